@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Tests do not count, because they stand beside what they test.
+// Test files do not count, because each stands beside the file that it tests.
 func TestFoldersAreSmall(t *testing.T) {
 	t.Parallel()
 	const most = 25

@@ -16,18 +16,19 @@ import (
 // module is this module's import path.
 const module = "coleo.dev"
 
-// mayImport lists which packages of this module a package may import. A key that ends in
-// / stands for the folders below it. A new entry needs a good reason.
+// mayImport contains, for each package, the packages of this module that it may import. A key that
+// ends in / applies to all folders below it. Add an entry only with a good reason.
 var mayImport = map[string][]string{
-	".":                               {},
-	"config":                          {".", "printable", "wholefile"},
-	"pty":                             {".", "pty/width"},
-	"pty/width":                       {},
-	"pty/device":                      {"pty"},
-	"pty/vt10x":                       {".", "pty"},
-	"filewatch":                       {},
-	"record":                          {".", "filewatch", "printable"},
-	"record/recordtest":               {".", "record", "sqlite", "trace", "graph"}, // OpenCode's record is a database
+	".":          {},
+	"config":     {".", "printable", "wholefile"},
+	"pty":        {".", "pty/width"},
+	"pty/width":  {},
+	"pty/device": {"pty"},
+	"pty/vt10x":  {".", "pty"},
+	"filewatch":  {},
+	"record":     {".", "filewatch", "printable"},
+	// the tests need a database, because OpenCode's record is one
+	"record/recordtest":               {".", "record", "sqlite", "trace", "graph"},
 	"sqlite":                          {},
 	"store":                           {".", "paths", "sqlite", "trace", "trigger"},
 	"trigger":                         {"."},
@@ -90,7 +91,7 @@ var mayImport = map[string][]string{
 		"sandbox/container", "harnesses/terminal/"},
 	"harnesses/":         {".", "harnesses/terminal", "holder", "record"},
 	"harnesses/opencode": {".", "harnesses/terminal", "record", "sqlite"},
-	// the same agent CLI
+	// this harness drives the same agent CLI as harnesses/opencode
 	"harnesses/opencodeapi": {".", "harnesses/terminal", "harnesses/terminal/launch", "harnesses/terminal/rules",
 		"harnesses/opencode", "holder", "record", "printable"},
 	"harnesses/opencodetui": {".", "harnesses/opencodeapi", "record", "window", "window/pane"},
@@ -149,7 +150,7 @@ var mayImport = map[string][]string{
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
 	"conformance/workcheck":   {".", "conformance/modelserver"},
-	// a whole host agent in this process
+	// runs a whole host agent in its own process
 	"conformance/hosted": {".", "bus", "host", "registry", "store"},
 	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",
 		"harnesses/terminal/mend"},
@@ -157,7 +158,7 @@ var mayImport = map[string][]string{
 		"bus", "changes", "host/diffs", "workspace"},
 	"bench/peers": {"pty"},
 
-	// The rooms of harnesses/terminal. None of them imports harnesses/terminal itself.
+	// The parts of harnesses/terminal. None of them imports harnesses/terminal itself.
 	"harnesses/terminal/rules":   {".", "config", "hook", "pty", "printable"},
 	"harnesses/terminal/reading": {".", "hook", "pty", "record", "harnesses/terminal/rules", "printable"},
 	"harnesses/terminal/mend":    {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading", "printable"},
@@ -216,10 +217,10 @@ var mayImport = map[string][]string{
 		"cmd/coleo/template", "wholefile"},
 }
 
-// wholeProgram is the folder whose tests run the whole program. They may import anything.
+// wholeProgram is the folder whose tests run the whole program. These tests may import anything.
 const wholeProgram = "cmd/coleo"
 
-// testOnly lists what tests may import beyond their package.
+// testOnly contains packages that the tests of every package may import in addition.
 var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/pull/fakegh",
 	"workspace/script", "hook", "sandbox/container", "sandbox/container/containertest", "sandbox/inside",
 	"sandbox/limits", "sandbox/proxy", "registry", "pty", "pty/device", "holder",
@@ -230,7 +231,7 @@ var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest"
 
 // source is one Go file with its imports.
 type source struct {
-	path    string // slash-separated, from the module's root
+	path    string // relative to the module's root, with slashes
 	imports []string
 }
 
@@ -238,8 +239,8 @@ func (s source) dir() string { return filepath.ToSlash(filepath.Dir(s.path)) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// sources parses every Go file of the module. It reads the files itself, because a test
-// that runs the go command could get its result from the test cache.
+// sources parses every Go file of the module. It reads the files itself: a test that runs the go
+// command could receive an old result from the test cache.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var out []source
@@ -311,31 +312,33 @@ func rulesFor(dir string) ([]string, bool) {
 	return nil, false
 }
 
-// matches reports whether a name is in the list, or below an entry that ends in /.
+// matches reports whether the list contains a name. An entry of the list that ends in / also
+// matches every name below it.
 func matches(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		return entry == name || strings.HasSuffix(entry, "/") && strings.HasPrefix(name, entry)
 	})
 }
 
-// agentNames matches the names of agent CLIs and of their harnesses. Code that knows one
-// of them belongs in its harness.
+// agentNames matches the names of agent CLIs and of their harnesses. Code that depends on one agent
+// CLI belongs in the harness of this agent CLI.
 var agentNames = regexp.MustCompile(
 	`(?i)claude|opencode|\baider\b|\bcodex\b|gemini|anthropic|qwen|\bcline\b|copilot|\bkilo\b|` +
 		`continue-?cli|\broo\b`)
 
-// mayNameAgents lists where agent CLIs may be named, and why.
+// mayNameAgents contains the places in the tree where code may contain the name of an agent CLI,
+// each with the reason.
 var mayNameAgents = []string{
-	"harnesses/",              // one folder each
-	"registry/registry.go",    // the list
-	"conformance/modelserver", // the model vendors' dialects
-	"modelresolver/",          // models have the names of their vendors
-	"pricebook/",              // as above
-	"api/opencode",            // the published API has these route names
-	"api/token/routes.go",     // the table of all routes
-	"brain/catalogue",         // the code behind those routes
-	"cmd/coleo/server/demo",   // what `coleo up --demo` starts
-	"store/",                  // catalogues in tests
+	"harnesses/",              // has a folder for each harness
+	"registry/registry.go",    // contains the list of harnesses
+	"conformance/modelserver", // answers in the formats of the model vendors, whose names are also names of agent CLIs
+	"modelresolver/",          // the name of a model contains its vendor
+	"pricebook/",              // the name of a model contains its vendor
+	"api/opencode",            // the published API has routes with this name
+	"api/token/routes.go",     // contains all routes, also the routes with this name
+	"brain/catalogue",         // carries out the requests to these routes
+	"cmd/coleo/server/demo",   // starts one arm of each agent CLI for `coleo up --demo`
+	"store/",                  // its tests store model catalogues
 	"pty/testdata",
 }
 
@@ -359,10 +362,11 @@ func TestAgentCLIsAreNamedWhereTheyMayBe(t *testing.T) {
 	}
 }
 
-// noAgents lists the folders in harnesses that are not about an agent CLI.
+// noAgents contains the folders in harnesses that belong to no particular agent CLI.
 var noAgents = []string{"terminal", "generic"}
 
-// A new harness must not pass TestAgentCLIsAreNamedWhereTheyMayBe only because nobody has added its name.
+// TestAgentCLIsAreNamedWhereTheyMayBe knows an agent CLI only if agentNames matches its name. This
+// test fails if a new harness was not added to agentNames.
 func TestTheNameOfEachHarnessIsKnown(t *testing.T) {
 	t.Parallel()
 	folders, err := os.ReadDir("harnesses")

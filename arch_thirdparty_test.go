@@ -5,17 +5,16 @@ import (
 	"testing"
 )
 
-// home lists which packages may import a third-party package. A key is a prefix of import
-// paths. A package that ends in / stands for the folders below it. golang.org/x/sys is
-// not listed, because it is the interface to the system. Any package that speaks to the
-// kernel may import it.
+// home contains, for each third-party package, the packages that may import it. A key is a prefix
+// of import paths. A value that ends in / applies to all folders below it. golang.org/x/sys is
+// missing on purpose: it is the interface to the kernel, and any package may import it.
 var home = map[string][]string{
 	"github.com/google/renameio/v2":          {"wholefile"},
 	"github.com/creack/pty":                  {"pty/device"},
 	"github.com/tidwall/sjson":               {"harnesses/terminal/launch"},
 	"github.com/fsnotify/fsnotify":           {"filewatch"},
 	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
-	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
+	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // bench/peers is a separate module
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
 	"github.com/spf13/cobra":                 {"cmd/coleo", "cmd/coleo/"},
 	"github.com/mattn/go-sqlite3":            {"sqlite"},

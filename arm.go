@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Status is an arm's status as the database stores it. Status and State have different
-// values. Code never uses a value of one type for the other.
+// Status is an arm's status as the database stores it. Status and State have different values, and
+// code never converts a value of one type into the other.
 type Status string
 
 // The statuses of an arm.
@@ -79,7 +79,8 @@ type Arm struct {
 	RecoveryRequestedAt time.Time `json:"recoveryRequestedAt,omitzero"`
 
 	Config json.RawMessage `json:"config,omitempty"`
-	Labels Labels          `json:"labels,omitempty"` // what a person has written on the arm, to select it
+	// the labels that a person has written on the arm, so that commands can select it
+	Labels Labels `json:"labels,omitempty"`
 
 	PID      int    `json:"pid,omitempty"`
 	Port     int    `json:"port,omitempty"`
@@ -98,7 +99,7 @@ type Arm struct {
 	CurrentBugTitle    string `json:"currentBugTitle,omitempty"`
 	ParentArmID        string `json:"parentArmId,omitempty"`
 
-	AgentID    string `json:"agentId,omitempty"` // the id of the arm's host agent
+	AgentID    string `json:"agentId,omitempty"` // the id of the host agent that drives the arm
 	Host       string `json:"host,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"` // the id of the agent CLI's conversation
 	Workdir    string `json:"workdir,omitempty"`
@@ -109,11 +110,11 @@ type Arm struct {
 	// answers the arm waits for. It does not contain the dialog on the screen.
 	Suspensions []Suspension `json:"suspensions,omitempty"`
 	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
-	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
+	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as it was last reported
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
 	Queue *QueueState `json:"queue,omitempty"`
 	// Budget is the newest event about a budget of the arm. The budget is the arm's own, or a
-	// common budget that has refused a call of the arm. Budget is nil if there is no such event.
+	// shared budget that has refused a call of the arm. Budget is nil if there is no such event.
 	Budget  *BudgetChange `json:"budget,omitempty"`
 	Runtime Runtime       `json:"runtime"`
 }
@@ -130,9 +131,9 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// StatusIn returns the status of the arm when its session is in the given state. If the arm's queue
-// is paused, the arm is paused while its session is idle or works. If the arm's plan is blocked,
-// the arm keeps this status when a turn begins or ends.
+// StatusIn returns the status of the arm when its session is in the given state. While the arm's
+// queue is paused, the arm counts as paused, even if its session works. An arm that waits for the
+// approval of its plan keeps this status when a turn begins or ends.
 func (a Arm) StatusIn(s State) Status {
 	status := StatusOf(s)
 	switch {
@@ -145,8 +146,8 @@ func (a Arm) StatusIn(s State) Status {
 	return status
 }
 
-// maxArmName is the maximum length of an arm's name, in bytes. It is also the maximum
-// for the id of a host agent, which becomes part of the bus's subjects.
+// maxArmName is the maximum length of an arm's name, in bytes. Ids of host agents have the same
+// maximum, because they become parts of the bus's subjects.
 const maxArmName = 63
 
 // CheckName returns an EInvalid error if a text cannot be the name of an arm. The name of an arm
@@ -187,12 +188,12 @@ func NewUUID() string {
 // arms. An operator token with labels reaches only the arms that have all of these labels.
 type Labels map[string]string
 
-// maxLabels is the maximum number of labels of one arm. All labels of an arm fit into one or two
-// lines.
+// maxLabels is the maximum number of labels of one arm. 16 labels fit into one or two lines of a
+// terminal.
 const maxLabels = 16
 
-// labelWord is the form of a key and of a value. No key ends with '-', so "KEY-" always means that
-// the label is removed.
+// labelWord matches a valid key or value of a label. No key ends with '-', so "KEY-" always means
+// that the label is removed.
 var labelWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
 
 // Check returns EInvalid if there are too many labels, or if a key or value has a bad form.
@@ -298,7 +299,7 @@ type Selector []labelCondition
 // labelCondition is a condition on the label with one key.
 type labelCondition struct {
 	key, value string
-	anyValue   bool // the condition is on the key alone
+	anyValue   bool // any value fulfils the condition, only the key counts
 	negated    bool
 }
 
@@ -350,14 +351,14 @@ func (s Selector) Selects(l Labels) bool {
 
 // Labelled is the payload of an arm.labels event.
 type Labelled struct {
-	Labels map[string]string `json:"labels"` // all labels of the arm, by their keys
+	Labels map[string]string `json:"labels"` // all labels of the arm after the change
 }
 
 // LocalHost is the id of host local: serve itself, as the host of arms without a host
 // agent. No host agent has this id.
 const LocalHost = "local"
 
-// LocalNote explains to users what it means that an arm runs on host local.
+// LocalNote is the message for users about an arm that runs on host local.
 const LocalNote = "runs without a host agent: nobody reads it while serve is down"
 
 // Host is a host agent's description of itself and its machine.
@@ -368,7 +369,7 @@ type Host struct {
 	Version      string    `json:"version"`  // the version of coleo
 	StartedAt    time.Time `json:"startedAt,omitzero"`
 	LastSeen     time.Time `json:"lastSeen,omitzero"`
-	Capabilities []string  `json:"capabilities"` // the names of the harnesses that the host agent can drive
+	Capabilities []string  `json:"capabilities"` // the names of the harnesses for which the host agent can run arms
 	MaxArms      int       `json:"maxArms"`      // 0 means no limit
 }
 
@@ -380,7 +381,7 @@ type HostInfo struct {
 	Host
 	PID  int  `json:"pid,omitempty"`
 	Arms int  `json:"arms"` // the number of live arms
-	Live bool `json:"live"` // the host agent answers, and its last sign of life is at most 90 s old
+	Live bool `json:"live"` // whether the host agent answers, and has given a sign of life in the last 90 s
 }
 
 // OnPartition says what happens to an arm while its host agent cannot reach serve.
@@ -388,9 +389,9 @@ type OnPartition string
 
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
-	PartitionRun OnPartition = "run" // the default: the host agent still types what serve has ordered
-	// PartitionFreeze makes the holder refuse all keys. The holder accepts keys only for 10 s after
-	// serve has confirmed that no second generation of the arm can be running.
+	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that serve has ordered
+	// PartitionFreeze makes the holder refuse all keys. For 10 s after a confirmation by serve that
+	// no second generation of the arm is running, the holder accepts keys.
 	PartitionFreeze OnPartition = "freeze"
 )
 

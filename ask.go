@@ -12,7 +12,7 @@ type Ask struct {
 	// The name of the entry, for `coleo harness test --asks`. It consists of small
 	// letters, digits, dots, dashes and underscores. The key is required.
 	Name string `json:"name" toml:"name"`
-	// One sentence that tells people what makes the agent CLI ask. The key is required.
+	// One sentence for people about what makes the agent CLI ask. The key is required.
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
@@ -23,8 +23,8 @@ type Ask struct {
 	// The arguments of the tool, as a JSON object. If the tool takes plain text, the value is this
 	// text.
 	Input string `json:"input,omitempty" toml:"input"`
-	// The tool calls that the model makes first, one after another. These calls do not make the
-	// agent CLI ask.
+	// The tool calls that the model makes before the call of `tool`, one after another. They do not
+	// make the agent CLI ask.
 	Before []AskCall `json:"before,omitempty" toml:"before"`
 	// If this key is `true`, the model makes the calls of `before` and the call of `tool` in one
 	// answer.
@@ -32,11 +32,12 @@ type Ask struct {
 	// The text with which the scripted model answers. Use this key for an agent CLI that reads
 	// commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// A prompt that makes the agent CLI ask without a call from the model. If it asks a question,
-	// the model gets no answer unless `result` says so.
+	// A prompt that makes the agent CLI ask without a tool call of the model. If the agent CLI asks
+	// a question, the model receives no answer, unless `result` is set.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
 	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either the command
-	// itself makes the agent CLI ask, or it causes the tool, the reply or the prompt to ask.
+	// itself makes the agent CLI ask, or the tool, the reply or the prompt asks because of the
+	// command.
 	Types string `json:"types,omitempty" toml:"types"`
 	// If this key is `true`, the agent CLI asks when it starts, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`
@@ -54,41 +55,39 @@ type Ask struct {
 	// Coleo's permission mode with which the agent CLI is started. The default is
 	// `ask`.
 	Permission PermissionMode `json:"permission,omitempty" toml:"permission"`
-	// The model with which the agent CLI is started. The default is a model that no
-	// agent CLI knows.
+	// The model with which the agent CLI is started. The default is a model name that no agent CLI
+	// contains in its own lists.
 	Model string `json:"model,omitempty" toml:"model"`
-	// The files in the work folder that are written before the agent CLI is asked.
+	// The files that are written into the work folder before the agent CLI asks.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
 	// The text that the title or the subject of the dialog must contain. People base their decision
 	// on this text.
 	Shows string `json:"shows,omitempty" toml:"shows"`
 	// A list of patterns. Each pattern must match the label of one option of the dialog.
 	Options []string `json:"options,omitempty" toml:"options"`
-	// A question of the model, with the answers that the model must get. An entry has
-	// one such table for each question that the tool asks in the same call.
+	// The questions that the model asks, with the answers that it must receive. An entry has one
+	// such table for each question of the same tool call.
 	Pages []AskPage `json:"page,omitempty" toml:"page"`
-	// The file in the work folder that must contain the nonce, exactly once, after the
-	// approved action has been carried out.
+	// The file in the work folder that the approved action writes. Afterwards, it must contain the
+	// nonce exactly once.
 	Writes string `json:"writes,omitempty" toml:"writes"`
 	// A pattern that the tool's result must match after the approved action has been carried out.
-	// Without this key, any result is accepted. After a denial, no result is allowed to match the
+	// Without this key, any result is accepted. After a denial, the result must not match the
 	// pattern. For a question, the pattern replaces the check of the labels, because some tools
 	// report an answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
 	// If this key is `true`, the approved action calls the MCP server of the checks, with the
 	// nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// If this key is `true`, the agent CLI takes no prompt after the user denies the question that
-	// it asks at its start. The agent CLI then ends, or shows another page in place of its
-	// composer.
+	// If this key is `true`, the agent CLI takes no prompt after the user has denied a question at
+	// the start. The agent CLI then ends, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
-	// If this key is `true`, the agent CLI ends after the user approves the question that it asks
-	// at its start. When the agent CLI is started again, it does not ask again.
+	// If this key is `true`, the agent CLI ends after the user has approved a question at the
+	// start. When it is started again, it does not ask again.
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
-	// The choices that Coleo refuses for this dialog, each with a part of the error
-	// message: `{ approve = "leave it with a denial" }`. The choices are `approve`,
-	// `deny`, `answer`, and `words` for a text of the user's own. Coleo must type
-	// nothing for a refused choice.
+	// The choices that Coleo refuses for this dialog, each with a part of the error message: `{
+	// approve = "leave it with a denial" }`. The choices are `approve`, `deny`, `answer`, and
+	// `words` for a text of the user's own. If a choice is refused, Coleo must type nothing.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
@@ -105,24 +104,23 @@ type AskCall struct {
 
 // AskPage is one question that the model asks the user.
 type AskPage struct {
-	// The labels of the options. The checks choose each option once. Each time, the
-	// model must get the label of the chosen option, and no other label.
+	// The labels of the options. The checks choose each option once. Each time, the model must
+	// receive the label of the chosen option, and no other label.
 	Answers []string `json:"answers" toml:"answers"`
 	// If this key is `true`, several options can be ticked. The checks then also tick all options
 	// in one answer.
 	Several bool `json:"several,omitempty" toml:"several"`
-	// If this key is `true`, the answer can be a text of the user's own. The model must get this
-	// text.
+	// If this key is `true`, the answer can be a text of the user's own. The model must receive
+	// this text.
 	Words bool `json:"words,omitempty" toml:"words"`
 }
 
-// OwnStart reports whether an agent CLI must be started only for this entry.
+// OwnStart reports whether the checks must start an agent CLI that is used only for this entry.
 func (a Ask) OwnStart() bool {
 	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
 }
 
-// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. If it is enough,
-// the model is not involved.
+// OnlyTyped reports whether typing a.Types by hand opens the dialog, without a reply of the model.
 func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }

@@ -18,10 +18,10 @@ const (
 	CallerOperator CallerKind = "operator" // a program with an operator token
 )
 
-// Caller says who gives a command. The zero Caller has proved nothing.
+// Caller is the person or program that gives a command. The zero Caller has proved nothing.
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
-	ID      string     `json:"id,omitempty"`      // of a browser, or the token's fingerprint or name
+	ID      string     `json:"id,omitempty"`      // the id of the browser, or the token's fingerprint or name
 	UID     int        `json:"uid"`               // over the socket: the user id of the process
 	PID     int        `json:"pid,omitempty"`     // over the socket: the pid of the process
 	Program string     `json:"program,omitempty"` // over the socket: the program, from the command line of the process
@@ -34,8 +34,8 @@ type Audit struct {
 	ID      int64           `json:"id"` // a later command has a higher id
 	Time    time.Time       `json:"time"`
 	Caller  Caller          `json:"caller"`
-	Command string          `json:"command"`          // the operation of the API, such as prompt-arm
-	Arm     string          `json:"arm,omitempty"`    // the arm's name at the time of the command
+	Command string          `json:"command"`          // the name of the API's operation, such as prompt-arm
+	Arm     string          `json:"arm,omitempty"`    // the arm's name when the command was given
 	Detail  json.RawMessage `json:"detail,omitempty"` // the body of the request, without secrets and typed keys
 	Result  AuditResult     `json:"result"`
 	Error   string          `json:"error,omitempty"` // why the command failed
@@ -60,8 +60,8 @@ type AuditFilter struct {
 	Limit  int
 }
 
-// TokenScope is a kind of command that an operator token allows. The database stores
-// scopes, so the meaning of a scope never changes.
+// TokenScope is a group of commands that an operator token can allow. The database stores scopes,
+// so the meaning of a scope never changes.
 type TokenScope string
 
 // These constants are the scopes of operator tokens.
@@ -69,22 +69,22 @@ const (
 	MayRead   TokenScope = "read"   // lists, screens, events, runs
 	MayPrompt TokenScope = "prompt" // prompts, the queue, interrupting
 	MaySpawn  TokenScope = "spawn"  // starting and ending arms
-	// MayApprove allows answers to dialogs and questions, and the switch to another mode. It does
-	// not apply to all arms: see package api/token.
+	// MayApprove allows answers to dialogs and questions, and switches to another mode. Package
+	// api/token excludes some arms, for example those that the token itself has started.
 	MayApprove TokenScope = "approve"
 )
 
 // TokenScopes returns all scopes.
 func TokenScopes() []TokenScope { return []TokenScope{MayRead, MayPrompt, MaySpawn, MayApprove} }
 
-// OperatorToken lets a program command Coleo within bounds that a person has chosen. Anyone who has
-// the token's value has these rights. Coleo keeps only a hash of the value.
+// OperatorToken gives a program the right to command Coleo, within limits that a person has chosen.
+// Anyone who has the token's value has these rights. Coleo stores only a hash of the value.
 type OperatorToken struct {
 	Name    string       `json:"name"`
 	Scopes  []TokenScope `json:"scopes"`
 	Created time.Time    `json:"created"`
 	Expires time.Time    `json:"expires"`
-	Used    time.Time    `json:"used,omitzero"` // the last use, to the minute; zero means never
+	Used    time.Time    `json:"used,omitzero"` // the time of the last use, to the minute; zero means never
 	// Arms limits the token to some arms. The keys are the ids of the arms. The values are the
 	// names of the arms at the time when the token was created. If Arms is empty, the token reaches
 	// all arms.
@@ -99,7 +99,7 @@ type OperatorToken struct {
 	// Prompted contains the ids of the arms that the token has prompted or started.
 	Prompted []string `json:"prompted,omitempty"`
 
-	Hash string `json:"-"` // SHA-256 of the value, in hexadecimal digits
+	Hash string `json:"-"` // the SHA-256 of the value, in hexadecimal digits
 }
 
 // Limited reports whether the token reaches only some arms.

@@ -22,16 +22,16 @@ func (p BudgetPolicy) Valid() bool {
 	return p == "" || p == BudgetWarn || p == BudgetPark || p == BudgetStop
 }
 
-// Hard reports whether nothing more may be used when the budget is used up.
+// Hard reports whether the policy allows no further calls when the budget is used up.
 func (p BudgetPolicy) Hard() bool { return p != BudgetWarn }
 
-// Budget is how much models may cost.
+// Budget is a limit for the cost of models.
 type Budget struct {
 	Dollars float64      `json:"dollars"`          // US dollars; 0 means no budget
 	Policy  BudgetPolicy `json:"policy,omitempty"` // BudgetPark if empty
 }
 
-// MaxBudget is the largest believable budget, in US dollars.
+// MaxBudget is the largest accepted budget, in US dollars. A larger number is probably a mistake.
 const MaxBudget = 1e6
 
 // Check returns EInvalid if b cannot be a budget. A zero Budget means no budget.
@@ -40,7 +40,7 @@ func (b Budget) Check() error {
 		return Errorf(EInvalid, "the policy %q of a budget is none of %s, %s and %s: nothing was changed", b.Policy,
 			BudgetWarn, BudgetPark, BudgetStop)
 	}
-	if !(b.Dollars >= 0 && b.Dollars <= MaxBudget) { // false for NaN too
+	if !(b.Dollars >= 0 && b.Dollars <= MaxBudget) { // also refuses NaN, for which both comparisons are false
 		return Errorf(EInvalid, "%g US dollars cannot be a budget: nothing was changed", b.Dollars)
 	}
 	return nil
@@ -68,8 +68,8 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("$%.2f", amount)
 }
 
-// BudgetScope says whose calls count for a budget. The log stores scopes, so the meaning of
-// a scope never changes.
+// BudgetScope says which arms' calls count for a budget. The log stores scopes, so the meaning of a
+// scope never changes.
 type BudgetScope string
 
 // The scopes.
@@ -80,21 +80,21 @@ const (
 	BudgetOfFleet   BudgetScope = "fleet"   // all arms of the host agent
 )
 
-// Budgets are the budgets of config.toml. A budget of 0 US dollars is none.
+// Budgets contains the budgets of config.toml. 0 US dollars means that there is no such budget.
 type Budgets struct {
 	Policy   BudgetPolicy
 	Day      float64
 	Fleet    float64
-	Projects map[string]float64 // by the absolute path of the folder
-	// MaxOutput is the longest reply in tokens, for the bound of a call. 0 means
-	// budget.MaxOutput.
+	Projects map[string]float64 // the keys are absolute paths of folders
+	// MaxOutput is the number of tokens that Coleo assumes for the longest reply when it computes
+	// what a call can cost. 0 means budget.MaxOutput.
 	MaxOutput int
 }
 
-// Any reports whether there is a budget.
+// Any reports whether at least one budget is set.
 func (b Budgets) Any() bool { return b.Day > 0 || b.Fleet > 0 || len(b.Projects) > 0 }
 
-// BudgetState is a budget that applies to an arm, with the amount that is used.
+// BudgetState is a budget that applies to an arm, and the amount that has been used.
 type BudgetState struct {
 	Budget
 	Scope BudgetScope `json:"scope"`
@@ -119,14 +119,14 @@ func (s BudgetState) Name() string {
 	return "the budget of the fleet"
 }
 
-// BudgetStep says what was done about a budget. The log stores steps, so the meaning of a
-// step never changes.
+// BudgetStep is the step that an event about a budget reports. The log stores steps, so the meaning
+// of a step never changes.
 type BudgetStep string
 
 // The steps.
 const (
-	BudgetSet         BudgetStep = "set"         // a person has given the arm this budget, or none
-	BudgetCounted     BudgetStep = "counted"     // a turn has ended, and this much is used
+	BudgetSet         BudgetStep = "set"         // a person has given the arm this budget, or has removed its budget
+	BudgetCounted     BudgetStep = "counted"     // a turn has ended, and the event contains the amount used so far
 	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, and the arm continues
 	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
 	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
@@ -139,12 +139,13 @@ const (
 // BudgetChange is the payload of a budget event.
 type BudgetChange struct {
 	Step BudgetStep `json:"step"`
-	Why  string     `json:"why,omitempty"` // what was and was not done, in one line
+	Why  string     `json:"why,omitempty"` // what Coleo did and did not do, in one line
 	BudgetState
 }
 
-// After returns the state that an arm's row has after this event. The parameter was is the row's
-// state before. A sum at the end of a turn keeps the reason why a budget did not allow a call.
+// After returns the budget state of an arm's row after this event. The row contained was before the
+// event. If the event is the sum at the end of a turn, After keeps the reason why a budget did not
+// allow a call.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:
@@ -158,7 +159,7 @@ func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	return &c
 }
 
-// BudgetOrder gives an arm a budget, or takes it away, or only asks for its budgets.
+// BudgetOrder sets or removes the budget of an arm, or only asks for the arm's budgets.
 type BudgetOrder struct {
 	Budget *Budget `json:"budget,omitempty" doc:"The new budget. 0 dollars mean none. Without it, nothing is changed."`
 }
@@ -166,12 +167,12 @@ type BudgetOrder struct {
 // BudgetReport lists the budgets that apply to an arm.
 type BudgetReport struct {
 	Arm     string        `json:"arm"`   // the arm's name
-	Spent   float64       `json:"spent"` // by the arm and its subarms, in US dollars
+	Spent   float64       `json:"spent"` // the cost of the arm and its subarms, in US dollars
 	Budgets []BudgetState `json:"budgets"`
-	// Next is what the next call of the model can cost at most, in US dollars. It is nil if
-	// the price of the model is not known.
+	// Next is the highest possible cost of the model's next call, in US dollars. It is nil if the
+	// price of the model is not known.
 	Next   *float64  `json:"next,omitempty"`
-	Model  string    `json:"model,omitempty"` // whose price Next has; "" if it is not known
+	Model  string    `json:"model,omitempty"` // the model for which Next is computed; "" if the model is not known
 	Parked *Parked   `json:"parked,omitempty"`
 	Time   time.Time `json:"time"`
 }

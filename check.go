@@ -10,8 +10,8 @@ const (
 	// MaxInput is the largest size of the input of a prompt, in bytes. The input is a part
 	// of the prompt.
 	MaxInput = 256 << 10
-	// MaxCheckedAnswer is the largest size of the JSON in a checked answer, in bytes. An answer of
-	// this size fits into one event, whatever characters it contains.
+	// MaxCheckedAnswer is the largest size of the JSON in a checked answer, in bytes. An event can
+	// contain an answer of this size, even if every character must be escaped.
 	MaxCheckedAnswer = 128 << 10
 	// DefaultRetries is the number of times that the model is asked again if the caller gives no
 	// number.
@@ -27,8 +27,8 @@ const (
 type Check struct {
 	// Schema is the schema of the answer. If Schema is empty, the answer is not checked.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Retries is the number of times that the model can still be asked again if its answer does not
-	// fit.
+	// Retries is the number of times that Coleo can still ask the model again, if its answer does
+	// not fit.
 	Retries int `json:"retries,omitempty"`
 	// Input is JSON that is added to the text of the prompt. Input is not stored with the run.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -46,8 +46,8 @@ type Validated struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"` // what does not fit, in one line
 	// Path is the place of the fault in the checked JSON, as a JSON Pointer, such as /files/*/name.
-	// A * stands for an element or a key that is not named. Path is "" if the JSON as a whole does
-	// not fit.
+	// A * stands for the index of an element, or for a key that the schema does not name. Path is
+	// "" if the fault concerns the whole JSON.
 	Path string `json:"path,omitempty"`
 	// Answer is the JSON of the answer. It is empty if the answer does not fit.
 	Answer json.RawMessage `json:"answer,omitempty"`
@@ -64,13 +64,13 @@ func (v Validated) Line() string {
 // Retry is the payload of an output_retry event: the model will be asked again.
 type Retry struct {
 	Attempt int    `json:"attempt"` // the number of this retry, from 1
-	Left    int    `json:"left"`    // how many retries follow if this one fails
+	Left    int    `json:"left"`    // the number of retries that remain if this one fails
 	Error   string `json:"error"`   // what did not fit, in one line
 	Path    string `json:"path,omitempty"`
 	Run     string `json:"run"` // the id of the new prompt in the queue, and of its run
 }
 
-// AnswerCheck says what is known about the answer of a run whose prompt had a schema. Serve stores
+// AnswerCheck is the result of checking the answer of a run whose prompt had a schema. Serve stores
 // it, so the meaning of a value never changes.
 type AnswerCheck string
 

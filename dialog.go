@@ -25,11 +25,11 @@ const (
 	DialogOther      DialogKind = "other"
 )
 
-// kindTraits says how dialogs of a kind differ from those of other kinds.
+// kindTraits contains the properties in which the kinds of dialog differ.
 type kindTraits struct {
-	ofWork   bool // they appear only while the agent CLI works on a prompt
-	approves bool // a user approves or denies something, and does not only choose an option
-	redrawn  bool // an agent CLI may draw the whole dialog again, in parts, after each key
+	ofWork   bool // dialogs of the kind appear only while the agent CLI works on a prompt
+	approves bool // the user approves or denies something, instead of only choosing an option
+	redrawn  bool // an agent CLI may redraw the whole dialog, in parts, after each key
 }
 
 var dialogKinds = map[DialogKind]kindTraits{
@@ -52,22 +52,22 @@ func (k DialogKind) OfWork() bool { return dialogKinds[k].ofWork }
 // any other kind, the user only chooses an option.
 func (k DialogKind) Approves() bool { return dialogKinds[k].approves }
 
-// Redrawn reports whether an agent CLI may draw a whole dialog of kind k again, in parts, after each
+// Redrawn reports whether an agent CLI may redraw the whole dialog of kind k, in parts, after each
 // key.
 func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
 
 // Dialog is a question that the agent CLI asks its user.
 //
-// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed
-// from these four fields and from the number of the appearance. Each page of a dialog
-// is a separate appearance. Default, Ticked and Typed can change while the dialog stays
-// the same. If the list of options scrolls, Options can also grow, but each option
-// keeps its number. Truncated means that the screen does not show the whole identity.
+// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed from these four
+// fields and from the number of the appearance. Each page of a dialog is a separate appearance.
+// Default, Ticked and Typed can change while the dialog stays the same. If the list of options
+// scrolls, Options can also grow, but each option keeps its number. If Truncated is set, the screen
+// does not show the four fields completely.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
 	Subject     string      `json:"subject,omitempty"`   // the command or the file
-	Truncated   bool        `json:"truncated,omitempty"` // the screen does not show the whole dialog
+	Truncated   bool        `json:"truncated,omitempty"` // whether the screen shows only a part of the dialog
 	Options     []string    `json:"options,omitempty"`   // the labels on the screen, without number, marker and tick
 	Default     int         `json:"default"`             // the index of the marked option in Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
@@ -80,7 +80,7 @@ type Dialog struct {
 	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
 }
 
-// Choices returns the options as people read them. A ticked option begins with [x]. The free-text
+// Choices returns the options in a form for people. A ticked option begins with [x]. The free-text
 // option ends with the typed text.
 func (d Dialog) Choices() []string {
 	out := slices.Clone(d.Options)
@@ -109,10 +109,11 @@ const (
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	// With ChoiceAnswer: the number of the option to choose, from 1; 0 means none.
+	// Option is the number of the option to choose, from 1. It belongs to ChoiceAnswer. 0 means no
+	// option.
 	Option int `json:"option,omitempty"`
-	// Options contains the numbers of the options to tick, from 1. It is only for ChoiceAnswer, and only
-	// for a dialog in which several options can be ticked. Coleo unticks all other options, and then
+	// Options contains the numbers of the options to tick, from 1. It belongs to ChoiceAnswer, and
+	// to dialogs in which several options can be ticked. Coleo unticks all other options, and then
 	// submits the dialog.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`

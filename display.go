@@ -1,6 +1,6 @@
 package coleo
 
-// Display is an arm's condition in one word, for programs with room for only one word.
+// Display is an arm's condition in one word, for programs that can show only one word.
 type Display string
 
 // The values of Display.
@@ -21,7 +21,8 @@ func displayOf(status Status, health Health) Display {
 		return DisplayStuck
 	case StatusBusy, StatusRunning, StatusStarting:
 		return DisplayBusy
-	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped: // an arm at work is active also when it is paused
+	// an arm can be at work in spite of these statuses, for example with a paused queue
+	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
 	}
 	if health == HealthActive {
 		return DisplayBusy
@@ -80,7 +81,7 @@ func (a Arm) Need() (need Need, why string) {
 	return NeedWorking, ""
 }
 
-// parked reports whether the arm has reached a limit and continues by itself.
+// parked reports whether the arm has met a limit and will continue by itself.
 func (a Arm) parked() bool {
 	return a.Queue != nil && a.Queue.Parked != nil && a.Queue.Parked.ByItself()
 }

@@ -12,43 +12,47 @@ import (
 	"testing"
 )
 
-// guide is the page with the strictest rules: each file that it names must be there. A step of it can begin
-// with its file.
+// guide is the page with the strictest rules. Every file that the guide names must exist, and a
+// step of the guide can begin with the name of a file.
 const guide = "docs/how-to-add.md"
 
 var (
-	// pointedFile matches a file of the source. A path that begins with a dot is in a user's project.
+	// pointedFile matches the path of a source file. It does not match a path that begins with a
+	// dot, because such a file is in a user's project.
 	pointedFile = "`((?:[A-Za-z0-9_<][A-Za-z0-9_.<>/-]*\\.(?:go|js|mjs|toml|sql|txt|json|md))|Makefile)`"
 	pointedName = "`[^`\n]+`"
 	anyFile     = regexp.MustCompile(pointedFile)
-	// nameInFile matches "`A` and `B` in `file`" and "`A` (`file`)". Its first group has the names.
+	// nameInFile matches "`A` and `B` in `file`" and "`A` (`file`)". Its first group contains the
+	// names.
 	nameInFile = regexp.MustCompile("((?:" + pointedName + "(?:, and |, or |, | and | or ))*" + pointedName +
 		")(?:,? in (?:\\*\\*)?| \\()" + pointedFile)
 	fileInBrackets = regexp.MustCompile(`\(` + pointedFile)
-	// fileOfStep matches the file with which a step of the guide begins.
+	// fileOfStep matches the name of a file at the beginning of a step of the guide.
 	fileOfStep = regexp.MustCompile(`^(?:[0-9]+\. |- )?\*\*` + pointedFile)
-	// nameInStep matches "to `A`" in such a step. It does not match "to `A` in `file`".
+	// nameInStep matches "to `A`" in a step that begins with a file. It does not match "to `A` in
+	// `file`".
 	nameInStep = regexp.MustCompile(" (?:to|in) (`(?:[A-Za-z]+\\.)?[A-Za-z]\\w*`)(?:[.,;:]|$)")
-	// codeName matches a name in code, such as Brain.Label. Its last group has the last part.
+	// codeName matches a name in code, such as Brain.Label. Its last group contains the part after
+	// the last dot.
 	codeName = regexp.MustCompile(`^(?:\w+\.)*([A-Za-z_]\w*)$`)
-	// tomlTable matches a table of a file in TOML, such as [[limit]].
+	// tomlTable matches the header of a TOML table, such as [[limit]].
 	tomlTable = regexp.MustCompile(`^\[+[a-z_.]+\]+$`)
-	// anyName matches the part of a path that stands for many names, such as NAME and <name>.
+	// anyName matches a placeholder in a path, such as NAME and <name>.
 	anyName = regexp.MustCompile(`<\w+>|NAME`)
-	// unlisted matches a file that the tree lacks: Coleo writes it in a run, or the reader is to write it.
+	// unlisted matches a file that is not in the tree, because Coleo or the reader creates it.
 	unlisted = regexp.MustCompile(`^(?:arm|threads)\.json$|HASH|^ID\.|VERSION`)
 	// namedFolder matches the folder in a path between backquotes.
 	namedFolder = regexp.MustCompile("`([a-z0-9_-]+(?:/[a-z0-9_-]+)*)/?(?:/[A-Za-z0-9_.-]+\\.[a-z]+)?`")
 )
 
-// pointer is a place in a page that leads to a file, or to a name in a file.
+// pointer is the name of a file in a page, or the name of something in a file.
 type pointer struct {
-	name string // "": only the file must be there
+	name string // "" if the page names only the file
 	file string
 }
 
-// A pointer such as "`name` in `path/file.go`" leads a stranger to a file. The file must be there, and
-// its code must contain the name. A comment that contains the name is not enough.
+// A page that contains "`name` in `path/file.go`" sends the reader to this file. The file must
+// exist, and its code must contain the name, not only a comment.
 func TestEachPointerOfThePagesLeadsToItsFile(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/*.md")
@@ -82,7 +86,7 @@ func TestEachPointerOfThePagesLeadsToItsFile(t *testing.T) {
 			}
 		}
 	}
-	if names < 300 || files < 300 || steps < 300 { // fewer would mean that the patterns no longer match
+	if names < 300 || files < 300 || steps < 300 { // if there are fewer, the patterns no longer match the pages
 		t.Errorf("the pages have %d names with files, %d files, and %d pointers of steps", names, files, steps)
 	}
 }
@@ -100,8 +104,9 @@ func pointersOf(part string) (out []pointer) {
 	return out
 }
 
-// pointersOfStep returns what only the guide promises: each file that a paragraph names is there, and
-// the file with which a step begins contains the names to which the step adds something.
+// pointersOfStep returns the pointers of a paragraph that only the guide contains. Every file that
+// the paragraph names must exist. If a step begins with a file, the file must contain the names in
+// the step.
 func pointersOfStep(part string) (out []pointer) {
 	for _, m := range anyFile.FindAllStringSubmatch(part, -1) {
 		out = append(out, pointer{file: m[1]})
@@ -114,7 +119,7 @@ func pointersOfStep(part string) (out []pointer) {
 	return out
 }
 
-// The guide shows a whole test. It must be the test that runs.
+// The guide shows a whole test, which must be the same as the test in cmd/coleo.
 func TestTheGuideShowsATestThatRuns(t *testing.T) {
 	t.Parallel()
 	code, err := os.ReadFile("cmd/coleo/guide_test.go")
@@ -143,8 +148,8 @@ func sectionsOf(page string) []string {
 	return out
 }
 
-// fault says what is wrong with a pointer, or returns "". A text that is no name, such as a
-// command line or a path, has no fault if the file exists.
+// fault describes what is wrong with a pointer, or returns "". If the text is not a name, but for
+// example a command line or a path, only the file must exist.
 func (p pointer) fault(section string) string {
 	if unlisted.MatchString(p.file) {
 		return ""
@@ -163,8 +168,9 @@ func (p pointer) fault(section string) string {
 	return strings.Join(found, " and ") + " has no " + p.name
 }
 
-// filesAt returns the files that a path in a section means. A path without a folder means a file of
-// the root, or of a folder that the section names. For a file in TOML, it means every file of that name.
+// filesAt returns the files that a path in a section can mean. A path without a folder means a file
+// of the root, or of a folder that the section names. The name of a TOML file means every file with
+// this name.
 func filesAt(file, section string) []string {
 	pattern := anyName.ReplaceAllString(file, "*")
 	folders := []string{"."}
@@ -186,8 +192,8 @@ func filesAt(file, section string) []string {
 	return slices.Compact(out)
 }
 
-// contains reports whether a file declares or uses a name. In a file in Go, a method or a field such as
-// Brain.Label must be declared, or must follow a dot. So must the name of another package.
+// contains reports whether a file declares or uses a name. In a Go file, a qualified name such as
+// Brain.Label must be declared there, or its last part must follow a dot.
 func contains(file, name string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// codePages are the pages that lead a newcomer through the code.
+// codePages contains the pages that explain the code to newcomers.
 var codePages = []string{"README.md", "docs/design.md", "docs/how-to-add.md", "docs/life-of-a-prompt.md",
 	"docs/new-harness.md"}
 
@@ -22,7 +22,8 @@ var (
 	namedTest = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]+)`")
 	// namedMember matches a method or a field of a type, such as `Brain.Label`.
 	namedMember = regexp.MustCompile("`([A-Z][A-Za-z]+\\.[A-Za-z]+)`")
-	// namedOther matches what can be a method of an unexported type, or an event, such as `live.hear`.
+	// namedOther matches a name such as `live.hear`, which can be a method of an unexported type or
+	// an event.
 	namedOther = regexp.MustCompile("`[a-z][A-Za-z]+\\.([A-Za-z]+)`")
 )
 
@@ -40,7 +41,8 @@ func partsOf(page string) []string {
 	return parts
 }
 
-// A page that names a file, a test or a method that is gone sends a newcomer astray.
+// A page must not name a file, a test or a method that does not exist, because it would mislead
+// newcomers.
 func TestThePagesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	files, words, members := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -82,8 +84,8 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// A comment that calls a function by its name after an article was made by a careless replacement,
-// such as "the nextArm arm id".
+// A comment such as "the nextArm arm id" contains the name of its function after an article. Such a
+// comment was made by a careless replacement.
 func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	t.Parallel()
 	camelCase := regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]`)
@@ -109,13 +111,13 @@ func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	}
 }
 
-// A comment that names a member of a variable, such as t.Parallel, goes stale when the member is
-// renamed. The package must use a member of that name.
+// A comment can name a member of a variable, such as t.Parallel. If no member in the package has
+// this name, the comment is out of date.
 func TestACommentNamesMembersThatExist(t *testing.T) {
 	t.Parallel()
 	used := regexp.MustCompile(`\b[a-z]\w*\.(\w+)`)
 	named := regexp.MustCompile("(?:^|[^\\w./\"'`-])([a-z]\\.([a-z]\\w+))")
-	members, comments := map[string]map[string]bool{}, map[string][]string{} // by folder
+	members, comments := map[string]map[string]bool{}, map[string][]string{} // the keys of both maps are folders
 	err := eachGoFile(func(name string) error {
 		text, err := os.ReadFile(name)
 		folder := filepath.Dir(name)
@@ -137,7 +139,7 @@ func TestACommentNamesMembersThatExist(t *testing.T) {
 	for folder, list := range comments {
 		for _, comment := range list {
 			for _, found := range named.FindAllStringSubmatch(comment, -1) {
-				if member := found[2]; member != "g" && !members[folder][member] { // "e.g."
+				if member := found[2]; member != "g" && !members[folder][member] { // the g of "e.g."
 					t.Errorf("%s: a comment names %s, which is not there:%s", folder, found[1], strings.TrimRight(comment, "\n"))
 				}
 			}

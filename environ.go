@@ -16,8 +16,8 @@ const (
 	maxEnv = 256 << 10
 )
 
-// reservedEnv maps each variable that users must not give to an arm to the reason for this. A name
-// that ends in _ stands for all names that begin with it.
+// reservedEnv contains the variables that users must not give to an arm, each with the reason. A
+// name that ends in _ stands for all names that begin with it.
 var reservedEnv = map[string]string{
 	"COLEO_":         "Coleo uses it itself",
 	"LD_":            "it changes which code the loader runs",

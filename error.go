@@ -11,25 +11,28 @@ type Code string
 
 // The codes of errors that reach users.
 const (
-	EInvalid      Code = "invalid"             // the request itself is wrong
-	ENotFound     Code = "not_found"           // no such arm, harness, host, model
-	EConflict     Code = "conflict"            // the name is taken, or the arm is in the wrong state
-	EUnauthorized Code = "unauthorized"        // the token is missing or wrong
-	EForbidden    Code = "forbidden"           // the caller is not allowed to do this, for example: a wrong Origin
-	EUnavailable  Code = "unavailable"         // serve or a host agent cannot be reached
-	ENotInstalled Code = "not_installed"       // the agent CLI is not on this machine
-	EBlocked      Code = "waiting_approval"    // a dialog is open; see Error.Dialog
-	EBusy         Code = "busy"                // the agent CLI works and cannot queue, or somebody else has the lease
+	EInvalid      Code = "invalid"      // the request itself is wrong
+	ENotFound     Code = "not_found"    // no such arm, harness, host, model
+	EConflict     Code = "conflict"     // the name is taken, or the arm is in the wrong state
+	EUnauthorized Code = "unauthorized" // the token is missing or wrong
+	// the caller is not allowed to do this, for example because of a wrong Origin
+	EForbidden    Code = "forbidden"
+	EUnavailable  Code = "unavailable"      // serve or a host agent cannot be reached
+	ENotInstalled Code = "not_installed"    // the agent CLI is not on this machine
+	EBlocked      Code = "waiting_approval" // a dialog is open; see Error.Dialog
+	// the agent CLI works and cannot queue the prompt, or somebody else has the lease
+	EBusy         Code = "busy"
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
 	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
-	EUnsettled    Code = "unsettled"           // a dialog hides whether the prompt arrived; see Error.Dialog and the log
-	EThreadLocked Code = "thread_locked"       // another arm has the conversation
-	EStale        Code = "stale"               // the answered dialog is no longer on the screen
-	EExited       Code = "exited"              // the agent CLI has ended; see Error.Screen
-	EUnproven     Code = "unproven"            // a process or holder could not prove that it belongs to the arm
-	ETimeout      Code = "timeout"             // the action did not finish in time
-	EUnsupported  Code = "unsupported"         // this harness cannot carry out the request
-	EInternal     Code = "internal"            // a fault of Coleo
+	// a dialog hides whether the prompt arrived; see Error.Dialog, and later the log
+	EUnsettled    Code = "unsettled"
+	EThreadLocked Code = "thread_locked" // another arm has the conversation
+	EStale        Code = "stale"         // the answered dialog is no longer on the screen
+	EExited       Code = "exited"        // the agent CLI has ended; see Error.Screen
+	EUnproven     Code = "unproven"      // a process or holder could not prove that it belongs to the arm
+	ETimeout      Code = "timeout"       // the action did not finish in time
+	EUnsupported  Code = "unsupported"   // this harness cannot carry out the request
+	EInternal     Code = "internal"      // a fault of Coleo
 
 	// The following codes mean that a prompt was delivered, but that its turn did not
 	// finish normally.

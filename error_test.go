@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnErrorKeepsWhatItWraps: its own code comes first.
+// TestAnErrorKeepsWhatItWraps checks that an Error unwraps to the error that it wraps, and that its
+// own code comes before the code of the wrapped error.
 func TestAnErrorKeepsWhatItWraps(t *testing.T) {
 	t.Parallel()
 	inner := Errorf(ENotFound, "no file: %w", fs.ErrNotExist)

@@ -20,7 +20,7 @@ const (
 	// answer. An empty text means that the arm can continue again.
 	EventBlocked EventKind = "arm.blocked"
 	// Note: the description of the arm's harness has changed. The text says that the arm now uses
-	// the new description, or why the arm does not use it.
+	// the new description, or why it does not.
 	EventRules        EventKind = "arm.rules"
 	EventLabels       EventKind = "arm.labels"          // Labelled: a person has changed the labels of the arm
 	EventBudget       EventKind = "budget"              // BudgetChange: a budget was set, counted or reached
@@ -28,19 +28,20 @@ const (
 	EventState        EventKind = "state"               // Change: the state of the arm has changed
 	EventUnrecognised EventKind = "screen_unrecognised" // Change: no rule recognizes the screen
 	EventWitness      EventKind = "witness"             // Change: a witness contradicts the screen
-	EventConversation EventKind = "conversation"        // Note: the id of the conversation, maybe with a port
-	EventRunStart     EventKind = "run_start"           // Receipt: a turn has begun
-	EventRunEnd       EventKind = "run_end"             // RunEnd: the turn has ended
-	EventPromptLost   EventKind = "prompt_lost"         // Change: nothing proves that a prompt has arrived
-	EventDecision     EventKind = "approval"            // Decided
-	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
-	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
+	// Note: the id of the conversation, and sometimes the port of the agent CLI's server
+	EventConversation EventKind = "conversation"
+	EventRunStart     EventKind = "run_start"   // Receipt: a turn has begun
+	EventRunEnd       EventKind = "run_end"     // RunEnd: the turn has ended
+	EventPromptLost   EventKind = "prompt_lost" // Change: nothing proves that a prompt has arrived
+	EventDecision     EventKind = "approval"    // Decided
+	EventWindow       EventKind = "window"      // Change: the arm's window was opened or closed, or has failed
+	EventQueue        EventKind = "queue"       // QueueChange: what was done to the arm's queue
 	// ParkChange: the arm has met a limit, continues, or is no longer parked
 	EventParked  EventKind = "parked"
 	EventOnLimit EventKind = "on_limit" // OnLimitChange: a person has changed what the arm does at a limit
 	// HandoverChange: the task of an arm goes to another arm, its successor
 	EventHandover EventKind = "handover"
-	EventPolicy   EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
+	EventPolicy   EventKind = "policy" // PolicyDecision: the decision of a policy about an approval dialog
 
 	// WorkspaceChange: the arm's worktree is being made or was removed
 	EventWorkspaceChanged EventKind = "workspace_status_changed"
@@ -57,8 +58,8 @@ const (
 	EventOutputRetry EventKind = "output_retry"
 )
 
-// The kinds of event that describe what the agent CLI does in a run. The comment on each kind names
-// the type of its payload. Event.Source names the source of the event. docs/events.md says which
+// These kinds of event describe what the agent CLI does in a run. The comment on each kind names
+// the type of its payload. Event.Source names the source of the event. docs/events.md lists which
 // source reports which kind for each harness.
 const (
 	EventTurn          EventKind = "turn"            // Turn
@@ -85,29 +86,32 @@ const (
 	EventAnswered   EventKind = "suspension_answered" // SuspensionAnswered
 )
 
-// Event is one entry of the append-only log of a host. Host, Epoch and Seq together are
-// the key of the event. In a host's log, the sequence numbers have no gaps.
+// Event is one entry of the append-only log of a host. Host, Epoch and Seq together are the key of
+// the event. The sequence numbers of a host's log have no gaps.
 type Event struct {
-	Host    string          `json:"host"`
-	Epoch   string          `json:"epoch"` // the host agent makes a new epoch each time it opens its log
-	Seq     uint64          `json:"seq"`
-	Run     string          `json:"run,omitempty"`    // id of the run: one prompt and everything up to the end of its turn
-	Parent  string          `json:"parent,omitempty"` // the id of the run that this run belongs to
-	Arm     string          `json:"arm"`
-	Time    time.Time       `json:"time"`
-	Turn    int             `json:"turn,omitempty"` // the model's reply in the run, from 1; 0 if the event belongs to none
+	Host string `json:"host"`
+	// identifies a stretch of the log; the host agent creates a new epoch each time it opens its
+	// log
+	Epoch  string    `json:"epoch"`
+	Seq    uint64    `json:"seq"`
+	Run    string    `json:"run,omitempty"`    // id of the run: one prompt and everything up to the end of its turn
+	Parent string    `json:"parent,omitempty"` // the id of the run that this run belongs to
+	Arm    string    `json:"arm"`
+	Time   time.Time `json:"time"`
+	// the number of the model's reply in the run, from 1; 0 if the event belongs to no reply
+	Turn    int             `json:"turn,omitempty"`
 	Kind    EventKind       `json:"kind"`
-	Source  Source          `json:"source,omitempty"` // who told it; "" if the event is Coleo's own
+	Source  Source          `json:"source,omitempty"` // the source that reported it; "" if the event is Coleo's own
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// These rules belong to readings that do not prove that something has ended. With RuleUnproven or
+// These rules belong to readings in which the end of something is not proven. With RuleUnproven or
 // RuleOrphaned, processes of an arm without a session may still run. With RuleUnprovenIdle, a turn
 // may still be running.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm, so Coleo leaves it alone
 	// RuleUnprovenIdle means that the screen is idle, but nothing proves that the turn has ended.
-	// Reading.Detail says why.
+	// Reading.Detail contains the reason.
 	RuleUnprovenIdle = "unproven idle"
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
@@ -115,17 +119,18 @@ const (
 // These rules belong to readings with the state Dead.
 const (
 	RuleProcess = "process" // the agent CLI has ended by itself
-	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent it. A
-	// shutdown of the machine does that.
+	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent the
+	// signal. A shutdown of the machine sends such signals.
 	RuleTerminated = "terminated"
-	// RuleNoConversation means that the agent CLI ended at its start. It was to continue a
-	// conversation, and it does not have this conversation.
+	// RuleNoConversation means that the agent CLI was started to continue a conversation, but ended
+	// at once because it does not have this conversation.
 	RuleNoConversation = "no conversation"
-	// RuleReboot means that the machine was rebooted while the arm ran, and RuleHolderGone that
-	// the arm's holder ended without an order. A person has stopped neither of these arms.
+	// RuleReboot means that the machine was rebooted while the arm was running. RuleHolderGone
+	// means that the arm's holder ended without an order. In both cases, no person has stopped the
+	// arm.
 	RuleReboot     = "reboot"
 	RuleHolderGone = "holder gone"
-	// RuleNotStarted means that a start has failed, or that it was cut off.
+	// RuleNotStarted means that a start has failed or was interrupted.
 	RuleNotStarted = "not started"
 )
 
@@ -135,12 +140,12 @@ type WorkspaceChange struct {
 	Path   string `json:"path,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"` // the commit on which the work begins
-	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
+	Kept   string `json:"kept,omitempty"`   // the ref that contains all the work of a removed worktree
 
-	Notes []string `json:"notes,omitempty"` // what a user should know about a new worktree, a line each
+	Notes []string `json:"notes,omitempty"` // notes for the user about a new worktree, one line each
 }
 
-// MergeStep says how far a merge of an arm's work has progressed. Events store it.
+// MergeStep is the progress of a merge of an arm's work. Events contain it.
 type MergeStep string
 
 // The steps of a merge.
@@ -151,10 +156,10 @@ const (
 )
 
 // MergeChange is the payload of the event about a merge. If the host agent is killed between the
-// steps began and done, the branch itself shows whether it was moved.
+// steps began and done, the next host agent checks whether the branch was moved.
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
-	By        string    `json:"by,omitempty"`        // who asked for it, for people
+	By        string    `json:"by,omitempty"`        // the person or program that asked for the merge, for people
 	Repo      string    `json:"repo,omitempty"`      // the name of the repository, if the arm works in several
 	Way       string    `json:"way"`                 // "merge", "squash" or "rebase"
 	Branch    string    `json:"branch,omitempty"`    // the branch of the arm
@@ -162,7 +167,7 @@ type MergeChange struct {
 	Into      string    `json:"into,omitempty"`      // the branch that gets the work
 	Before    string    `json:"before,omitempty"`    // the commit of Into before the merge; "" if the branch is new
 	After     string    `json:"after,omitempty"`     // the commit of Into after the merge
-	Committed string    `json:"committed,omitempty"` // the commit of work that was uncommitted
+	Committed string    `json:"committed,omitempty"` // the commit that the merge has made from uncommitted work, if any
 	Why       string    `json:"why,omitempty"`       // with MergeFailed: why the merge failed
 }
 
@@ -182,11 +187,12 @@ type Worktree struct {
 	From string `json:"from,omitempty"`
 	// Clone means that the arm works in a clone, because it has a sandbox. The host agent sets it.
 	Clone bool `json:"clone,omitempty"`
-	// Notes say what a user should know about the worktree that this start has made, a line each.
+	// Notes contains notes for the user about the worktree that this start has created, one line
+	// each.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Note is the payload of an event that has only a text.
+// Note is the payload of an event that contains only a text.
 type Note struct {
 	Text string `json:"text"`
 	Port int    `json:"port,omitempty"` // only with EventConversation: the port of the agent CLI's server
@@ -203,7 +209,7 @@ const (
 	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, or one of its dialogs was denied
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
 	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, but nothing proves that the turn has ended
-	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers the open dialog
+	OutcomeAsks        Outcome = "asks"        // the turn waits until somebody answers the open dialog
 )
 
 // OutcomeOf returns the outcome of a turn. The state s is the state of the agent CLI after the
@@ -226,8 +232,8 @@ type RunEnd struct {
 	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions
 	Answer  string  `json:"answer,omitempty"`
 	Source  string  `json:"source,omitempty"`
-	// Whole means that the turn has finished and that Answer comes from the agent CLI's
-	// own report. An answer that Coleo has read from the screen can be incomplete.
+	// Whole means that the turn has finished, and that the agent CLI itself has reported Answer. An
+	// answer that Coleo has read from the screen can be incomplete.
 	Whole bool `json:"whole"`
 	// Background says what was still running in the background when the turn ended.
 	Background string `json:"background,omitempty"`
@@ -240,8 +246,8 @@ type RunEnd struct {
 	// Validated says whether the answer fits its schema. It is nil if the prompt had no schema, or
 	// if the turn did not finish. Validated.Answer is always empty here.
 	Validated *Validated `json:"validated,omitempty"`
-	// Retry is the id of another run. In that run, the model is asked again, because the answer
-	// does not fit its schema. That run begins when the arm is idle.
+	// Retry is the id of the run in which the model is asked again, because the answer does not fit
+	// its schema. That run begins when the arm is idle.
 	Retry string `json:"retry,omitempty"`
 	// Limit is the limit of the model that ended the turn. It is nil if the turn met no limit. If
 	// Limit is set, the outcome is OutcomeFailed, even if the screen shows no error.
@@ -281,12 +287,12 @@ type Run struct {
 	Arm     string    `json:"arm"`               // the arm's id
 	ArmName string    `json:"arm_name"`          // the arm's name when the run began
 	Harness string    `json:"harness,omitempty"` // the arm's harness when the run began
-	Host    string    `json:"host"`              // the host whose log has the first event
+	Host    string    `json:"host"`              // the host whose log contains the first event
 	Parent  string    `json:"parent,omitempty"`  // the id of the run that this run belongs to
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Open    bool      `json:"open"`              // no end is known, and the arm exists
-	Status  State     `json:"status,omitempty"`  // of the end: idle, error or dead
+	Open    bool      `json:"open"`              // whether the run has no known end, and its arm exists
+	Status  State     `json:"status,omitempty"`  // the state at the end: idle, error or dead
 	Outcome Outcome   `json:"outcome,omitempty"` // "" if no end is known
 	Origin  Origin    `json:"origin,omitempty"`
 	Compact bool      `json:"compact,omitempty"` // see Receipt.Compact
@@ -300,26 +306,26 @@ type Run struct {
 	SpecHash    string      `json:"spec_hash,omitempty"`    // see Receipt.SpecHash
 	AnswerCheck AnswerCheck `json:"answer_check,omitempty"` // "" if the prompt had no schema
 	CheckFault  string      `json:"check_fault,omitempty"`  // with AnswerUnfit: what does not fit, in one line
-	RetryOf     string      `json:"retry_of,omitempty"`     // the run whose answer did not fit, so that this run began
-	Retry       string      `json:"retry,omitempty"`        // the run that begins because the answer does not fit
+	RetryOf     string      `json:"retry_of,omitempty"`     // the run whose answer did not fit, which caused this run
+	Retry       string      `json:"retry,omitempty"`        // the run that was caused by an answer that does not fit
 
 	Model  string `json:"model,omitempty"` // the last model that replied, if a source reports it
 	Turns  int    `json:"turns"`           // the number of the last turn
-	Calls  int    `json:"calls"`           // begun calls of tools
-	Denied int    `json:"denied"`          // calls that were denied
-	Failed int    `json:"failed"`          // calls that ended with an error
-	Files  int    `json:"files"`           // changes of files by tools
-	Events int    `json:"events"`          // all events of the run, deleted ones included
+	Calls  int    `json:"calls"`           // the number of tool calls that began
+	Denied int    `json:"denied"`          // the number of calls that were denied
+	Failed int    `json:"failed"`          // the number of calls that ended with an error
+	Files  int    `json:"files"`           // the number of changes that tools made to files
+	Events int    `json:"events"`          // the number of all events of the run, including deleted events
 	// Usage is the sum of the run's usage events. Usage.Source is "".
 	Usage Usage `json:"usage"`
 	// Orphans lists the ids of the calls that began in the run and did not end.
 	Orphans []string `json:"orphans,omitempty"`
 }
 
-// OutcomeOpen selects the open runs in a filter by outcome. No run has this outcome.
+// OutcomeOpen selects the open runs in a filter by outcome. No run has this outcome itself.
 const OutcomeOpen = "open"
 
-// eventKinds has every kind of event, Coleo's own kinds first.
+// eventKinds contains every kind of event. Coleo's own kinds come first.
 var eventKinds = []EventKind{
 	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventBudget,
 	EventRemoved,
@@ -337,8 +343,8 @@ var eventKinds = []EventKind{
 // EventKinds returns every kind of event that this version knows.
 func EventKinds() []EventKind { return append([]EventKind{}, eventKinds...) }
 
-// KindAlias is another name of a kind of event. Filters accept this name in place of the kind.
-// Events always contain the kind itself.
+// KindAlias is another name for a kind of event, which filters accept. Events always contain the
+// kind itself.
 type KindAlias struct {
 	Name string
 	Kind EventKind

@@ -2,10 +2,10 @@ package coleo_test
 
 // row is one capability that users of agent systems expect.
 type row struct {
-	id   string // M is for control of agents, R for runs and events, G for the graph
+	id   string // begins with M for the control of agents, R for runs and events, or G for the graph
 	what string
-	try  string // a command or a request that shows it; "" if there is none
-	not  string // why Coleo does not have it; "" if it has
+	try  string // a command or request with which a user can try it; "" if there is none
+	not  string // why Coleo does not have the capability; "" if Coleo has it
 }
 
 var rows = []row{

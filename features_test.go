@@ -11,16 +11,18 @@ import (
 	"testing"
 )
 
-// featuresPage ends with a table that is made from rows and from the names of tests.
+// featuresPage ends with a table that is generated from rows and from the names of tests.
 const (
 	featuresPage  = "docs/features.md"
 	featuresBegin = "<!-- made by `go test -run Features . -update` -->\n"
 )
 
-// featureTest finds the tests of a row by their names: TestM12... is a test of row M12.
+// featureTest matches the name of a test that belongs to a row: TestM12... is a test of the row
+// M12.
 var featureTest = regexp.MustCompile(`(?m)^func (Test([MRG]\d+)[A-Z]\w*)\(`)
 
-// A row that Coleo has must have a test. A row that it does not have must say why.
+// A row for a capability of Coleo must have a test. A row for a missing capability must contain the
+// reason.
 func TestFeaturesAreDocumentedFromTheTests(t *testing.T) {
 	tests := testsOfRows(t)
 	var table strings.Builder

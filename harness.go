@@ -10,7 +10,7 @@ import (
 // Transport is the way in which a harness communicates with its agent CLI.
 type Transport string
 
-// The two transports.
+// The transports.
 const (
 	TransportPTY  Transport = "pty"
 	TransportHTTP Transport = "http"
@@ -60,7 +60,7 @@ type Support string
 // The levels of support.
 const (
 	SupportFull     Support = "full"     // the harness claims every capability of the agent CLI, and all are tested
-	SupportPartial  Support = "partial"  // every claimed capability is tested; Info.Missing lists what is missing
+	SupportPartial  Support = "partial"  // all claimed capabilities are tested; Info.Missing lists what is missing
 	SupportDeclared Support = "declared" // written from notes or source code, never run under Coleo
 )
 
@@ -68,49 +68,52 @@ const (
 type Info struct {
 	Name    string   `json:"name"`    // "claude-code"
 	Title   string   `json:"title"`   // "Claude Code"
-	Version string   `json:"version"` // of the harness, not of the agent CLI
+	Version string   `json:"version"` // the version of the harness, not of the agent CLI
 	Checked []string `json:"checked"` // the versions of the agent CLI with which the harness was checked
 	Support Support  `json:"support"`
 	Missing []string `json:"missing,omitempty"` // one sentence for each thing that is missing
-	// NoModel means that the agent CLI uses no model. The program itself decides what a
+	// NoModel means that the agent CLI uses no model, because the program itself decides what a
 	// prompt does.
-	NoModel       bool         `json:"no_model,omitempty"`
-	Transport     Transport    `json:"transport"`
-	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a start without one
+	NoModel   bool      `json:"no_model,omitempty"`
+	Transport Transport `json:"transport"`
+	// whether the harness needs a host agent, unless the user allows a start without one
+	DaemonManaged bool         `json:"daemon_managed"`
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          ReportedWork `json:"-"`       // for the conformance suite and for budgets
-	Command       string       `json:"command"` // the program that is looked up on PATH
-	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
+	Work          ReportedWork `json:"-"`       // used by the conformance suite, and to check budgets
+	Command       string       `json:"command"` // the name of the program, for a search on PATH
+	Install       string       `json:"install"` // a line with which the user can install the agent CLI
 	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It
 	// is empty if neither npm nor pip has the agent CLI.
 	Package string `json:"package,omitempty"`
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
 	Trust string `json:"trust,omitempty"`
-	// Attach is the form in which a prompt names a file for the agent CLI, such as "@{path}". It is
-	// empty if the agent CLI has no such form.
+	// Attach is the notation with which a prompt names a file for the agent CLI, such as "@{path}".
+	// It is empty if the agent CLI has no such notation.
 	Attach string `json:"attach,omitempty"`
-	// OwnFiles are patterns for the names of files and folders that the agent CLI writes into its folder
-	// for itself, such as ".mine.history*". A merge leaves them out, unless git tracks them.
+	// OwnFiles contains patterns for the names of files and folders that the agent CLI writes into
+	// its folder for itself, such as ".mine.history*". A merge excludes these files, unless git
+	// tracks them.
 	OwnFiles []string `json:"own_files,omitempty"`
 	// TakesSandbox means that the harness knows which files the agent CLI needs in a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
-	// JudgedSandboxes lists the kinds of sandboxes in which the checks of the suite have passed. Any
-	// other kind needs the user's agreement.
+	// JudgedSandboxes lists the kinds of sandboxes in which the suite's checks have passed. Before
+	// an arm starts in any other kind, the user must agree.
 	JudgedSandboxes []SandboxKind `json:"judged_sandboxes,omitempty"`
-	// Forks means that the agent CLI can begin with a copy of a conversation.
+	// Forks means that the agent CLI can start with a copy of a conversation.
 	Forks bool `json:"forks,omitempty"`
-	// Pack is the pack that is in use for this harness; nil if there is none.
+	// Pack describes the newer reading rules that this harness uses. It is nil if the harness uses
+	// only its own rules.
 	Pack *PackInfo `json:"pack,omitempty"`
 	// ModelPattern is a regular expression for the names of the agent CLI's models, as
 	// PROVIDER/MODEL or MODEL. ModelNames are further names that the agent CLI accepts. If the
-	// pattern is empty, the agent CLI accepts any name, or the catalogue contains its models.
+	// pattern is empty, the agent CLI accepts any name, or a catalogue contains its models.
 	ModelPattern string   `json:"model_pattern,omitempty"`
 	ModelNames   []string `json:"model_names,omitempty"`
 	// ModelProvider is the provider of the agent CLI's models, such as "anthropic", if there is
 	// only one provider.
 	ModelProvider string `json:"model_provider,omitempty"`
-	Catalog       bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
+	Catalog       bool   `json:"catalog"` // whether GET /api/opencode/providers returns the models
 }
 
 // PackInfo describes the newer reading rules that a harness uses in addition to its own rules. See
@@ -120,14 +123,13 @@ type PackInfo struct {
 	Versions []string `json:"versions"` // the versions of the agent CLI on which the rules were judged
 }
 
-// Judged reports whether the harness or its pack was judged on this version of the
-// agent CLI.
+// Judged reports whether the harness or its pack was judged on the given version of the agent CLI.
 func (i Info) Judged(version string) bool {
 	return slices.Contains(i.Checked, version) || i.Pack != nil && slices.Contains(i.Pack.Versions, version)
 }
 
-// Harness drives one agent CLI. A Harness itself has no state. Each of its sessions has
-// state.
+// Harness drives one agent CLI. It has no state of its own, because the state belongs to its
+// sessions.
 type Harness interface {
 	// Info returns the description of the harness.
 	Info() Info
@@ -137,25 +139,23 @@ type Harness interface {
 	// start the agent CLI with this configuration. It returns EUnsupported if the
 	// harness can never do what the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
-	// Attach attaches to a session that an earlier host agent started. The holder must prove that
-	// it is the holder in the handle. Its proof is the boot id, the process identity, the nonce and
-	// the generation. If the holder cannot prove this, Attach returns EUnproven and leaves the
-	// process alone. Attach returns EUnavailable if the holder is gone. It returns ETimeout if the
-	// holder does not answer.
+	// Attach attaches to a session that an earlier host agent started. The holder must prove with
+	// its boot id, process identity, nonce and generation that it is the holder in the handle. If
+	// it cannot, Attach returns EUnproven and leaves the process alone. Attach returns EUnavailable
+	// if the holder is gone, and ETimeout if the holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
 // Cataloguer is a harness whose agent CLI knows providers, models and prices.
 type Cataloguer interface {
-	// Catalog returns the catalogue of the agent CLI unchanged. To read the catalogue,
-	// Catalog is allowed to start the agent CLI and to end it again. Catalog uses only
-	// the fields of c that it needs to find the agent CLI: Binary, Path, Environ,
-	// Profile, Home, Dir and Workdir.
+	// Catalog returns the catalogue of the agent CLI unchanged. To read it, Catalog may start the
+	// agent CLI, and then end it again. From c, Catalog uses only the fields that are needed to
+	// find the agent CLI: Binary, Path, Environ, Profile, Home, Dir and Workdir.
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
-// Setting is an option of an agent CLI that a user may have changed. It affects what
-// the agent CLI shows, or which keys it accepts.
+// Setting is an option of an agent CLI that changes what the agent CLI shows, or which keys it
+// accepts. A user may have changed it.
 type Setting struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // one sentence that says what the setting does
@@ -174,17 +174,15 @@ type Settable interface {
 	WithSetting(name string) (Harness, error)
 }
 
-// Reloader is a session that can change to a newer description of its harness while it
-// runs.
+// Reloader is a session that can adopt a newer description of its harness while it runs.
 type Reloader interface {
-	// Reload makes the session use the description of h, to read the screen and to
-	// type. It does not change the options with which the agent CLI was started. Reload
-	// returns EInvalid if h is another harness. It returns EBusy while the session is
-	// typing.
+	// Reload makes the session use the description of h when it reads the screen and when it types.
+	// It does not change the options with which the agent CLI was started. Reload returns EInvalid
+	// if h is another harness, and EBusy while the session is typing.
 	Reload(h Harness) error
 }
 
-// Versioned is a session that sometimes knows the version of its agent CLI.
+// Versioned is a session that can find out the version of its agent CLI.
 type Versioned interface {
 	// Unjudged returns the version of the running agent CLI, if neither the harness nor
 	// its pack was judged on this version. It returns "" if this version was judged or
@@ -196,9 +194,9 @@ type Versioned interface {
 // methods need no live session, so they also work for an arm that has ended.
 type Recorder interface {
 	// ScreenAt returns the screen at the given time, accurate to 50 ms. The screen includes the
-	// lines that had scrolled off the top by that time. For an earlier generation, h needs only the
-	// fields Arm and Dir. If the recording begins after the given time, ScreenAt returns EInvalid.
-	// The message then says when the recording begins.
+	// lines that had scrolled off the top by then. If the recording begins later, ScreenAt returns
+	// EInvalid with a message that says when the recording begins. For an earlier generation, only
+	// the fields Arm and Dir of h are needed.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
 	// Record returns a piece of output that begins at the given byte offset. If the output at this
 	// offset has been deleted, the piece begins with the oldest screen that is still kept.
@@ -209,7 +207,7 @@ type Recorder interface {
 type Recording struct {
 	Offset int64 `json:"offset"` // the offset of the first byte of output in this piece
 	Next   int64 `json:"next"`   // the offset of the next piece
-	Until  int64 `json:"until"`  // the offset of the present end of the output
+	Until  int64 `json:"until"`  // the offset of the end of all output so far
 	// Cols and Rows are the size of the terminal, in cells. They are set only if this piece is the
 	// start of a recording.
 	Cols   int             `json:"cols,omitempty"`
@@ -249,14 +247,14 @@ const (
 	PermissionAll  PermissionMode = "all"  // does everything without asking
 )
 
-// MCPServer is an MCP server that the agent CLI must start. The agent CLI communicates
-// with the server over the server's stdin and stdout.
+// MCPServer is an MCP server that the agent CLI must start. The agent CLI communicates with it over
+// the server's stdin and stdout.
 type MCPServer struct {
 	Name    string            `json:"name"`
 	Command string            `json:"command"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	// Allowed has the names of the server's tools that the agent CLI calls without asking.
+	// Allowed contains the names of the server's tools that the agent CLI calls without asking.
 	Allowed []string `json:"allowed,omitempty"`
 }
 
@@ -277,13 +275,14 @@ type SpawnConfig struct {
 	Binary  string   `json:"binary,omitempty"`
 	Path    []string `json:"path,omitempty"` // folders to search before PATH
 	Args    []string `json:"args,omitempty"` // appended to the harness's own arguments
-	Environ []string `json:"-"`              // variables of the user; the harness passes on those in its allow-list
+	Environ []string `json:"-"`              // the user's variables; the harness passes on only those in its allow-list
 	// Env contains variables that the agent CLI gets unchanged. Their values are secrets, so the
 	// JSON does not contain Env.
 	Env map[string]string `json:"-"`
-	// EnvNames has the names of the variables in Env, to show them to users.
+	// EnvNames contains the names of the variables in Env, for users.
 	EnvNames []string `json:"env_names,omitempty"`
-	Wrap     []string `json:"wrap,omitempty"` // command before the program; must exec the program, with the same pid
+	// a command that starts the program; it must exec the program, so that the pid stays the same
+	Wrap []string `json:"wrap,omitempty"`
 
 	Profile Profile `json:"profile"`
 	Home    string  `json:"home,omitempty"` // the HOME in ProfileHermetic
@@ -294,16 +293,17 @@ type SpawnConfig struct {
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
 	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
-	// Fork is a conversation. At this start, the arm gets a copy of it as a new conversation. If
-	// Fork is set, Resume is false.
+	// Fork is the id of a conversation. If it is set, this start gives the arm a copy of the
+	// conversation as a new conversation. Then Resume is false.
 	Fork string `json:"fork,omitempty"`
-	// ForkedFrom names the original of the arm's first conversation. It is nil if that conversation
-	// is not a copy. It stays the same when the arm is started again.
+	// ForkedFrom names the conversation of which the arm's first conversation is a copy. It is nil
+	// if that conversation is not a copy. It stays the same when the arm is started again.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
-	// Succeeds says whose task the arm has got by a hand-over. It is nil if it has got none.
+	// Succeeds names the arm whose task this arm has received by a hand-over. It is nil if there
+	// was no hand-over.
 	Succeeds   *Predecessor `json:"succeeds,omitempty"`
 	MCPServers []MCPServer  `json:"mcp_servers,omitempty"`
-	Tools      []string     `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
+	Tools      []string     `json:"tools,omitempty"` // the names of Coleo's own tools that the arm has; see ArmTools
 	// Parent is the id of the arm whose model asked for this arm. If a person started this arm,
 	// Parent is "" and Depth is 0. Otherwise, Depth is one more than the depth of the parent.
 	Parent       string      `json:"parent,omitempty"`
@@ -320,8 +320,8 @@ type SpawnConfig struct {
 	// Reached lists folders of Coleo that the agent CLI must be able to reach inside its sandbox.
 	// The agent CLI cannot write to these folders. The host agent sets Reached at each start.
 	Reached []string `json:"-"`
-	// OwnNetwork means that the wrapper has made a separate network for the agent CLI. This network
-	// contains only the scripted model. The host agent sets OwnNetwork at each start.
+	// OwnNetwork means that the command in Wrap has made a separate network for the agent CLI, in
+	// which only the scripted model can be reached. The host agent sets OwnNetwork at each start.
 	OwnNetwork bool `json:"-"`
 	// OnLimit says what the arm does when it meets a limit of its model. "" means OnLimitWait.
 	OnLimit OnLimit `json:"on_limit,omitempty"`
@@ -337,20 +337,20 @@ type SpawnConfig struct {
 	Cols int `json:"cols,omitempty"` // default 120
 	Rows int `json:"rows,omitempty"` // default 40
 
-	// Chosen holds the user's choices since the start. It is nil if the user has chosen nothing.
+	// Chosen contains the user's choices since the start. It is nil if the user has chosen nothing.
 	Chosen *Chosen `json:"chosen,omitempty"`
 
 	// Keep is the number of bytes of terminal output that the holder keeps. 0 means the holder's
 	// default. The host agent sets Keep.
 	Keep int64 `json:"-"`
-	// AllowSudo lets the agent CLI get more privileges through programs such as sudo.
-	// With these privileges, the agent CLI could possibly type into its own terminal.
+	// AllowSudo allows the agent CLI to get more privileges through programs such as sudo. With
+	// these privileges, the agent CLI might be able to type into its own terminal.
 	AllowSudo bool `json:"-"`
 }
 
-// ModelScripted is the name of the scripted model: a program of Coleo that runs on the
-// arm's host and answers in place of a model. The name selects the scripted model only
-// if the configuration has no provider and no endpoint.
+// ModelScripted is the name of the scripted model: a program of Coleo that runs on the arm's host
+// and answers in place of a model. The name has this meaning only in a configuration without a
+// provider and without an endpoint.
 const ModelScripted = "scripted"
 
 // Scripted reports whether the arm uses the scripted model.
@@ -364,8 +364,8 @@ type Identity struct {
 	PID       int    `json:"pid"`
 	BootID    string `json:"boot_id"`
 	StartTime uint64 `json:"start_time"` // the time of the start, in clock ticks since boot
-	// PidfdInode is a different number for each process. It is 0 if the kernel does not
-	// support such numbers.
+	// PidfdInode is a number that no other process has. It is 0 if the kernel does not support such
+	// numbers.
 	PidfdInode uint64 `json:"pidfd_inode,omitempty"`
 }
 

@@ -20,12 +20,12 @@ const (
 	HealthUnknown     Health = "unknown"
 )
 
-// The thresholds of Summarise.
+// These constants are the thresholds of Summarise.
 const (
-	OutputActive   = 90 * time.Second  // an arm with output within this time is active
-	ActivityQuiet  = 180 * time.Second // activity within this time is recent
-	OutputHung     = 300 * time.Second // a working arm without output for this time is hung
-	HeartbeatStale = 120 * time.Second // a heartbeat older than this is ignored
+	OutputActive   = 90 * time.Second  // an arm with output within this time counts as active
+	ActivityQuiet  = 180 * time.Second // activity within this time counts as recent
+	OutputHung     = 300 * time.Second // a working arm counts as hung after this time without output
+	HeartbeatStale = 120 * time.Second // an older heartbeat is ignored
 )
 
 // Signals is the input of Summarise.
@@ -38,7 +38,7 @@ type Signals struct {
 	AgentID   string
 	Workdir   string
 	Task      string
-	Asks      bool // the arm has asked something with one of Coleo's tools, and waits
+	Asks      bool // whether the arm has asked something with one of Coleo's tools, and waits for the answer
 
 	LastActivity  time.Time
 	LastHeartbeat time.Time
@@ -48,10 +48,10 @@ type Signals struct {
 }
 
 // Watch says whether a host agent watches an arm now, and what the host agent sees. The zero Watch
-// contains no information, and does not change the result of Summarise.
+// means that nothing is known, and does not change the result of Summarise.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
-	Missing string    // why no host agent watches the arm, for users; "" if a host agent does
+	Missing string    // why no host agent watches the arm, in words for users; "" if a host agent watches the arm
 	Frozen  int       // the pid of the agent CLI if a signal has stopped it; otherwise 0
 	// Blocked is the reason why the arm cannot continue. For example, the disk may have no room for
 	// the arm's output. Blocked is "" if the arm can continue.
@@ -61,7 +61,7 @@ type Watch struct {
 	Unjudged string
 }
 
-// SignalFlags says which signals are set, for users.
+// SignalFlags reports to users which signals are set.
 type SignalFlags struct {
 	DBStatus        Status `json:"dbStatus"`
 	HasPID          bool   `json:"hasPid"`
@@ -73,34 +73,36 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with the reasons for it. A field in seconds counts from a point in
-// time, and is nil if Coleo does not know that point.
+// Runtime is an arm's health with the reasons for it. A field in seconds is the age of something.
+// It is nil if Coleo does not know the age.
 type Runtime struct {
-	State                 Health      `json:"state"`
-	Reason                string      `json:"reason"`
-	Distributed           bool        `json:"distributed"`     // a host agent drives the arm
-	Local                 bool        `json:"local,omitempty"` // serve itself drives the arm; see LocalNote
-	HasRuntime            bool        `json:"hasRuntime"`
-	HasSession            bool        `json:"hasSession"`
-	CanRecover            bool        `json:"canRecover"`
-	CanRestart            bool        `json:"canRestart"`
-	LastActivityAt        time.Time   `json:"lastActivityAt,omitzero"`
-	LastHeartbeatAt       time.Time   `json:"lastHeartbeatAt,omitzero"`
-	LastOutputAt          time.Time   `json:"lastOutputAt,omitzero"`
-	SecondsSinceActivity  *int        `json:"secondsSinceActivity"`
-	SecondsSinceHeartbeat *int        `json:"secondsSinceHeartbeat"`
-	SecondsSinceOutput    *int        `json:"secondsSinceOutput"`
-	AsOf                  time.Time   `json:"asOf,omitzero"`      // when a host agent last confirmed the arm's state
-	Stale                 bool        `json:"stale,omitempty"`    // no host agent watches the arm; State is as old as AsOf
-	Frozen                bool        `json:"frozen,omitempty"`   // a signal has stopped the agent CLI
-	Unjudged              string      `json:"unjudged,omitempty"` // the version of the agent CLI, if not judged
-	Display               Display     `json:"display"`
-	Signals               SignalFlags `json:"signals"`
+	State                 Health    `json:"state"`
+	Reason                string    `json:"reason"`
+	Distributed           bool      `json:"distributed"`     // whether a host agent drives the arm
+	Local                 bool      `json:"local,omitempty"` // whether serve itself drives the arm; see LocalNote
+	HasRuntime            bool      `json:"hasRuntime"`
+	HasSession            bool      `json:"hasSession"`
+	CanRecover            bool      `json:"canRecover"`
+	CanRestart            bool      `json:"canRestart"`
+	LastActivityAt        time.Time `json:"lastActivityAt,omitzero"`
+	LastHeartbeatAt       time.Time `json:"lastHeartbeatAt,omitzero"`
+	LastOutputAt          time.Time `json:"lastOutputAt,omitzero"`
+	SecondsSinceActivity  *int      `json:"secondsSinceActivity"`
+	SecondsSinceHeartbeat *int      `json:"secondsSinceHeartbeat"`
+	SecondsSinceOutput    *int      `json:"secondsSinceOutput"`
+	AsOf                  time.Time `json:"asOf,omitzero"` // when a host agent last confirmed the arm's state
+	// whether State is only as recent as AsOf, because no host agent watches the arm
+	Stale  bool `json:"stale,omitempty"`
+	Frozen bool `json:"frozen,omitempty"` // whether a signal has stopped the agent CLI
+	// the agent CLI's version, if the rules were not judged on this version
+	Unjudged string      `json:"unjudged,omitempty"`
+	Display  Display     `json:"display"`
+	Signals  SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at the given time. It has no side effects. If
-// an arm waits for an approval and its host agent sends heartbeats, the arm is never
-// hung, however long it waits. Summarise ignores times that are unset or in the future.
+// Summarise computes the health of an arm at the given time, without side effects. If an arm waits
+// for an approval and its host agent sends heartbeats, the arm is never hung, however long it
+// waits. Summarise ignores times that are unset or in the future.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "" && s.AgentID != LocalHost,
@@ -140,7 +142,7 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	}
 	status := s.Status
 	if status == StatusPaused && (s.State.Working() || s.State == WaitingApproval) {
-		status = StatusBusy // only the queue is paused
+		status = StatusBusy // the arm itself works; only its queue is paused
 	}
 	switch status {
 	case StatusStarting:
@@ -163,9 +165,8 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched returns a health and a reason if no host agent watches the arm, or if the
-// arm cannot continue. Otherwise it returns "". It also returns "" for a stopped arm,
-// which nobody needs to watch.
+// unwatched returns the health of an arm that no host agent watches, or that cannot continue. It
+// also returns the reason. For any other arm, and for a stopped arm, it returns "".
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:

@@ -17,21 +17,22 @@ import (
 	"coleo.dev"
 )
 
-// The part of the page that is made from the kinds of event and their payloads.
+// These constants name the part of the page that is generated from the kinds of event and their
+// payloads.
 const (
 	kindsPage  = "docs/api.md"
 	kindsBegin = "<!-- made by `go test -run EachKind . -update` -->\n"
 	kindsEnd   = "<!-- end -->\n"
 )
 
-// kindSource is what the files of this package say of kinds and of types.
+// kindSource is the part of this package's source that describes kinds of event and types.
 type kindSource struct {
 	kinds   []kindLine
 	types   map[string]*ast.StructType
-	docs    map[string]string   // of each type
-	values  map[string][]string // the values of each type of texts
-	strings map[string]bool     // the types of texts
-	consts  map[string]string   // the value of each constant that is a text
+	docs    map[string]string   // the comment of each type
+	values  map[string][]string // the values of each string type
+	strings map[string]bool     // the names of the string types
+	consts  map[string]string   // the value of each string constant
 }
 
 // kindLine is one constant of the type EventKind.
@@ -123,15 +124,15 @@ func (s *kindSource) page() string {
 	for _, alias := range coleo.KindAliases() {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", alias.Name, alias.Kind)
 	}
-	for i := 0; i < len(wanted); i++ { // a table can name more types
+	for i := 0; i < len(wanted); i++ { // the loop appends types, because a table can link to further types
 		fmt.Fprintf(&b, "\n#### %s\n\n| field | type | meaning |\n|---|---|---|\n", wanted[i])
 		s.fields(&b, s.types[wanted[i]], &wanted, map[string]bool{})
 	}
 	return b.String()
 }
 
-// meaning returns what an event of a kind means. It takes the comment of the payload's type, or else
-// the comment of the kind.
+// meaning returns the description of a kind. It is the comment of the payload's type, or the
+// comment of the kind if there is no such comment.
 func (s *kindSource) meaning(k kindLine, payload string) string {
 	doc := s.docs[payload]
 	_, rest, told := strings.Cut(doc, "payload of a "+k.kind+" event")
@@ -147,7 +148,7 @@ func (s *kindSource) meaning(k kindLine, payload string) string {
 	return ""
 }
 
-// link returns a link to the table of a type, and asks for that table.
+// link returns a link to the table of a type, and adds the type to the wanted tables.
 func (s *kindSource) link(name string, wanted *[]string) string {
 	if !slices.Contains(*wanted, name) {
 		*wanted = append(*wanted, name)
@@ -155,8 +156,8 @@ func (s *kindSource) link(name string, wanted *[]string) string {
 	return "[" + name + "](#" + strings.ToLower(name) + ")"
 }
 
-// fields writes a line for each field. The fields of an embedded type are the type's own, unless the
-// map written contains a field with the same name.
+// fields writes a line for each field. It also writes a line for each field of an embedded type. It
+// omits fields whose names are in written, because the outer type has fields with the same names.
 func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]string, written map[string]bool) {
 	for _, f := range t.Fields.List {
 		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
@@ -185,14 +186,14 @@ func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]str
 	}
 }
 
-// goName matches a word of a comment that may be the Go name of a constant or of a field.
+// goName matches a word of a comment that can be the Go name of a constant or of a field.
 var goName = regexp.MustCompile(`\b[A-Z][A-Za-z]+(\.[A-Z][A-Za-z]+)?\b`)
 
-// inJSON replaces Go words in the comment of a field of t. A constant becomes its value. A field
-// becomes its name in JSON. A field that is nil is absent in JSON.
+// inJSON replaces the Go names in the comment of a field of t. A constant becomes its value, and a
+// field becomes its JSON name. "Nil" becomes "absent".
 func (s *kindSource) inJSON(doc string, t *ast.StructType) string {
 	parts := strings.Split(doc, "`")
-	for i := 0; i < len(parts); i += 2 { // the other parts are code
+	for i := 0; i < len(parts); i += 2 { // the parts with odd numbers are code
 		parts[i] = goName.ReplaceAllStringFunc(parts[i], func(word string) string {
 			if value, ok := s.consts[word]; ok {
 				return "`" + value + "`"
@@ -212,7 +213,7 @@ func (s *kindSource) inJSON(doc string, t *ast.StructType) string {
 
 var nilWord = regexp.MustCompile(`\bnil\b`)
 
-// fieldName returns the name in JSON of a field of t, or "".
+// fieldName returns the JSON name of a field of t, or "".
 func (s *kindSource) fieldName(t *ast.StructType, field string) string {
 	if t == nil {
 		return ""
@@ -243,8 +244,8 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// withoutName returns the comment of a field without the field's Go name and the verb after it,
-// because the page shows the JSON name beside the comment.
+// withoutName removes the field's Go name and the following verb from the comment of a field. The
+// page shows the JSON name beside the comment instead.
 func withoutName(doc, name string) string {
 	rest, named := strings.CutPrefix(doc, name+" ")
 	if !named {
@@ -259,7 +260,7 @@ func withoutName(doc, name string) string {
 	return rest
 }
 
-// typeName returns the type of a field as JSON has it.
+// typeName returns the type of a field in JSON.
 func (s *kindSource) typeName(e ast.Expr, wanted *[]string) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -288,7 +289,8 @@ func (s *kindSource) typeName(e ast.Expr, wanted *[]string) string {
 	return "number"
 }
 
-// TestEachKindIsInTheListOfKinds: a filter by kind refuses a kind that the list lacks.
+// TestEachKindIsInTheListOfKinds is needed because a filter by kind refuses a kind that is missing
+// in the list.
 func TestEachKindIsInTheListOfKinds(t *testing.T) {
 	t.Parallel()
 	var want []coleo.EventKind
@@ -300,7 +302,7 @@ func TestEachKindIsInTheListOfKinds(t *testing.T) {
 	}
 }
 
-// TestM24EachAliasStandsForOneKind: no alias hides a kind.
+// TestM24EachAliasStandsForOneKind also checks that no alias has the name of a kind.
 func TestM24EachAliasStandsForOneKind(t *testing.T) {
 	t.Parallel()
 	last := ""
@@ -322,8 +324,8 @@ func TestM24EachAliasStandsForOneKind(t *testing.T) {
 	}
 }
 
-// TestM24EachKindIsInThePage: docs/api.md has each kind with its payload, made from the
-// types of this package.
+// TestM24EachKindIsInThePage checks that docs/api.md contains each kind with its payload, generated
+// from the types of this package.
 func TestM24EachKindIsInThePage(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(kindsPage)

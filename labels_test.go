@@ -14,7 +14,7 @@ func TestLabelsAreParsedAndChanged(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		words []string
-		want  string // the labels of an arm with team=a and old=x after the change, or the error
+		want  string // the labels after the change of an arm with team=a and old=x, or the error
 	}{
 		"nothing":                    {nil, "old=x,team=a"},
 		"a new one":                  {[]string{"k=v"}, "k=v,old=x,team=a"},

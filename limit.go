@@ -19,10 +19,10 @@ const (
 	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
 	LimitLogin    LimitKind = "login"    // the login or the key is not accepted
 	LimitContext  LimitKind = "context"  // the conversation is too long for the model
-	// LimitBudget is a limit that the user has set: see Budget. No agent CLI reports this limit.
+	// LimitBudget is a limit that the user has set, and that no agent CLI reports: see Budget.
 	LimitBudget LimitKind = "budget"
-	// LimitLoop means that the agent CLI went in circles: see package loop. No agent CLI reports
-	// this limit.
+	// LimitLoop means that the agent CLI repeated itself without progress: see package loop. No
+	// agent CLI reports this limit.
 	LimitLoop LimitKind = "loop"
 )
 
@@ -36,29 +36,30 @@ func (k LimitKind) Passes() bool {
 	return k != LimitLogin && k != LimitContext && !k.SetByColeo()
 }
 
-// SetByColeo reports whether Coleo itself has stopped the arm, and not a limit of its model.
+// SetByColeo reports whether Coleo itself has stopped the arm. Otherwise the arm has met a limit of
+// its model.
 func (k LimitKind) SetByColeo() bool { return k == LimitBudget || k == LimitLoop }
 
-// Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
-// ended with this error.
+// Limit is a limit that an agent CLI has met. The agent CLI has given up, and its turn has ended
+// with an error.
 type Limit struct {
 	Kind LimitKind `json:"kind"`
-	Text string    `json:"text"` // what the agent CLI says, in one line
+	Text string    `json:"text"` // the message of the agent CLI, in one line
 	Seen time.Time `json:"seen"` // when the turn ended
 	// Until is the time at which the limit ends, as reported by the agent CLI. It is zero if the
 	// agent CLI does not report this time.
 	Until time.Time `json:"until,omitzero"`
 	// Forgets means that the agent CLI keeps nothing of a turn to which the model has not replied.
-	// To continue, the agent CLI needs the prompt of that turn again.
+	// To continue, Coleo must send the prompt of that turn again.
 	Forgets bool `json:"forgets,omitempty"`
 }
 
 // Limiter is a session that recognizes the limits of its agent CLI's model.
 type Limiter interface {
 	// Limit returns the limit that ended the last turn. It returns nil if the turn ended with
-	// another error. Call Limit only after a turn that has failed. The list contains the errors of
-	// that turn from the agent CLI's record, and can be empty. The second parameter is the present
-	// time.
+	// another error. Call Limit only after a turn that has failed. The first parameter contains the
+	// errors of that turn from the agent CLI's record, and can be empty. The second parameter is
+	// the present time.
 	Limit(errors []string, now time.Time) *Limit
 }
 
@@ -74,10 +75,10 @@ const (
 	// OnLimitWait is the default: the arm waits until the limit has passed, and continues by
 	// itself. If a limit does not pass by itself, the arm waits for a person.
 	OnLimitWait LastStep = "wait"
-	OnLimitAsk  LastStep = "ask" // the arm waits for a person
+	OnLimitAsk  LastStep = "ask" // the arm waits until a person continues it
 )
 
-// LimitAction is what an alternative to waiting does.
+// LimitAction is the action of an alternative to waiting.
 type LimitAction string
 
 // The alternatives.
@@ -86,7 +87,7 @@ const (
 	LimitHandover LimitAction = "handover" // give the task to an arm of another harness
 )
 
-// maxAlternatives is the largest number of steps in an OnLimit. Each step can cost a turn.
+// maxAlternatives is the largest number of steps in an OnLimit, because each step can cost a turn.
 const maxAlternatives = 8
 
 // LimitStep is one alternative to waiting.
@@ -95,7 +96,7 @@ type LimitStep struct {
 	To string // the model or the harness
 }
 
-// String returns the step as a list has it, such as model:haiku.
+// String returns the step in the form that it has in a list, such as model:haiku.
 func (s LimitStep) String() string { return string(s.Do) + ":" + s.To }
 
 // Valid reports whether o is a list that Check accepts.
@@ -121,7 +122,7 @@ func (o OnLimit) Asks() bool {
 	return last == OnLimitAsk
 }
 
-// Steps returns the alternatives of o in their order. It returns none if Check returns an error.
+// Steps returns the alternatives of o in their order. If Check returns an error, Steps returns nil.
 func (o OnLimit) Steps() []LimitStep {
 	list, _, err := o.parse()
 	if err != nil {
@@ -130,7 +131,7 @@ func (o OnLimit) Steps() []LimitStep {
 	return list
 }
 
-// After returns the steps of o after the given step. The result always ends with a LastStep.
+// After returns the part of o that follows the given step. The result always ends with a LastStep.
 func (o OnLimit) After(step OnLimit) OnLimit {
 	list, last, _ := o.parse()
 	for i, s := range list {
@@ -145,7 +146,7 @@ func (o OnLimit) After(step OnLimit) OnLimit {
 	return OnLimitOf(list) + OnLimit(","+last)
 }
 
-// OnLimitOf returns the list that contains the given alternatives.
+// OnLimitOf returns an OnLimit with the given alternatives.
 func OnLimitOf(list []LimitStep) OnLimit {
 	words := make([]string, len(list))
 	for i, s := range list {
@@ -196,8 +197,8 @@ func limitStep(word string) (LimitStep, error) {
 	return step, nil
 }
 
-// AtLimit returns what the arm does when it meets a limit. It is what the user has chosen since the
-// start, or OnLimit if the user has chosen nothing.
+// AtLimit returns what the arm does when it meets a limit. If the user has chosen an OnLimit since
+// the start, AtLimit returns it. Otherwise it returns the OnLimit of the start.
 func (c SpawnConfig) AtLimit() OnLimit {
 	if c.Chosen != nil && c.Chosen.OnLimit != "" {
 		return c.Chosen.OnLimit
@@ -221,7 +222,7 @@ type OnLimitChange struct {
 // ContinuePrompt is the default prompt with which a parked arm continues.
 const ContinuePrompt = "continue"
 
-// Parked says why an arm is parked. Such an arm has met a limit, and nothing is sent from its
+// Parked says why an arm is parked. A parked arm has met a limit, and nothing is sent from its
 // queue. The arm continues at the time Wake, or when a person prompts it.
 type Parked struct {
 	Limit
@@ -229,12 +230,12 @@ type Parked struct {
 	// Wake is the time at which the arm continues by itself. It is zero if the arm waits for a
 	// person.
 	Wake time.Time `json:"wake,omitzero"`
-	Why  string    `json:"why,omitempty"` // without Wake: why the arm waits for a person
+	Why  string    `json:"why,omitempty"` // why the arm waits for a person; empty if Wake is set
 	// Try is 1 when the arm meets a limit for the first time. It increases by one each time the arm
 	// has continued and meets a limit again.
 	Try int `json:"try"`
-	// Prompt is the prompt with which the arm continues. It is "" if this is the prompt in the
-	// start configuration. Only the host agent's record of the arm contains Prompt.
+	// Prompt is the prompt with which the arm continues. If it is "", the arm uses the prompt in
+	// the start configuration. Only the host agent's record of the arm contains Prompt.
 	Prompt string `json:"prompt,omitempty"`
 	// Next lists the alternatives to waiting that serve will still try, in their order.
 	Next OnLimit `json:"next,omitempty"`
@@ -242,14 +243,14 @@ type Parked struct {
 	Tried OnLimit `json:"tried,omitempty"`
 	// Failed says why the last alternative failed. It is "" if no alternative has failed.
 	Failed string `json:"failed,omitempty"`
-	// Doing is the alternative for which the host agent restarts the agent CLI, or "".
+	// Doing is the alternative for which the host agent is restarting the agent CLI, or "".
 	Doing OnLimit `json:"doing,omitempty"`
 }
 
-// ByItself reports whether the arm continues without a person, as far as Coleo knows.
+// ByItself reports whether the arm will continue without a person, as far as Coleo knows.
 func (p Parked) ByItself() bool { return !p.Wake.IsZero() || p.Next != "" }
 
-// WithoutPrompt returns a copy of p without the prompt. Events and rows contain this copy.
+// WithoutPrompt returns a copy of p without the prompt, for events and rows.
 func (p Parked) WithoutPrompt() Parked {
 	p.Prompt = ""
 	return p
@@ -280,7 +281,7 @@ type ParkStep string
 // The steps.
 const (
 	ParkBegun     ParkStep = "parked"    // the arm has met a limit
-	ParkContinued ParkStep = "continued" // the prompt with which the arm continues is in its queue
+	ParkContinued ParkStep = "continued" // the prompt with which the arm continues has been put into its queue
 	// ParkTried means that an alternative to waiting failed. Parked.Failed says why.
 	ParkTried ParkStep = "tried"
 	// ParkChanged means that a person has changed what the arm does at this limit.
@@ -288,13 +289,14 @@ const (
 	ParkEnded   ParkStep = "ended" // the arm is no longer parked, and Coleo does not make it continue
 )
 
-// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace those of Parked.
+// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace the fields
+// of Parked with the same names.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	// Why says why the arm waits for a person, if it does. With ParkContinued and ParkEnded, Why says
+	// Why says why the arm waits for a person. With ParkContinued and ParkEnded, it is the reason
 	// why the arm is no longer parked.
 	Why string `json:"why,omitempty"`
-	// Run is the id of the run that met the limit. With ParkContinued, Run is the id of the run with
+	// Run is the id of the run that met the limit. With ParkContinued, it is the id of the run with
 	// which the arm continues.
 	Run string `json:"run,omitempty"`
 	Parked

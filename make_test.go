@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// With the user's own logins, the demonstration may cost money. It uses them only if the
-// make command line says so. A variable that happens to have the same name is not enough.
+// The demonstration uses the user's own logins only if the make command line asks for it, because
+// these can cost money. An environment variable with the same name must not be enough.
 func TestTheDemonstrationUsesAnOwnLoginOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

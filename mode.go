@@ -9,47 +9,48 @@ import (
 	"time"
 )
 
-// Mode is a way of working of an agent CLI, such as planning. Usually the agent CLI itself has the
-// mode. If Instructions is set and Switchable is false, the agent CLI does not know the mode.
+// Mode is a way of working of an agent CLI, such as planning. Usually the mode belongs to the agent
+// CLI. If Instructions is set and Switchable is false, the mode belongs to Coleo, and the agent CLI
+// does not know it.
 type Mode struct {
-	ID    string `json:"id"`              // the name for orders, such as "plan"
+	ID    string `json:"id"`              // the name in orders, such as "plan"
 	Title string `json:"title,omitempty"` // the name for people
 	// Permission is the permission mode with which the agent CLI starts in this mode. It is "" if
-	// no permission mode does that.
+	// there is no such permission mode.
 	Permission PermissionMode `json:"permission,omitempty"`
-	// DefaultModel is the model of the mode, as PROVIDER/MODEL or MODEL, until a user has chosen
-	// another one. It is "" if a switch to the mode does not change the model.
+	// DefaultModel is the model that the mode uses until a user chooses another model. It has the
+	// form PROVIDER/MODEL or MODEL. It is "" if a switch to the mode does not change the model.
 	DefaultModel string `json:"default_model,omitempty"`
-	// Instructions is text that Coleo puts before the next prompt. It is for a mode to which no key
-	// switches.
+	// Instructions is text that Coleo adds before the next prompt. Only a mode to which no key
+	// switches has instructions.
 	Instructions string `json:"instructions,omitempty"`
-	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, every
+	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, any
 	// mode can follow.
 	TransitionsTo []string `json:"transitions_to,omitempty"`
 	Color         string   `json:"color,omitempty"` // for people: a name or #rrggbb
-	// Confirm means that the agent CLI asks less often in this mode than a user may expect. Coleo
-	// switches to this mode only if ModeOrder.Allow is set.
+	// Confirm means that in this mode the agent CLI may ask less often than a user expects. Coleo
+	// therefore switches to the mode only if ModeOrder.Allow is set.
 	Confirm bool `json:"confirm,omitempty"`
 	// Switchable means that Coleo can switch a running agent CLI to the mode. If it is false, Coleo
-	// can only read the mode on the screen, or the mode has only instructions.
+	// can only recognize the mode on the screen, or the mode consists only of instructions.
 	Switchable bool `json:"switchable"`
 }
 
 // ModeOrder asks for another mode.
 type ModeOrder struct {
-	Mode      string `json:"mode"`                // the id
-	Allow     bool   `json:"allow,omitempty"`     // also a mode with Confirm
+	Mode      string `json:"mode"`                // the id of the mode
+	Allow     bool   `json:"allow,omitempty"`     // allow also a mode that has Confirm
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
 }
 
-// ModeSwitch says what an order for a mode did.
+// ModeSwitch is the result of an order for a mode.
 type ModeSwitch struct {
 	From    string   `json:"from,omitempty"`    // the mode before; "" if the screen did not show it
-	To      string   `json:"to"`                // the mode that was seen last
-	Pressed []string `json:"pressed,omitempty"` // the keys that were pressed, or the command, in order
-	Seen    []string `json:"seen,omitempty"`    // the modes that the screen showed after each of them
-	// Instructions means that the mode has only instructions. The instructions are sent with the
-	// next prompt, and the agent CLI's own mode has not changed.
+	To      string   `json:"to"`                // the mode that the screen showed last
+	Pressed []string `json:"pressed,omitempty"` // the keys that were pressed, in order, or the command that was typed
+	Seen    []string `json:"seen,omitempty"`    // the mode that the screen showed after each key
+	// Instructions means that the mode consists only of instructions. They are sent with the next
+	// prompt, and the agent CLI's own mode has not changed.
 	Instructions bool `json:"instructions,omitempty"`
 	// Model is the model that the switch to the mode has set. It is "" if the model is the same as
 	// before.
@@ -58,13 +59,13 @@ type ModeSwitch struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// ModelScope says what an order for a model applies to.
+// ModelScope says to what an order for a model applies.
 type ModelScope string
 
 // The scopes.
 const (
 	ScopeArm    ModelScope = "arm"    // all conversations of the arm that have no model of their own
-	ScopeThread ModelScope = "thread" // the present conversation alone
+	ScopeThread ModelScope = "thread" // only the present conversation
 	// ScopeDefault is for the arm's next starts. A running agent CLI keeps its model.
 	ScopeDefault ModelScope = "default"
 )
@@ -73,13 +74,13 @@ const (
 type ModelOrder struct {
 	Model string     `json:"model"` // PROVIDER/MODEL or MODEL
 	Scope ModelScope `json:"scope"`
-	// Restart allows a restart that resumes the conversation. It is for an agent CLI that takes a
-	// model only at its start.
+	// Restart allows Coleo to restart the agent CLI and to resume the conversation. An agent CLI
+	// that accepts a model only at its start needs a restart.
 	Restart bool `json:"restart,omitempty"`
 	// Fallback says which model may be used if the requested model is not available.
 	Fallback FallbackStrategy `json:"fallback,omitempty"`
-	// Seen means that the order changes no model. It reports that a person has seen which model
-	// replaces the requested one. If Seen is set, the other fields are empty.
+	// Seen means that the order only confirms that a person has seen which model replaces the
+	// requested model. If Seen is set, the other fields are empty.
 	Seen bool `json:"seen,omitempty"`
 }
 
@@ -87,13 +88,13 @@ type ModelOrder struct {
 // store strategies, so their meaning never changes.
 type FallbackStrategy string
 
-// The strategies. An empty strategy means the strategy in config.toml. If there is none, it means
-// FallbackAny.
+// The strategies. An empty strategy means the strategy in config.toml, or FallbackAny if
+// config.toml contains none.
 const (
 	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
-	FallbackSamePrice FallbackStrategy = "same-price" // one with the same two prices
-	FallbackCheaper   FallbackStrategy = "cheaper"    // a model with no higher price
-	FallbackNone      FallbackStrategy = "none"       // none: the order fails
+	FallbackSamePrice FallbackStrategy = "same-price" // a model with the same two prices
+	FallbackCheaper   FallbackStrategy = "cheaper"    // a model whose prices are not higher
+	FallbackNone      FallbackStrategy = "none"       // no other model: the order fails
 )
 
 // Valid reports whether s is one of the strategies, or empty.
@@ -108,8 +109,8 @@ type ModelFallback struct {
 	Reason   string           `json:"reason"` // one line for people
 	Strategy FallbackStrategy `json:"strategy"`
 	Time     time.Time        `json:"time"`
-	// Seen means that a person has confirmed the fallback: see 'coleo arm model NAME --seen'. Until
-	// then, the arm has a badge.
+	// Seen means that a person has confirmed the fallback with 'coleo arm model NAME --seen'. Until
+	// then, lists show a badge for the arm.
 	Seen bool `json:"seen"`
 }
 
@@ -127,7 +128,7 @@ func (m PricedModel) String() string {
 	return fmt.Sprintf("%s ($%g in, $%g out)", m.Model, m.Price.Input, m.Price.Output)
 }
 
-// FirstLine returns the line that comes first in the output of a verb, including the newline. It
+// FirstLine returns the text for the first line in the output of a verb, including the newline. It
 // returns "" for nil.
 func (f *ModelFallback) FirstLine() string {
 	if f == nil {
@@ -136,23 +137,24 @@ func (f *ModelFallback) FirstLine() string {
 	return "Model: " + f.Line() + "\n"
 }
 
-// Line returns the change in one line for people, with both prices per million tokens.
+// Line describes the fallback in one line for people, with the prices of both models per million
+// tokens.
 func (f ModelFallback) Line() string {
 	return fmt.Sprintf("the model is %v instead of %v, per million tokens: %s", f.Used, f.Asked, f.Reason)
 }
 
-// ModelSwitch says what an order for a model did.
+// ModelSwitch is the result of an order for a model.
 type ModelSwitch struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
 	// Pending means that the agent CLI will take the model at its next start.
 	Pending   bool `json:"pending,omitempty"`
 	Restarted bool `json:"restarted,omitempty"`
-	// Fallback names the requested model, if To is another one.
+	// Fallback names the requested model, if To is a different model.
 	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
-// Done returns what was typed and seen, for an error message, such as "typed: SHIFT_TAB; seen:
+// Done describes for an error message what was typed and seen, such as "typed: SHIFT_TAB; seen:
 // plan". It returns "nothing was typed" if no key was pressed.
 func (s ModeSwitch) Done() string {
 	switch {
@@ -164,24 +166,26 @@ func (s ModeSwitch) Done() string {
 	return "typed: " + strings.Join(s.Pressed, " ") + "; seen: " + strings.Join(s.Seen, ", ")
 }
 
-// Chosen is what a user has chosen for a running arm. It is a part of the arm's start
-// configuration, so a later start uses the same choices.
+// Chosen contains what a user has chosen for a running arm. It is a part of the arm's start
+// configuration, so that a later start uses the same choices.
 type Chosen struct {
-	// Number increases with each change. Of two copies, the one with the higher number applies.
+	// Number increases with each change. If there are two copies of a Chosen, the copy with the
+	// higher number applies.
 	Number int `json:"number"`
 	// Mode is the id of the mode that a user has ordered. It is "" if nobody has ordered a mode, or
-	// if the mode was since changed in another way.
+	// if the mode has changed in another way since then.
 	Mode string `json:"mode,omitempty"`
-	// Unsaid contains the instructions of a mode that have not been sent yet. They are sent with
-	// the next prompt.
+	// Unsaid contains the instructions of a mode that Coleo will send with the next prompt.
 	Unsaid string `json:"unsaid,omitempty"`
 	// Model is the arm's model, as PROVIDER/MODEL or MODEL. If it is "", the model of the start
 	// configuration applies.
-	Model   string            `json:"model,omitempty"`
-	Modes   map[string]string `json:"modes,omitempty"`   // the model of each mode that was left, by the mode's id
-	Threads map[string]string `json:"threads,omitempty"` // the model of a conversation, by its id
-	// Labels is a copy of the arm's labels. If serve has lost its database, it finds the labels
-	// here. Otherwise the labels in the arm's row apply.
+	Model string `json:"model,omitempty"`
+	// the model that the arm had when it left a mode; the key is the mode's id
+	Modes map[string]string `json:"modes,omitempty"`
+	// the model of each conversation that has its own; the key is the conversation's id
+	Threads map[string]string `json:"threads,omitempty"`
+	// Labels is a copy of the arm's labels, from which serve can restore them after it has lost its
+	// database. Otherwise, the labels in the arm's row apply.
 	Labels Labels `json:"labels,omitempty"`
 	// Budget is the arm's own budget, or nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`
@@ -189,11 +193,12 @@ type Chosen struct {
 	OnLimit OnLimit `json:"on_limit,omitempty"`
 }
 
-// mostThreads limits how many conversations of an arm can have their own model.
+// mostThreads is the maximum number of conversations of an arm that have their own model. Without a
+// limit, the arm's record would grow with each conversation.
 const mostThreads = 50
 
 // Change applies a change to a copy of c, and returns the copy with the next number. The copy
-// shares no map with c. The receiver c can be nil.
+// shares no map with c. c can be nil.
 func (c *Chosen) Change(change func(*Chosen)) *Chosen {
 	var next Chosen
 	if c != nil {
@@ -205,8 +210,8 @@ func (c *Chosen) Change(change func(*Chosen)) *Chosen {
 	return &next
 }
 
-// SetThread sets the model of a conversation. If too many conversations have a model, SetThread
-// forgets the model of another one.
+// SetThread sets the model of a conversation. If more than mostThreads conversations have a model,
+// SetThread removes the model of another conversation.
 func (c *Chosen) SetThread(conversation, model string) {
 	if c.Threads == nil {
 		c.Threads = map[string]string{}
@@ -220,7 +225,7 @@ func (c *Chosen) SetThread(conversation, model string) {
 	c.Threads[conversation] = model
 }
 
-// SetMode records the model that the arm had when it left a mode.
+// SetMode stores the model that the arm had when it left a mode.
 func (c *Chosen) SetMode(mode, model string) {
 	if c.Modes == nil {
 		c.Modes = map[string]string{}
@@ -254,9 +259,8 @@ func SplitModel(name string) (provider, model string) {
 	return "", name
 }
 
-// ModelOf returns the provider and the model with which the arm is started. If the conversation has
-// a model, this model applies. Otherwise the model of the mode applies. If neither has a model, the
-// arm's own model applies.
+// ModelOf returns the provider and the model with which the arm is started. This is the model of
+// the conversation, or else the model of the mode, or else the arm's own model.
 func (c SpawnConfig) ModelOf() (provider, model string) {
 	if c.Chosen == nil || c.Scripted() {
 		return c.Provider, c.Model
@@ -287,9 +291,9 @@ type ModelSetter interface {
 type ModeSwitcher interface {
 	// Modes returns the modes, in the order of the harness's description.
 	Modes() []Mode
-	// SwitchMode switches to a mode, and returns when the screen shows the mode. It types
-	// only while the agent CLI is idle. If it returns an error, it also returns what it
-	// did before the error. The errors are those of SendPrompt and these:
+	// SwitchMode switches to a mode, and returns when the screen shows the mode. It types only
+	// while the agent CLI is idle. Together with an error, it returns what it did before the error.
+	// The errors are those of SendPrompt and these:
 	//
 	//   - EUnsupported if Coleo cannot switch to the mode
 	//   - ENotFound if there is no such mode
@@ -298,7 +302,7 @@ type ModeSwitcher interface {
 }
 
 // ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
-// the mode, and EUnsupported if the list is empty. The last parameter is the name of the agent CLI,
+// the mode, and EUnsupported if the list is empty. The last argument is the name of the agent CLI,
 // for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {
@@ -311,12 +315,13 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns an error if a user must not switch to the mode m from the mode with the given
-// id. If the present mode is not known, from is "". The errors are:
+// MayFollow returns nil if a user can switch to the mode m. The parameter from is the id of the
+// present mode, or "" if it is not known. The parameter allowed says whether the user allows a mode
+// that has Confirm. The errors are:
 //
-//   - EConflict if the first mode does not lead to the second
-//   - EUnsupported if nothing switches to the second mode
-//   - EInvalid if the second mode must be allowed and is not
+//   - EConflict if the present mode does not lead to m
+//   - EUnsupported if Coleo cannot switch to m
+//   - EInvalid if m has Confirm and allowed is false
 func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 	i := slices.IndexFunc(list, func(m Mode) bool { return m.ID == from })
 	switch {
@@ -333,7 +338,7 @@ func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 	return nil
 }
 
-// ModeIDs returns the ids of the modes to which an order can switch, in the order of the list.
+// ModeIDs returns the ids of the modes to which Coleo can switch, in the order of the list.
 func ModeIDs(list []Mode) []string {
 	var out []string
 	for _, m := range list {
@@ -344,21 +349,21 @@ func ModeIDs(list []Mode) []string {
 	return out
 }
 
-// Login says whether a user of a host is logged in to an agent CLI. Coleo judges only by what it
-// can see without reading a secret.
+// Login says whether a user of a host is logged in to an agent CLI. Coleo finds this out without
+// reading a secret.
 type Login struct {
 	Harness string `json:"harness"`
-	Host    string `json:"host,omitempty"` // id of the host agent
-	// LoggedIn means that a variable with a key, or a file with a login, exists. Nobody has tried
-	// whether the model server accepts this key or login.
+	Host    string `json:"host,omitempty"` // the id of the host agent
+	// LoggedIn means that a variable with a key, or a file with a login, exists. Coleo has not
+	// checked whether the model server accepts it.
 	LoggedIn bool     `json:"logged_in"`
-	Env      []string `json:"env,omitempty"`   // names of the set variables with a key, never values
-	Files    []string `json:"files,omitempty"` // paths below HOME of the files that are there
+	Env      []string `json:"env,omitempty"`   // the names of the variables that contain a key; never their values
+	Files    []string `json:"files,omitempty"` // the paths of the login files that exist, below HOME
 }
 
 // LoginChecker is a harness that can find out whether its user is logged in.
 type LoginChecker interface {
-	// Login looks at the variables in environ, and checks which files exist below its HOME. It
-	// reads no file, and returns no value of a variable.
+	// Login checks the variables in environ, and checks which files exist below its HOME. It reads
+	// no file, and returns no value of a variable.
 	Login(environ []string) Login
 }

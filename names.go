@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nameHeads and nameTails are the first and second halves of generated names for arms.
-// Their words are things on the sea floor and the light there.
+// nameHeads and nameTails contain the first and second words of generated names for arms. The words
+// describe things on the sea floor, and the light there.
 var (
 	nameHeads = []string{"amber", "azure", "coral", "dusk", "ember", "foam", "glass", "ink", "jade", "kelp", "lunar",
 		"moss", "neon", "opal", "pearl", "reef", "salt", "tide", "umbra", "wave"}
@@ -15,15 +15,14 @@ var (
 		"lagoon", "mantle", "nook", "otter", "polyp", "ripple", "shoal", "trench", "whorl"}
 )
 
-// nameTries is the number of names that NewName tries before it adds numbers to the
-// names.
+// nameTries is the number of names that NewName tries before it adds numbers to names. If 40 random
+// names are taken, most names are taken.
 const nameTries = 40
 
 // NameCount returns the number of possible two-word names.
 func NameCount() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name that is not in use. The given function reports whether a name
-// is in use.
+// NewName returns a random arm name for which taken returns false.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
@@ -55,7 +54,7 @@ func NameLess(a, b string) bool {
 		if x != y {
 			return x < y
 		}
-		if digitsA != digitsB { // two equal numbers: the one with more leading zeros comes later
+		if digitsA != digitsB { // of two equal numbers, the one with more leading zeros comes later
 			return digitsA < digitsB
 		}
 		a, b = a[digitsA:], b[digitsB:]

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// platformsPage has a table that is made from the directives `//platform:SYSTEM FEATURE =
-// TEXT` in the files that are built on one system only. The table ends with the page.
+// platformsPage ends with a table that is generated from the directives `//platform:SYSTEM FEATURE
+// = TEXT`. Files that are built on only one system contain these directives.
 const (
 	platformsPage  = "docs/platforms.md"
 	platformsBegin = "<!-- made by `go test -run Platforms . -update` -->\n"
@@ -26,10 +26,10 @@ var (
 	system    = regexp.MustCompile(`_(linux|darwin|other|unix)\.go$`)
 )
 
-// feature is what each system gets of one feature.
+// feature is one row of the table: what each system offers of a feature.
 type feature struct {
 	name  string
-	in    string // the package
+	in    string // the package that implements the feature
 	given map[string]string
 }
 
@@ -47,8 +47,8 @@ func TestPlatformsAreDocumentedFromTheCode(t *testing.T) {
 	checkTable(t, platformsPage, platformsBegin, table.String())
 }
 
-// checkTable compares a page with the table that it must end with, behind the mark begin.
-// With -update it writes the table into the page.
+// checkTable compares the end of a page, after the mark begin, with the given table. With -update,
+// it replaces the end of the page with the table.
 func checkTable(t *testing.T, path, begin, table string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -69,8 +69,8 @@ func checkTable(t *testing.T, path, begin, table string) {
 	}
 }
 
-// readFeatures returns the features of all files. It reports each package that has files
-// for one system only, and no directive.
+// readFeatures returns the features of all files. It reports each package that has files for only
+// one system but no directive.
 func readFeatures(t *testing.T) (features []*feature) {
 	t.Helper()
 	byName, silent := map[string]*feature{}, map[string]string{}

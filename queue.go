@@ -2,10 +2,10 @@ package coleo
 
 import "time"
 
-// Bounds of the queue of one arm.
+// These constants are the limits of an arm's queue.
 const (
-	// MaxQueued is the largest number of prompts in a queue. A longer list is a plan, and belongs
-	// in a file.
+	// MaxQueued is the largest number of prompts in a queue. A longer list should be a file that
+	// one prompt names.
 	MaxQueued = 200
 	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes. Each
 	// change of the queue writes the whole queue into the arm's record. The queue must also fit
@@ -19,28 +19,30 @@ type Queued struct {
 	Text  string    `json:"text"`
 	Files []string  `json:"files,omitempty"` // absolute paths on the arm's machine
 	Added time.Time `json:"added"`
-	By    string    `json:"by,omitempty"`    // who added it, for users
-	Check *Check    `json:"check,omitempty"` // only if the prompt asks a model again
-	// Continues is 0 unless this prompt continues a parked arm. Otherwise it counts such prompts
-	// since the arm's last turn without a limit, including this prompt.
+	By    string    `json:"by,omitempty"`    // who added the prompt, for users
+	Check *Check    `json:"check,omitempty"` // only for a prompt that asks a model again
+	// Continues counts the prompts that continued the parked arm since its last turn without a
+	// limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried lists the alternatives that were tried in the parking that this prompt ended.
+	// Tried lists the alternatives that were tried while the arm was parked, until this prompt
+	// continued it.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
-// Queue holds the prompts that wait until their arm is idle, in the order in which they are sent.
+// Queue contains the prompts that wait until their arm is idle, in the order in which they are
+// sent.
 type Queue struct {
 	Entries []Queued `json:"entries"`
 	// Paused is the reason why Coleo sends nothing, or "" if the queue is not paused.
 	Paused string `json:"paused,omitempty"`
-	ByHand bool   `json:"by_hand,omitempty"` // a person has paused the queue
-	// Held is the reason why the first entry was not sent when its turn came, or "".
+	ByHand bool   `json:"by_hand,omitempty"` // whether a person has paused the queue
+	// Held is the reason why Coleo could not send the first entry, or "".
 	Held string `json:"held,omitempty"`
 	// Parked says why the arm is parked. It is nil if the arm is not parked. While the arm is
 	// parked, Coleo sends nothing from the queue.
 	Parked *Parked `json:"parked,omitempty"`
-	// Handover says which arm has got the task of this arm. It is nil if none has, or if a
-	// person has resumed the queue since.
+	// Handover names the arm that has received the task of this arm. It is nil if there is no such
+	// arm, or if a person has resumed the queue since then.
 	Handover *Handover `json:"handover,omitempty"`
 }
 
@@ -77,37 +79,38 @@ type QueueState struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Handover is in the queue of an arm whose task goes to another arm, its successor. The queue
-// is paused then.
+// Handover describes the hand-over of an arm's task to another arm, its successor. The arm's queue
+// contains it, and is paused.
 type Handover struct {
 	// Run is the id of the successor's first prompt, and of the run that it begins.
 	Run     string `json:"run"`
 	Arm     string `json:"arm"`     // the successor's id
-	Name    string `json:"name"`    // the successor's name at its start
+	Name    string `json:"name"`    // the name that the successor had when it started
 	Harness string `json:"harness"` // the successor's harness
 	// Open means that the successor is being started.
 	Open bool `json:"open,omitempty"`
-	// Before is the queue before the hand-over, while the hand-over is open. If the successor does
-	// not start, the arm gets this queue back. Only the host agent's record of the arm contains it.
+	// Before is the former queue of the arm, while the hand-over is open. If the successor does not
+	// start, the arm gets this queue back. Only the host agent's record of the arm contains Before.
 	Before *Queue `json:"before,omitempty"`
 }
 
-// WithoutQueue returns a copy of h without the former queue. Events and rows contain this copy.
+// WithoutQueue returns a copy of h without the former queue, for events and rows.
 func (h Handover) WithoutQueue() Handover {
 	h.Before = nil
 	return h
 }
 
-// HandoverStep says how far a hand-over has come. The log stores steps, so the meaning of a
-// step never changes.
+// HandoverStep is the progress of a hand-over. The log stores steps, so the meaning of a step never
+// changes.
 type HandoverStep string
 
-// The steps. HandoverReceived is in the log of the successor. The other steps are in the log of the
-// first arm.
+// The steps. The log of the successor contains HandoverReceived. The log of the first arm contains
+// the other steps.
 const (
-	HandoverBegun    HandoverStep = "begun"    // the first arm is paused, and the successor is about to start
-	HandoverDone     HandoverStep = "done"     // the successor has started
-	HandoverFailed   HandoverStep = "failed"   // the successor has not started, and the first arm is as it was
+	HandoverBegun HandoverStep = "begun" // the first arm is paused, and the successor is about to start
+	HandoverDone  HandoverStep = "done"  // the start of the successor succeeded
+	// the start of the successor failed, and the first arm has its queue back
+	HandoverFailed   HandoverStep = "failed"
 	HandoverReceived HandoverStep = "received" // the task is in the queue of the successor
 )
 
@@ -119,22 +122,23 @@ type HandoverChange struct {
 	// Run is the id of the successor's first prompt.
 	Run string `json:"run"`
 	// Moved lists the ids of the prompts that move from the queue of the first arm to the
-	// successor's queue, in their order. With HandoverFailed, they have moved back.
+	// successor's queue, in their order. With HandoverFailed, these prompts are back in the first
+	// arm's queue.
 	Moved []string `json:"moved,omitempty"`
-	Why   string   `json:"why,omitempty"` // with HandoverFailed: why the hand-over failed
+	Why   string   `json:"why,omitempty"` // only with HandoverFailed: why the hand-over failed
 }
 
-// ArmLink names an arm, with its name and its harness at that time.
+// ArmLink names an arm of a hand-over, with the name and the harness that the arm had then.
 type ArmLink struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Harness string `json:"harness"`
 }
 
-// Predecessor is the arm whose task another arm has got.
+// Predecessor is the arm whose task another arm has received in a hand-over.
 type Predecessor struct {
 	ArmLink
-	Conversation string `json:"conversation,omitempty"` // its conversation; "" if it had none
+	Conversation string `json:"conversation,omitempty"` // the id of the predecessor's conversation; "" if it had none
 }
 
 // String returns the predecessor in a few words, for users.
@@ -149,43 +153,45 @@ const (
 	QueueAdded   QueueStep = "added"
 	QueueEdited  QueueStep = "edited"
 	QueueMoved   QueueStep = "moved"
-	QueueRemoved QueueStep = "removed" // by a person
-	// QueueSent means that the entry is about to be sent. One of these steps or events follows: the
+	QueueRemoved QueueStep = "removed" // a person has removed the entry
+	// QueueSent means that the entry is about to be sent. The next event is one of these three: the
 	// start of the run with the entry's id, QueueHeld, or QueuePaused with the entry's id.
-	QueueSent    QueueStep = "sent"
-	QueueHeld    QueueStep = "held"   // the entry was not sent, and is the first of the queue again
-	QueuePaused  QueueStep = "paused" // with an ID: because nothing proves that this entry has arrived
+	QueueSent QueueStep = "sent"
+	QueueHeld QueueStep = "held" // the entry could not be sent, and is again the first of the queue
+	// if ID is set, the queue was paused because nothing proves that this entry has arrived
+	QueuePaused  QueueStep = "paused"
 	QueueResumed QueueStep = "resumed"
 
 	// QueueContinued and QueueUnparked are orders for a parked arm. The log records them as events
 	// of the kind parked.
 	QueueContinued QueueStep = "continued" // the arm continues now
-	QueueUnparked  QueueStep = "unparked"  // the arm does not continue by itself; Coleo sends the queue again
+	QueueUnparked  QueueStep = "unparked"  // Coleo sends the queue again, but does not continue the turn
 )
 
-// QueueChange is the payload of a queue event: a step has changed the queue. The payload contains a
-// summary of the queue after the step.
+// QueueChange is the payload of a queue event: a step has changed the arm's queue. The payload
+// contains a summary of the queue after the step.
 type QueueChange struct {
 	Step QueueStep `json:"step"`
 	ID   string    `json:"id,omitempty"` // the id of the entry
 	QueueState
 }
 
-// QueueReport is the answer to a QueueOrder: the queue after the order.
+// QueueReport is the answer to a QueueOrder, with the queue after the order.
 type QueueReport struct {
-	ID    string `json:"id,omitempty"` // of the entry that the order was about
+	ID    string `json:"id,omitempty"` // the id of the entry that the order changed
 	Queue Queue  `json:"queue"`
 }
 
 // QueueOrder is an order to change the queue of an arm, or a request for the queue.
 type QueueOrder struct {
-	Step QueueStep `json:"step,omitempty"` // "" only asks for the queue; otherwise one of the orders
-	// ID is the id of the entry to edit, to move or to remove. With added, it is the id of the new
-	// entry, or "". If the arm has a prompt with this id, the order changes nothing.
+	Step QueueStep `json:"step,omitempty"` // the change; "" only asks for the queue
+	// ID is the id of the entry to edit, to move or to remove. If Step is QueueAdded, ID is the id
+	// of the new entry, or "". If the arm already has or had a prompt with this id, the order
+	// changes nothing.
 	ID    string   `json:"id,omitempty"`
-	Text  string   `json:"text,omitempty"` // with added and edited
+	Text  string   `json:"text,omitempty"` // with QueueAdded and QueueEdited
 	Files []string `json:"files,omitempty"`
-	To    int      `json:"to,omitempty"`  // with moved: the new place, from 1
-	By    string   `json:"by,omitempty"`  // with added: who adds it
-	Why   string   `json:"why,omitempty"` // with paused: the reason, for users
+	To    int      `json:"to,omitempty"`  // with QueueMoved: the new position, from 1
+	By    string   `json:"by,omitempty"`  // with QueueAdded: who adds the prompt
+	Why   string   `json:"why,omitempty"` // with QueuePaused: the reason, for users
 }

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// SandboxKind names the program that makes the sandbox of an agent CLI.
+// SandboxKind is the kind of an agent CLI's sandbox, named after the program that makes the
+// sandbox.
 type SandboxKind string
 
 // The kinds of sandboxes.
 const (
-	SandboxNone   SandboxKind = "none"   // the agent CLI runs as the user does
+	SandboxNone   SandboxKind = "none"   // no sandbox: the agent CLI has the user's rights
 	SandboxBwrap  SandboxKind = "bwrap"  // bubblewrap, on Linux
 	SandboxDocker SandboxKind = "docker" // a container of docker, on Linux
 	SandboxPodman SandboxKind = "podman" // a container of podman, on Linux
@@ -34,22 +35,22 @@ const (
 	// loopback.
 	NetworkModel SandboxNetwork = "model"
 	// NetworkAllow is the beginning of a list such as "allow=example.com,127.0.0.1:8080". It gives
-	// access to these servers and to everything that NetworkModel does.
+	// access to these servers, and to everything to which NetworkModel gives access.
 	NetworkAllow SandboxNetwork = "allow="
 )
 
-// Sandbox describes the sandbox in which an agent CLI runs.
+// Sandbox describes the sandbox of an agent CLI.
 type Sandbox struct {
 	Kind    SandboxKind    `json:"kind" enum:"none,bwrap,docker,podman" doc:"What makes the sandbox"`
 	Network SandboxNetwork `json:"network,omitempty" pattern:"^(all|none|model|allow=.+)$" doc:"all, none, model or allow=HOST[:PORT],...; default all"`
 	// Limit says how much of the machine the arm can use. "" means no limits.
 	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
-	// LimitedBy says what keeps the limits at the last start, in words for users.
+	// LimitedBy names the mechanism that enforced the limits at the last start, for users.
 	LimitedBy string `json:"limited_by,omitempty" doc:"Coleo sets it: what keeps the limits"`
-	// Image is the image of a container. Coleo never pulls it.
+	// Image is the image of a container. Coleo never downloads it.
 	Image string `json:"image,omitempty" maxLength:"255" doc:"The image of a container, for docker and podman; the agent CLI must be in it"`
-	// Folder is the folder in which the agent CLI can write. If Folder is empty, the agent CLI can
-	// write in the arm's work folder. A subarm has the folder of its parent.
+	// Folder is the folder in which the agent CLI can write. If it is empty, the agent CLI can
+	// write in the arm's work folder. The Folder of a subarm is the folder of its parent.
 	Folder string `json:"folder,omitempty" doc:"Coleo sets it for a subarm: the folder of its parent"`
 }
 
@@ -85,7 +86,7 @@ func (s *Sandbox) Container() bool {
 	return s != nil && (s.Kind == SandboxDocker || s.Kind == SandboxPodman)
 }
 
-// ImageName returns EInvalid if a text is no name of an image. "" is allowed.
+// ImageName returns EInvalid if a text cannot be the name of an image. It accepts "".
 func ImageName(text string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	if len(text) > 255 || strings.Trim(text, letters+"._-/:@") != "" || text != strings.TrimLeft(text, "._-/:@") {
@@ -94,8 +95,8 @@ func ImageName(text string) error {
 	return nil
 }
 
-// Check returns an error if Coleo cannot make such a sandbox on any machine. The error is EInvalid.
-// A container may still lack its image, which config.toml can name.
+// Check returns EInvalid if no machine can make such a sandbox. It accepts a container without an
+// image, because config.toml can name the image.
 func (s *Sandbox) Check() error {
 	if s == nil {
 		return nil
@@ -131,7 +132,7 @@ func (s *Sandbox) Check() error {
 	return nil
 }
 
-// Filtered reports whether the agent CLI reaches only some servers, by a proxy.
+// Filtered reports whether the agent CLI reaches only some servers, through a proxy.
 func (n SandboxNetwork) Filtered() bool {
 	return n == NetworkModel || strings.HasPrefix(string(n), string(NetworkAllow))
 }
@@ -142,22 +143,24 @@ type HostPort struct {
 	Port uint16
 }
 
-// Loopback reports whether the host is this machine, as loopback addresses and localhost are.
+// Loopback reports whether the host is this machine: a loopback address or localhost.
 func (s HostPort) Loopback() bool {
 	addr, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 const (
-	// maxServers limits the servers of a list. A command line can have more, but nobody reads them.
+	// maxServers is the maximum number of servers in a list, because a person must be able to read
+	// the list.
 	maxServers = 50
-	// FirstPort is the first port of this machine that a sandbox can reach. Inside, a program
-	// without rights listens on the same port.
+	// FirstPort is the first port of this machine that a sandbox can reach. A program in the
+	// sandbox must listen on the same port, and without privileges it can use no lower port.
 	FirstPort = 1024
 )
 
-// Servers returns the servers that a list names. A host without a port means the ports 443 and 80.
-// If the word is no list, Servers returns none for a word that Coleo knows, and otherwise an error.
+// Servers returns the servers in a list. A host without a port means the ports 443 and 80. If n is
+// one of the words without a list, Servers returns no servers. For any other text, it returns an
+// error.
 func (n SandboxNetwork) Servers() ([]HostPort, error) {
 	text, ok := strings.CutPrefix(string(n), string(NetworkAllow))
 	switch {
@@ -187,8 +190,9 @@ func (n SandboxNetwork) Servers() ([]HostPort, error) {
 	return out, nil
 }
 
-// ParseServer returns the host and the port of HOST or HOST:PORT. The port is 0 if the text has none.
-// The error is EInvalid. An IPv6 address with a port is in brackets.
+// ParseServer returns the host and the port of HOST or HOST:PORT. The port is 0 if the text
+// contains no port. An IPv6 address with a port must be in brackets. For any other text,
+// ParseServer returns EInvalid.
 func ParseServer(text string) (host string, port uint16, err error) {
 	host, digits := text, ""
 	at := strings.LastIndexByte(text, ':')
@@ -219,15 +223,15 @@ func ParseServer(text string) (host string, port uint16, err error) {
 	return host, port, nil
 }
 
-// These are the bounds of names in RFC 1035.
+// These constants are the limits of host names in RFC 1035.
 const (
 	maxHostName = 253 // bytes
 	maxLabel    = 63  // bytes between two dots
 )
 
 // HostName returns a host in its usual form: an IPv4 address, or a name in small letters without a
-// dot at its end. For anything else, the error is EInvalid. The other ways to write an IPv4 address,
-// such as 127.1 and 0x7f000001, are errors too.
+// dot at the end. For anything else, it returns EInvalid. Unusual forms of an IPv4 address, such as
+// 127.1 and 0x7f000001, are also errors.
 func HostName(text string) (string, error) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Is4() {
 		return addr.String(), nil
@@ -249,8 +253,8 @@ func HostName(text string) (string, error) {
 	return name, nil
 }
 
-// SandboxLimit says how much of the machine a sandboxed arm can use. It is LimitNone, or a list such as
-// "memory=4G,pids=500,cpus=2". "" means the default.
+// SandboxLimit says how much of the machine a sandboxed arm can use. It is LimitNone, or a list
+// such as "memory=4G,pids=500,cpus=2". "" means the default.
 type SandboxLimit string
 
 // LimitNone means no limits.
@@ -259,11 +263,11 @@ const LimitNone SandboxLimit = "none"
 // On reports whether there is a limit.
 func (l SandboxLimit) On() bool { return l != "" && l != LimitNone }
 
-// SandboxLimits are the parts of a SandboxLimit. 0 means that there is no such limit.
+// SandboxLimits contains the values in a SandboxLimit. 0 means that there is no such limit.
 type SandboxLimits struct {
-	Memory int64   // bytes
-	PIDs   int     // processes and threads
-	CPUs   float64 // processors that are busy all the time
+	Memory int64   // in bytes
+	PIDs   int     // the number of processes and threads
+	CPUs   float64 // the number of processors that the arm can keep busy
 }
 
 // These are the smallest limits with which an agent CLI and its hook can start.
@@ -273,7 +277,7 @@ const (
 	minCPUs   = 0.1
 )
 
-// Parse returns the parts of a limit. For a wrong list, the error is EInvalid.
+// Parse returns the values in a limit. It returns EInvalid if the list is wrong.
 func (l SandboxLimit) Parse() (SandboxLimits, error) {
 	var out SandboxLimits
 	if !l.On() {
@@ -328,7 +332,7 @@ func parseSize(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// List returns the limit as a SandboxLimit that Parse understands, or "" if there is none.
+// List returns the limits as a SandboxLimit that Parse accepts, or "" if there are no limits.
 func (l SandboxLimits) List() SandboxLimit {
 	var out []string
 	if l.Memory > 0 {

@@ -12,29 +12,32 @@ import (
 type Screen struct {
 	Cols int `json:"cols"` // the width in cells
 	Rows int `json:"rows"` // the height in cells
-	// Lines holds Rows lines, without trailing blanks. A wide character in a line counts as one
-	// character: no filler follows it.
-	Lines         []string `json:"lines"`
-	Cursor        [2]int   `json:"cursor"`         // column and row, from 0; column Cols means a pending wrap
-	CursorVisible bool     `json:"cursor_visible"` //
-	Alt           bool     `json:"alt"`            // the alternate screen is shown
-	Title         string   `json:"title"`          // the title that the program has set, without control characters
-	// Wrapped has one value for each line. The value is true if the line continues the line above
-	// it, because the terminal has wrapped the text. Wrapped is nil if nobody knows which lines
-	// were wrapped.
+	// Lines contains Rows lines, without blanks at the end. A wide character is one character of
+	// its line, with nothing after it for its second cell.
+	Lines []string `json:"lines"`
+	// column and row, from 0; a column equal to Cols means that the next character goes into the
+	// next line
+	Cursor        [2]int `json:"cursor"`
+	CursorVisible bool   `json:"cursor_visible"` //
+	Alt           bool   `json:"alt"`            // whether the alternate screen is shown
+	Title         string `json:"title"`          // the title that the program has set, without control characters
+	// Wrapped contains one value for each line. The value is true if the terminal has wrapped the
+	// line above, and this line continues it. Wrapped is nil if nobody knows which lines were
+	// wrapped.
 	Wrapped []bool `json:"-"`
-	// History holds the lines that have scrolled off the top, oldest first. It is set only on
+	// History contains the lines that have scrolled off the top, oldest first. It is set only on
 	// request.
-	History []string        `json:"history,omitempty"`
-	Modes   map[string]bool `json:"modes"` // by the names of pty.Mode, such as "bracketed_paste"
+	History []string `json:"history,omitempty"`
+	// the terminal's modes; the keys are names of pty.Mode, such as "bracketed_paste"
+	Modes map[string]bool `json:"modes"`
 }
 
 // MostHistory is the maximum number of lines that are kept for a terminal after they
 // have scrolled off the top.
 const MostHistory = 10_000
 
-// Text returns the whole text of the screen: first the history, then the lines. It
-// omits the blank lines at the end.
+// Text returns the whole text: first the history, then the lines of the screen. It omits the blank
+// lines at the end.
 func (s Screen) Text() []string {
 	shown := len(s.Lines)
 	for shown > 0 && s.Lines[shown-1] == "" {
@@ -43,9 +46,9 @@ func (s Screen) Text() []string {
 	return append(slices.Clip(s.History), s.Lines[:shown]...)
 }
 
-// Output is a piece of a terminal's output. It begins at the byte offset Offset. To get the next
-// piece, a viewer passes the offset at which its last piece ended. If a piece is lost, the viewer
-// therefore asks for the same piece again.
+// Output is a piece of a terminal's output, which begins at the byte offset Offset. To get the next
+// piece, a viewer passes the offset at which its last piece ended. So if a piece is lost on the
+// way, the viewer asks for the same piece again.
 type Output struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
@@ -54,8 +57,8 @@ type Output struct {
 	Rows   int    `json:"rows"`
 }
 
-// Lease is the right to type by hand into one arm, until the time Until. While somebody has the
-// lease, Coleo refuses the prompts and approvals of everybody else with EBusy.
+// Lease is the right to type by hand into an arm. It is valid until the time Until. While somebody
+// has the lease, Coleo refuses the prompts and approvals of everybody else with EBusy.
 type Lease struct {
 	ID     string    `json:"id"`
 	Holder string    `json:"holder"` // the owner's name for users
@@ -67,8 +70,8 @@ type WindowPlace struct {
 	Terminal string `json:"terminal" doc:"Terminal program, such as tmux"`
 	// Name is the arm's name. It becomes the title of the window.
 	Name string `json:"name,omitempty"`
-	// Environ holds the variables with which the terminal program finds its display or its server,
-	// such as DISPLAY and TMUX_TMPDIR.
+	// Environ contains the variables with which the terminal program finds its display or its
+	// server, such as DISPLAY and TMUX_TMPDIR.
 	Environ map[string]string `json:"environ,omitempty" doc:"Variables such as DISPLAY and TMUX"`
 }
 
@@ -85,10 +88,10 @@ type WindowState string
 
 // The states of a window. The agent CLI may be running in each of them.
 const (
-	WindowOpening WindowState = "opening" // the terminal program was started
+	WindowOpening WindowState = "opening" // the terminal program has been started
 	WindowOpen    WindowState = "open"
-	WindowClosed  WindowState = "closed" // its user has closed it, or has left the program in it
-	WindowFailed  WindowState = "failed" // it could not be opened, or the program in it has crashed
+	WindowClosed  WindowState = "closed" // the user has closed the window, or has left the program in it
+	WindowFailed  WindowState = "failed" // the window could not be opened, or the program in it has crashed
 )
 
 // Window is the terminal window in which a person sees an arm. If the window is closed, the arm
@@ -97,7 +100,7 @@ type Window struct {
 	State    WindowState `json:"state"`
 	Terminal string      `json:"terminal,omitempty"`
 	Title    string      `json:"title,omitempty"`
-	Reason   string      `json:"reason,omitempty"` // how it was closed, or why it failed, for users
+	Reason   string      `json:"reason,omitempty"` // for users: how the window was closed, or why it failed
 	Since    time.Time   `json:"since,omitzero"`   // the time when State began
 }
 
@@ -105,18 +108,18 @@ type Window struct {
 type Windowed interface {
 	// Window returns the present state of the window without waiting.
 	Window() Window
-	// OpenWindow opens the window. It returns when the program in the window is running. The
-	// environ is the environment of the terminal program. OpenWindow returns EConflict if the
-	// window is open. It returns EBusy while the agent CLI starts or the window is being opened. It
-	// returns EExited if the agent CLI has ended. It returns ENotInstalled, EInvalid, EUnsupported
-	// or EInternal if the terminal program is missing or refuses.
+	// OpenWindow opens the window, and returns when the program in the window is running. environ
+	// is the environment of the terminal program. OpenWindow returns EConflict if the window is
+	// open, and EBusy while the agent CLI starts or the window is being opened. It returns EExited
+	// if the agent CLI has ended. It returns ENotInstalled, EInvalid, EUnsupported or EInternal if
+	// the terminal program is missing or fails.
 	OpenWindow(ctx context.Context, p WindowPlace, environ []string) error
 }
 
 // WindowEnviron returns the environment of a terminal program that opens a window at the place p.
-// environ is the environment of the process that starts the terminal program. If p contains
-// variables, they replace all variables that WindowVariables names, because these variables belong
-// together.
+// It takes the variables of environ, the environment of the process that starts the terminal
+// program. If p contains variables, they replace all variables that WindowVariables names, because
+// these variables belong together.
 func WindowEnviron(environ []string, p WindowPlace) []string {
 	if len(p.Environ) == 0 {
 		return environ

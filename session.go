@@ -9,24 +9,24 @@ import (
 )
 
 // State is what an agent CLI is doing, according to its harness. The database stores the seven
-// values, and the API sends them. So the meaning of a value must never change.
+// values, and the API sends them, so the meaning of a value must never change.
 type State string
 
-// The seven states of an agent CLI.
+// The seven states.
 const (
 	Initializing    State = "initializing"     // started, but not yet ready for a prompt
 	Idle            State = "idle"             // its composer waits for input
 	Processing      State = "processing"       // thinking or writing
 	Executing       State = "executing"        // running a tool or a command
 	WaitingApproval State = "waiting_approval" // a dialog waits for the user
-	Failed          State = "error"            // the last turn ended in an error; Coleo can send a prompt
+	Failed          State = "error"            // the last turn ended with an error; Coleo can send a prompt
 	Dead            State = "dead"             // the process has ended
 )
 
 // states lists all seven states, in the order in which an agent CLI usually enters them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions lists the legal changes of state. Real agent CLIs also make some changes that look
+// transitions contains the legal changes of state. Real agent CLIs also make some changes that look
 // wrong:
 //   - At its start, an agent CLI can show a trust or login dialog.
 //   - An idle agent CLI can start a tool directly.
@@ -48,14 +48,14 @@ func States() []State { return slices.Clone(states) }
 // Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome reports whether the state s is allowed to change to the given state. A state is always
-// allowed to stay the same.
+// CanBecome reports whether a session in the state s is allowed to change to the state next. A
+// session is always allowed to stay in its state.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)
 }
 
-// Working reports whether s is processing or executing: the agent CLI is in a turn and
-// needs nothing from the user.
+// Working reports whether s is processing or executing. In these states, the agent CLI is in a turn
+// and needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
 // caution is the rank of each state. If witnesses claim different states, Coleo
@@ -64,9 +64,8 @@ var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
 
-// MoreCautious returns the more cautious one of two states. From most to least
-// cautious, the states are dead, waiting_approval, executing, processing, error, idle
-// and initializing.
+// MoreCautious returns the state with the higher rank. From the highest rank to the lowest, the
+// states are dead, waiting_approval, executing, processing, error, idle and initializing.
 func MoreCautious(a, b State) State {
 	if caution[b] > caution[a] {
 		return b
@@ -79,11 +78,11 @@ type Reading struct {
 	State  State     `json:"state"`
 	Rule   string    `json:"rule"`             // the rule or the witness that determined State
 	Since  time.Time `json:"since"`            // when State began
-	Known  bool      `json:"known"`            // false if no rule matches the screen, so that Coleo types nothing
-	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
+	Known  bool      `json:"known"`            // false if no rule matches the screen; Coleo then types nothing
+	Detail string    `json:"detail,omitempty"` // more about the state, for example "attempt 2/10" during retries
 	Dialog *Dialog   `json:"dialog,omitempty"` // only with the state WaitingApproval
-	// Background says what still runs in the background while the state is idle. It is in the words
-	// of the agent CLI: "1 shell still running".
+	// Background says what still runs in the background while the state is idle. The words are
+	// those of the agent CLI, such as "1 shell still running".
 	Background string `json:"background,omitempty"`
 	// Mode is the id of the agent CLI's mode. It is "" until Coleo has seen the mode.
 	Mode     string `json:"mode,omitempty"`
@@ -103,14 +102,17 @@ const (
 	ChangeUnrecognised ChangeKind = "screen_unrecognised"
 	ChangeDisagreement ChangeKind = "witness_disagreement"
 	ChangeLapse        ChangeKind = "witness_lapsed"
-	ChangeBlind        ChangeKind = "screen_blind"   // the screen shows no sign of work in this set-up
-	ChangeRedraw       ChangeKind = "screen_redrawn" // Coleo made the agent CLI draw its picture again
-	ChangeTurn         ChangeKind = "turn"           // a turn has begun that Coleo did not begin; Note is its prompt
+	// in its present configuration, the agent CLI shows no sign of work on the screen
+	ChangeBlind  ChangeKind = "screen_blind"
+	ChangeRedraw ChangeKind = "screen_redrawn" // Coleo has made the agent CLI draw its picture again
+	// a turn has begun that Coleo did not begin; Note is the prompt of the turn
+	ChangeTurn         ChangeKind = "turn"
 	ChangePrompt       ChangeKind = "prompt"
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
-	ChangeMode         ChangeKind = "mode"         // the agent CLI has another mode; Reading.Mode is its id
-	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
-	ChangeWork         ChangeKind = "work"         // the agent CLI's record or server reports what the agent CLI has done
+	// the mode of the agent CLI has changed; Reading.Mode is the new mode
+	ChangeMode   ChangeKind = "mode"
+	ChangeWindow ChangeKind = "window" // the window was opened or closed, or has failed
+	ChangeWork   ChangeKind = "work"   // the agent CLI's record or server has reported work
 )
 
 // Change is one entry in the list of a session's changes.
@@ -118,18 +120,19 @@ type Change struct {
 	Cursor  Cursor     `json:"cursor"`
 	Time    time.Time  `json:"time"`
 	Kind    ChangeKind `json:"kind"`
-	From    State      `json:"from,omitempty"` // the state before
+	From    State      `json:"from,omitempty"` // the state before the change
 	Reading Reading    `json:"reading"`
-	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt
+	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt of the turn
 	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
-	// Ended is for a turn with the origin self. It is the state in which the turn before has ended, idle
-	// or error. It is "" if nothing proves that end. The prompt may then belong to the running turn.
+	// Ended is set for a turn with the origin self. It is the state in which the turn before ended:
+	// idle or error. If nothing proves that the turn before has ended, Ended is "", and the prompt
+	// may belong to that turn.
 	Ended  State      `json:"-"`
 	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
 	Window *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
 	Work   []Activity `json:"-"`                // only if Kind is ChangeWork
-	// Record names the record or the conversation to which the positions of Work belong.
+	// Record names the record or the conversation that the positions in Work refer to.
 	Record string `json:"-"`
 }
 
@@ -146,20 +149,21 @@ type Prompt struct {
 	Check *Check `json:"check,omitempty"`
 }
 
-// Interruption says what an interrupt did. It also has the states before and after the interrupt.
+// Interruption reports what an interrupt did, and the states before and after it.
 type Interruption struct {
-	Was     State    `json:"was"`               // the state before the interrupt
-	Pressed []string `json:"pressed,omitempty"` // names of the pressed keys, in order; over HTTP "abort"; empty if none
-	Denied  string   `json:"denied,omitempty"`  // the title of the denied dialog, if a dialog was denied
-	State   State    `json:"state"`             // the state after the interrupt
-	Rule    string   `json:"rule"`              // the rule or the witness that determined State
+	Was State `json:"was"` // the state before the interrupt
+	// the names of the pressed keys, in order; over HTTP "abort"; empty if none
+	Pressed []string `json:"pressed,omitempty"`
+	Denied  string   `json:"denied,omitempty"` // the title of the dialog that was denied, if any
+	State   State    `json:"state"`            // the state after the interrupt
+	Rule    string   `json:"rule"`             // the rule or the witness that determined State
 }
 
 // Stopped reports whether the interrupt sent anything to the agent CLI or denied a
 // dialog.
 func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
 
-// Steering says how a prompt that does not wait for the end of the turn reached an agent CLI.
+// Steering reports how a prompt reached an agent CLI without waiting for the end of the turn.
 type Steering struct {
 	How SteeringWay `json:"how"`
 	// Interruption says what was done to the running turn. It is nil unless How is
@@ -168,17 +172,19 @@ type Steering struct {
 	Receipt      Receipt       `json:"receipt"`
 }
 
-// SteeringWay says how a prompt reached an agent CLI without waiting for the end of the turn.
+// SteeringWay is the way in which a prompt reached an agent CLI without waiting for the end of the
+// turn.
 type SteeringWay string
 
-// The ways.
+// The values of SteeringWay.
 const (
-	SteerPrompted    SteeringWay = "prompted"    // no turn was running
-	SteerQueued      SteeringWay = "queued"      // the agent CLI has the prompt, and takes it when its turn allows
+	SteerPrompted SteeringWay = "prompted" // no turn was running
+	// the agent CLI has queued the prompt, and takes it when its turn allows
+	SteerQueued      SteeringWay = "queued"
 	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
 )
 
-// Aborted says what an abort did.
+// Aborted reports what an abort did.
 type Aborted struct {
 	Interruption
 	Queue *QueueState `json:"queue,omitempty"` // the arm's queue after the abort, or nil
@@ -200,17 +206,19 @@ type Receipt struct {
 	ID     string    `json:"id"`
 	Time   time.Time `json:"time"`
 	Proof  Proof     `json:"proof"`
-	Cursor Cursor    `json:"cursor"` // the changes after this cursor belong to the prompt
-	Offset int64     `json:"offset"` // byte offset of the terminal's output just before the prompt was typed
+	Cursor Cursor    `json:"cursor"` // the position before the changes that the prompt causes
+	Offset int64     `json:"offset"` // the byte offset of the terminal's output just before the prompt was typed
 	Text   string    `json:"text"`
 
-	// Cleared is text that Coleo removed from the composer before it typed the prompt, and that Coleo
-	// had not typed. A person may have half-typed it. It is what the screen showed, and it is bounded.
+	// Cleared is text that Coleo removed from the composer before it typed the prompt, and that
+	// Coleo itself had not typed. A person may have typed a part of a prompt. Cleared is the text
+	// as the screen showed it, and can be cut.
 	Cleared string `json:"cleared,omitempty"`
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
 
-	Origin Origin `json:"origin,omitempty"` // who began the turn; "" if Coleo did, and has proved that the prompt arrived
+	// who began the turn; "" if Coleo began it and has proved that the prompt arrived
+	Origin Origin `json:"origin,omitempty"`
 
 	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt has arrived
 
@@ -218,11 +226,12 @@ type Receipt struct {
 	// command that shortens the conversation. The turn has no answer.
 	Compact bool `json:"compact,omitempty"`
 
-	FollowUp bool `json:"follow_up,omitempty"` // the prompt comes from the arm's queue, where its entry had the same ID
+	// whether the prompt comes from the arm's queue, where its entry had the same ID
+	FollowUp bool `json:"follow_up,omitempty"`
 
 	// SpecHash identifies the harness, model, arguments and mode with which the run began. If the
-	// prompt is checked, it also identifies what was asked. Equal runs have the same hash. It is ""
-	// if Coleo did not begin the turn.
+	// prompt is checked, it also identifies the prompt's text and schemas. Runs with equal inputs
+	// have equal hashes. SpecHash is "" if Coleo did not begin the turn.
 	SpecHash string `json:"spec_hash,omitempty"`
 	Check    *Check `json:"check,omitempty"` // what Coleo checks for the prompt; nil if it checks nothing
 
@@ -234,15 +243,15 @@ type Receipt struct {
 // shortening the conversation.
 const CompactText = "/compact"
 
-// Origin says how a turn began, if it did not begin in the usual way. In the usual way, Coleo types
-// a prompt and proves that the prompt has arrived.
+// Origin says how a turn began, if it did not begin in the usual way. The usual way is that Coleo
+// types a prompt and proves that the prompt has arrived.
 type Origin string
 
 // The origins.
 const (
-	OriginSelf Origin = "self" // the agent CLI itself, for example because a background task has ended
-	OriginHand Origin = "hand" // somebody who typed by hand into the terminal
-	OriginLate Origin = "late" // Coleo: the prompt was reported as lost, but arrived later
+	OriginSelf Origin = "self" // the agent CLI itself began the turn, for example because a background task has ended
+	OriginHand Origin = "hand" // somebody typed the prompt by hand into the terminal
+	OriginLate Origin = "late" // Coleo typed the prompt and reported it as lost, but the prompt arrived later
 )
 
 // Answer is an agent CLI's reply to a prompt.
@@ -251,8 +260,8 @@ type Answer struct {
 	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
 }
 
-// Session is one live agent CLI. Several goroutines can call its methods at the same time. Methods
-// that type are carried out one at a time.
+// Session is one live agent CLI. Several goroutines can call its methods at the same time. If
+// several calls type, the session carries them out one after another.
 type Session interface {
 	// Handle returns the data with which a host agent finds the session again after a
 	// restart.
@@ -268,15 +277,15 @@ type Session interface {
 	// prompt. Without proof it returns an error: EBlocked with the dialog, EBusy, EUnrecognised,
 	// EPromptLost or EExited.
 	SendPrompt(ctx context.Context, p Prompt) (Receipt, error)
-	// Answer returns the agent CLI's answer to the prompt with the receipt r. Call
-	// Answer after the session has become idle.
+	// Answer returns the agent CLI's answer to the prompt with the receipt r. Call Answer only when
+	// the session is idle again.
 	Answer(ctx context.Context, r Receipt) (Answer, error)
 	// Respond answers the dialog with the given fingerprint, and returns when the
 	// dialog is gone. It returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn, and returns when the turn has stopped. If Interrupt fails,
-	// it returns the error together with what it did before the error.
+	// Interrupt stops the running turn, and returns when the turn has stopped. Together with an
+	// error, Interrupt returns what it did before the error.
 	Interrupt(ctx context.Context) (Interruption, error)
 	// Kill ends all processes of the session, and returns when none of them is left.
 	Kill(ctx context.Context) error
@@ -287,21 +296,20 @@ type Session interface {
 // Compactor is a session that can shorten its conversation. The id of the conversation
 // does not change.
 type Compactor interface {
-	// Compact makes the agent CLI shorten its conversation. It returns a receipt with
-	// Compact set when there is proof that the agent CLI has begun. Compact returns
-	// EUnsupported if the agent CLI cannot shorten its conversation. It returns EBusy
-	// if the agent CLI is working. It also returns the errors of SendPrompt.
+	// Compact makes the agent CLI shorten its conversation. When there is proof that the agent CLI
+	// has begun, Compact returns a receipt with Compact set. It returns EUnsupported if the agent
+	// CLI cannot shorten its conversation, and EBusy if the agent CLI is working. It also returns
+	// the errors of SendPrompt.
 	Compact(ctx context.Context) (Receipt, error)
 }
 
-// Prover is a session that can find out afterwards whether a prompt has arrived. This
-// is necessary if the process that sent the prompt was killed before it knew the
-// result.
+// Prover is a session that can find out later whether a prompt has arrived. A host agent needs this
+// if the process that sent the prompt was killed before it knew the result.
 type Prover interface {
-	// Prove looks for a prompt with the text r.Text that was about to be sent at the
-	// time r.Time. If r.Compact is set, Prove looks for the command that shortens the
-	// conversation. Prove returns the evidence that the prompt has arrived, or "" if
-	// there is none. It uses no other fields of r, and types nothing.
+	// Prove looks for a prompt with the text r.Text that was about to be sent at the time r.Time.
+	// If r.Compact is set, Prove looks for the command that shortens the conversation. It uses no
+	// other fields of r. Prove returns the evidence that the prompt has arrived, or "" if there is
+	// none. It types nothing.
 	Prove(ctx context.Context, r Receipt) (Proof, error)
 }
 
@@ -309,8 +317,8 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's output, beginning at the given byte offset. At the present end
-	// of the output, the reader waits for new output.
+	// Output returns the terminal's output, beginning at the given byte offset. At the end of the
+	// output so far, the reader waits for new output.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	// Input types raw bytes. Only the owner of the arm's lease is allowed to call it.
 	Input(ctx context.Context, p []byte) error
@@ -327,10 +335,10 @@ type OutputTimer interface {
 
 // HolderSession is a session whose agent CLI runs under a holder.
 type HolderSession interface {
-	// Held checks whether the holder is the one that the session's handle names. It asks over the
-	// session's existing connection. The first result is the reason why the arm cannot continue, or
-	// "" if the arm can continue. Held returns EUnproven if the handle belongs to another start or
-	// to other processes. Any other error proves nothing, because the connection can be busy or
+	// Held checks over the session's existing connection whether the holder is the holder that the
+	// session's handle names. The first result is the reason why the arm cannot continue, or "" if
+	// the arm can continue. Held returns EUnproven if the handle belongs to another start or to
+	// other processes. Any other error proves nothing, because the connection can be busy or
 	// broken.
 	Held() (blocked string, err error)
 }
@@ -344,27 +352,29 @@ type Explainer interface {
 // Explanation is the evidence for a reading.
 type Explanation struct {
 	Reading   Reading   `json:"reading"`
-	Now       time.Time `json:"now"` // the time of the explanation, from which the age of witnesses is computed
+	Now       time.Time `json:"now"` // the time of the explanation; the ages of the witnesses are relative to it
 	Witnesses []Witness `json:"witnesses"`
-	// Blocked is the reason why the arm cannot continue. Either its output cannot be stored, or its
-	// holder does not answer.
-	Blocked      string   `json:"blocked,omitempty"`
-	Disagreement string   `json:"disagreement,omitempty"` // for users: which witnesses contradict the screen
-	Version      string   `json:"version,omitempty"`      // the version of the agent CLI, if it is known
-	Unjudged     string   `json:"unjudged,omitempty"`     // for users: the rules were not judged on this version
-	Blind        string   `json:"blind,omitempty"`        // for users: the screen showed no sign of work in the last turn
-	Local        string   `json:"local,omitempty"`        // for users: no host agent drives the arm
-	Redrawn      string   `json:"redrawn,omitempty"`      // for users: when and why Coleo had the picture drawn again
-	Rows         []string `json:"rows,omitempty"`         // the rows of the screen that the rule matched
-	Screen       Screen   `json:"screen"`
+	// Blocked is the reason why the arm cannot continue: its output cannot be stored, or its holder
+	// does not answer.
+	Blocked      string `json:"blocked,omitempty"`
+	Disagreement string `json:"disagreement,omitempty"` // for users: which witnesses contradict the screen
+	Version      string `json:"version,omitempty"`      // the version of the agent CLI, if it is known
+	Unjudged     string `json:"unjudged,omitempty"`     // for users: that the rules were not judged on this version
+	// for users: that the screen showed no sign of work in the last turn
+	Blind string `json:"blind,omitempty"`
+	Local string `json:"local,omitempty"` // for users: that no host agent drives the arm
+	// for users: when and why Coleo made the agent CLI draw its picture again
+	Redrawn string   `json:"redrawn,omitempty"`
+	Rows    []string `json:"rows,omitempty"` // the rows of the screen that the rule matched
+	Screen  Screen   `json:"screen"`
 }
 
-// Witness is the claim of one source about the agent CLI's state.
+// Witness is what one source reports about the agent CLI's state.
 type Witness struct {
 	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
-	State  State     `json:"state,omitempty"` // the claimed state; "" if the source claims none
-	Rule   string    `json:"rule,omitempty"`  // the word of the source, or the rule of the screen
+	State  State     `json:"state,omitempty"` // the reported state; "" if the source reports none
+	Rule   string    `json:"rule,omitempty"`  // the word that the source reported, or the rule that matched the screen
 	Detail string    `json:"detail,omitempty"`
-	Time   time.Time `json:"time"`             // when the source made the claim, or when Coleo last looked at the source
-	Lapsed bool      `json:"lapsed,omitempty"` // the claim no longer counts
+	Time   time.Time `json:"time"`             // the time of the report, or of Coleo's last check of the source
+	Lapsed bool      `json:"lapsed,omitempty"` // whether the report no longer counts
 }

@@ -21,12 +21,12 @@ const (
 	SuspensionMessage  SuspensionKind = "message"  // approval of a message to another arm
 )
 
-// ArmRequest is what an arm's model wants Coleo to do with another arm: start a subarm, or send a
-// message. The kind of the suspension says which of the two it is.
+// ArmRequest is a request of an arm's model to start a subarm, or to send a message to another arm.
+// The kind of the suspension determines which of the two it is.
 type ArmRequest struct {
-	Arm  string `json:"arm"`  // the id of the other arm; with SuspensionSubarm, the id that the subarm will have
+	Arm  string `json:"arm"`  // the id of the other arm; with SuspensionSubarm, the id that the subarm will get
 	Name string `json:"name"` // the name of the other arm
-	// Prompt is the subarm's first prompt, or the message that the other arm gets.
+	// Prompt is the subarm's first prompt, or the message to the other arm.
 	Prompt string `json:"prompt"`
 
 	Harness        string         `json:"harness,omitempty"`         // only with SuspensionSubarm
@@ -34,33 +34,33 @@ type ArmRequest struct {
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"` // only with SuspensionSubarm
 }
 
-// RequestOutcome says what became of an approved request.
+// RequestOutcome is the result of an approved request.
 type RequestOutcome struct {
-	Text   string `json:"text"` // the text that the model gets
+	Text   string `json:"text"` // the text for the model
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Suspension is a question on which an arm waits. Either the arm's model has asked the question
-// with one of Coleo's tools, or the question is the dialog on the arm's screen.
+// Suspension is a question whose answer an arm waits for. Either the arm's model has asked the
+// question with one of Coleo's tools, or the question is the dialog on the arm's screen.
 type Suspension struct {
-	ID      string         `json:"id"` // with SuspensionDialog, the fingerprint of the dialog
+	ID      string         `json:"id"` // with SuspensionDialog, the dialog's fingerprint
 	Arm     string         `json:"arm"`
-	ArmName string         `json:"arm_name,omitempty"` // set in answers of the API
+	ArmName string         `json:"arm_name,omitempty"` // set only in answers of the API
 	Run     string         `json:"run,omitempty"`
 	Kind    SuspensionKind `json:"kind"`
-	// Text is the question or the plan. With SuspensionAccess, it says what the model asks for, and
-	// why.
+	// Text is the question or the plan. With SuspensionAccess, it says to what the model wants
+	// access, and why.
 	Text    string    `json:"text"`
 	Options []string  `json:"options,omitempty"`
 	Several bool      `json:"several,omitempty"` // several options can be chosen
 	AskedAt time.Time `json:"asked_at,omitzero"`
 	Dialog  *Dialog   `json:"dialog,omitempty"` // only with SuspensionDialog
 
-	// Decision is the answer. It is nil while the suspension waits, and after the
-	// suspension was withdrawn.
+	// Decision is the answer. It is nil while the suspension is open, and after the suspension was
+	// withdrawn.
 	Decision   *Decision `json:"decision,omitempty"`
-	AnsweredAt time.Time `json:"answered_at,omitzero"` // when it was answered or withdrawn
-	By         string    `json:"by,omitempty"`         // who answered it, for people
+	AnsweredAt time.Time `json:"answered_at,omitzero"` // when the suspension was answered or withdrawn
+	By         string    `json:"by,omitempty"`         // for people: who answered the suspension
 
 	Request *ArmRequest `json:"request,omitempty"` // only with SuspensionSubarm and SuspensionMessage
 	// Outcome is the outcome of the approved request. It is nil until Coleo has carried out the
@@ -68,17 +68,17 @@ type Suspension struct {
 	Outcome *RequestOutcome `json:"outcome,omitempty"`
 }
 
-// Waits reports whether the suspension still waits for its answer.
+// Waits reports whether the suspension is still open.
 func (s Suspension) Waits() bool { return s.AnsweredAt.IsZero() }
 
-// Allowed reports whether the suspension has an approved request that Coleo must carry out.
+// Allowed reports whether the suspension contains an approved request, which Coleo must carry out.
 func (s Suspension) Allowed() bool {
 	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == ChoiceApprove
 }
 
 // Line returns the first line of the text, for lists.
 func (s Suspension) Line() string {
-	const most = 200 // characters; more fit into no list
+	const most = 200 // in characters; longer texts are too long for a list
 	line, _, _ := strings.Cut(strings.TrimSpace(s.Text), "\n")
 	if r := []rune(line); len(r) > most {
 		line = string(r[:most]) + "…"
@@ -86,8 +86,8 @@ func (s Suspension) Line() string {
 	return line
 }
 
-// Check returns EInvalid if d cannot answer the suspension. It does not check answers to dialogs,
-// because the arm's session checks these.
+// Check returns EInvalid if d cannot answer the suspension. It accepts any answer to a dialog,
+// because the arm's session checks these answers.
 func (s Suspension) Check(d Decision) error {
 	chosen := d.Chosen()
 	wrong := func(n int) bool { return n < 1 || n > len(s.Options) }
@@ -120,8 +120,8 @@ func (d Decision) Chosen() []int {
 	return d.Options
 }
 
-// Waiting returns what the arm waits for: what it has asked with Coleo's tools, and the
-// dialog on its screen.
+// Waiting returns the open suspensions of the arm: those that its model has requested with Coleo's
+// tools, and the dialog on its screen.
 func (a Arm) Waiting() []Suspension {
 	var out []Suspension
 	if d := a.Dialog; a.State == WaitingApproval && d != nil {
@@ -171,7 +171,7 @@ func ArmTools() []string {
 		ToolClaimFile, ToolConflicts, ToolSpawnArm, ToolAwaitArm, ToolMessageArm, ToolListArms}
 }
 
-// SubarmTools returns the names of the tools that reach other arms.
+// SubarmTools returns the names of the tools with which a model can reach other arms.
 func SubarmTools() []string {
 	return []string{ToolSpawnArm, ToolAwaitArm, ToolMessageArm, ToolListArms}
 }
@@ -186,14 +186,14 @@ func CheckTools(names []string) error {
 	return nil
 }
 
-// PolicyMode says what the policy of an arm does at the arm's approval dialogs.
+// PolicyMode says what an arm's policy does when an approval dialog opens.
 type PolicyMode string
 
 // The modes.
 const (
 	PolicyOff    PolicyMode = "off"    // nothing; the default
-	PolicyShadow PolicyMode = "shadow" // it decides as with PolicyRead, and answers nothing
-	PolicyRead   PolicyMode = "read"   // it answers, with the preset for reading
+	PolicyShadow PolicyMode = "shadow" // the policy decides as with PolicyRead, but answers nothing
+	PolicyRead   PolicyMode = "read"   // the policy answers, with the preset for reading
 )
 
 // Valid reports whether m is one of the values above or empty.
@@ -207,28 +207,28 @@ type PolicyDecision struct {
 	Dialog   Fingerprint `json:"dialog"`
 	Title    string      `json:"title"`
 	Decision string      `json:"decision"` // "allow", "ask" or "deny"
-	Rule     string      `json:"rule"`     // the rule that decided, with its scope; "default" if there was none
+	Rule     string      `json:"rule"`     // the rule that decided, with its scope; "default" if no rule matched
 	Why      string      `json:"why"`      // one line, for users
 	Mode     PolicyMode  `json:"mode"`
-	// Applied means that the policy has answered the dialog. Then nothing else answers the dialog.
+	// Applied means that the policy has answered the dialog, and nothing else answers it.
 	Applied bool   `json:"applied"`
-	Problem string `json:"problem,omitempty"` // why an allowed or denied dialog was not answered
+	Problem string `json:"problem,omitempty"` // why a dialog was not answered although the policy allowed or denied it
 	Tool    string `json:"tool,omitempty"`
 	// Category is "read", "edit", "execute", "mcp", "network" or "other".
 	Category string `json:"category,omitempty"`
-	// Subject is the command or the files. If no hook has reported them, it is the text of
-	// the dialog. It has at most 2 KiB.
+	// Subject is the command or the files. If no hook has reported these, Subject is the text of
+	// the dialog. Its largest size is 2 KiB.
 	Subject    string `json:"subject,omitempty"`
 	SubjectCut bool   `json:"subject_cut,omitempty"`
-	Folder     string `json:"folder,omitempty"` // the folder in which the tool works, as the hook has reported it
+	Folder     string `json:"folder,omitempty"` // the folder in which the tool works, if the hook has reported it
 }
 
 // MaxPolicySubject is the largest size of PolicyDecision.Subject, in bytes.
 const MaxPolicySubject = 2 << 10
 
-// ToolRequest is the tool call about which an open approval dialog asks.
+// ToolRequest is the tool call for which an approval dialog asks approval.
 type ToolRequest struct {
-	Tool     string // the agent CLI's name of the tool
+	Tool     string // the agent CLI's name for the tool
 	Category string // see PolicyDecision
 	Command  string
 	Files    []string
@@ -236,7 +236,7 @@ type ToolRequest struct {
 	Shell    ShellRule
 }
 
-// ShellRule says which shell runs the commands of an agent CLI. The page
+// ShellRule determines which shell runs the commands of an agent CLI. The page
 // docs/harness-reference.md repeats the comments of the fields.
 type ShellRule struct {
 	// The variables that name the program of the shell: `["SHELL"]`. The first of these variables
@@ -250,12 +250,12 @@ type ShellRule struct {
 	Unless []string `toml:"unless"`
 }
 
-// ToolAsker is a session that knows the tool call about which a dialog asks.
+// ToolAsker is a session that can find the tool call for which a dialog asks approval.
 type ToolAsker interface {
-	// AskedTool returns the tool call about which the approval dialog with the given fingerprint
-	// asks. The agent CLI's hook has reported that call, and the screen shows no other call. If the
-	// report comes late, AskedTool waits for it. AskedTool returns EStale if the dialog is not
-	// open. It returns EUnsupported if the call is not known for certain. The message then says
-	// why.
+	// AskedTool returns the tool call for which the approval dialog with the given fingerprint asks
+	// approval. It takes the call from the agent CLI's hook, and checks that the screen shows no
+	// other call. If the hook reports late, AskedTool waits. AskedTool returns EStale if the dialog
+	// is not open. If the call is not certain, it returns EUnsupported with the reason in the
+	// message.
 	AskedTool(ctx context.Context, dialog Fingerprint) (ToolRequest, error)
 }

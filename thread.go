@@ -6,14 +6,15 @@ import "time"
 // and continues it by its id. Coleo adds a title, and a mark if a user has deleted the
 // conversation.
 type Thread struct {
-	ID      string `json:"id"`      // the agent CLI's own id
-	Harness string `json:"harness"` // the harness that continues it
-	Host    string `json:"host"`    // id of the host agent that has read it
+	ID      string `json:"id"`      // the id that the agent CLI gave the conversation
+	Harness string `json:"harness"` // the harness whose agent CLI continues the conversation
+	Host    string `json:"host"`    // the id of the host agent that has read the conversation
 	// Home is the HOME of the agent CLI. It is empty for the user's own HOME.
-	Home    string    `json:"home,omitempty"`
-	Path    string    `json:"path"`              // the agent CLI's file
-	Folder  string    `json:"folder,omitempty"`  // the work folder; "" if the file does not name it
-	Project string    `json:"project,omitempty"` // root of the git repository with the folder, or the folder
+	Home   string `json:"home,omitempty"`
+	Path   string `json:"path"`             // the path of the agent CLI's file
+	Folder string `json:"folder,omitempty"` // the work folder; "" if the agent CLI's file does not contain it
+	// the root of the folder's git repository; without a repository, the folder
+	Project string    `json:"project,omitempty"`
 	Title   string    `json:"title,omitempty"`   // the user's title, the agent CLI's title, or the first prompt
 	Preview string    `json:"preview,omitempty"` // the last prompt or answer
 	Begun   time.Time `json:"begun,omitzero"`
@@ -22,20 +23,21 @@ type Thread struct {
 	// Partly means that Prompts counts only the beginning of a long conversation. A search
 	// reads the whole conversation.
 	Partly bool `json:"partly,omitempty"`
-	// Hidden says why lists leave out the conversation: fork, subagent or deleted. It is
-	// empty for any other conversation.
+	// Hidden says why lists omit the conversation: fork, subagent or deleted. It is empty for any
+	// other conversation.
 	Hidden string `json:"hidden,omitempty"`
 	// Arm is the name of the live arm that has the conversation. It is "" if no live arm has it.
 	Arm   string        `json:"arm,omitempty"`
-	Match []SnippetPart `json:"match,omitempty"` // where the words of a search were found
-	Rank  float64       `json:"rank,omitempty"`  // of a search; a lower rank is a better match
+	Match []SnippetPart `json:"match,omitempty"` // the text around the words of a search
+	Rank  float64       `json:"rank,omitempty"`  // the rank in a search; a lower rank is a better match
 }
 
-// ForkOrigin is the conversation of which an arm has got a copy.
+// ForkOrigin is the original of a conversation that an arm has copied.
 type ForkOrigin struct {
-	Arm          string `json:"arm,omitempty"`  // id of the arm that was forked; "" if a conversation was copied
-	Name         string `json:"name,omitempty"` // name of that arm at that time
-	Conversation string `json:"conversation"`   // the agent CLI's id
+	// the id of the arm that was forked; "" if only a conversation was copied
+	Arm          string `json:"arm,omitempty"`
+	Name         string `json:"name,omitempty"` // the name of that arm at the time of the fork
+	Conversation string `json:"conversation"`   // the agent CLI's id of the original
 }
 
 // String returns the origin in one line, for users.
@@ -49,10 +51,10 @@ func (o ForkOrigin) String() string {
 // HiddenDeleted is the value of Thread.Hidden after a user has deleted the conversation.
 const HiddenDeleted = "deleted"
 
-// SnippetPart is a piece of a text that a search has found.
+// SnippetPart is a piece of a text in the result of a search.
 type SnippetPart struct {
 	Text  string `json:"text"`
-	Match bool   `json:"match,omitempty"` // the piece is a word of the search
+	Match bool   `json:"match,omitempty"` // whether the piece is a word of the search
 }
 
 // ThreadMessage is one message of a conversation.
@@ -63,24 +65,26 @@ type ThreadMessage struct {
 	Time time.Time `json:"time,omitzero"`
 }
 
-// ThreadFilter selects conversations. An empty field selects all.
+// ThreadFilter selects conversations. An empty field selects all conversations.
 type ThreadFilter struct {
-	Project string    `json:"project,omitempty"` // a folder; its git repository is the project
-	Harness string    `json:"harness,omitempty"`
-	ID      string    `json:"id,omitempty"`
-	Prefix  string    `json:"prefix,omitempty"` // the beginning of an id
-	Words   string    `json:"words,omitempty"`  // all must be in one message; "words in quotes" are a phrase
-	Arm     string    `json:"arm,omitempty"`    // only those that this arm can continue
-	Since   time.Time `json:"since,omitzero"`
-	Hidden  bool      `json:"hidden,omitempty"` // also those that lists leave out
-	Limit   int       `json:"limit,omitempty"`
+	Project string `json:"project,omitempty"` // a folder; the project is the folder's git repository
+	Harness string `json:"harness,omitempty"`
+	ID      string `json:"id,omitempty"`
+	Prefix  string `json:"prefix,omitempty"` // the beginning of the conversation's id
+	// one message must contain all of these words; "words in quotes" are a phrase
+	Words string `json:"words,omitempty"`
+	// the id or name of an arm; selects the conversations that it can continue
+	Arm    string    `json:"arm,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Hidden bool      `json:"hidden,omitempty"` // select also the conversations that lists omit
+	Limit  int       `json:"limit,omitempty"`
 }
 
 // ThreadList is the result of a listing or a search.
 type ThreadList struct {
 	Threads []Thread `json:"threads"`
-	// Unread is the number of conversations that could not be read in time. Another request
-	// continues with them.
+	// Unread is the number of conversations that could not be read in time. The next request reads
+	// more of them.
 	Unread int `json:"unread,omitempty"`
 	// Failed says which hosts or files could not be read, and why.
 	Failed []string `json:"failed,omitempty"`
@@ -90,11 +94,12 @@ type ThreadList struct {
 type ThreadPage struct {
 	Thread   Thread          `json:"thread"`
 	Messages []ThreadMessage `json:"messages"`
-	Next     int             `json:"next,omitempty"` // after this message the next page begins; 0 if there is none
+	// the number of the message after which the next page begins; 0 if there is no next page
+	Next int `json:"next,omitempty"`
 }
 
-// ThreadSummary is a conversation in a few lines. Its texts are parts of the conversation. Each
-// text has a bound, so that the whole summary is shorter than 8,000 characters.
+// ThreadSummary describes a conversation in a few lines, with parts of its texts. The size of each
+// text is limited, so that the whole summary is shorter than 8,000 characters.
 type ThreadSummary struct {
 	ID      string    `json:"id"`
 	Harness string    `json:"harness"`
@@ -104,21 +109,21 @@ type ThreadSummary struct {
 	Last    time.Time `json:"last,omitzero"`
 	Prompts int       `json:"prompts"`
 	Answers int       `json:"answers"`
-	Tools   int       `json:"tools"`            // calls of tools
+	Tools   int       `json:"tools"`            // the number of tool calls
 	First   string    `json:"first,omitempty"`  // the first prompt
 	Recent  []string  `json:"recent,omitempty"` // the last prompts, the oldest first, without the first prompt
 	Answer  string    `json:"answer,omitempty"` // the last answer
-	// Files are the files that an arm of Coleo has changed in the conversation, as the model has
-	// named them. The file that was changed last comes first.
+	// Files contains the files that an arm of Coleo has changed in the conversation, with the names
+	// that the model used. The file that was changed last comes first.
 	Files     []string `json:"files,omitempty"`
-	MoreFiles int      `json:"more_files,omitempty"` // changed files that Files leaves out
+	MoreFiles int      `json:"more_files,omitempty"` // the number of changed files that Files omits
 	Tasks     []Task   `json:"tasks,omitempty"`      // the open tasks of the agent CLI's own list
-	MoreTasks int      `json:"more_tasks,omitempty"` // open tasks that Tasks leaves out
+	MoreTasks int      `json:"more_tasks,omitempty"` // the number of open tasks that Tasks omits
 }
 
 // ThreadChange changes what Coleo stores about a conversation.
 type ThreadChange struct {
-	Title  *string `json:"title,omitempty"`  // "" means the agent CLI's own title
-	Delete bool    `json:"delete,omitempty"` // hide it, and forget its texts
-	File   bool    `json:"file,omitempty"`   // with Delete: delete the agent CLI's own file, too
+	Title  *string `json:"title,omitempty"`  // the new title; "" means the agent CLI's own title
+	Delete bool    `json:"delete,omitempty"` // hide the conversation, and delete Coleo's copy of its texts
+	File   bool    `json:"file,omitempty"`   // with Delete: also delete the agent CLI's own file
 }

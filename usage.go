@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Usage is how many tokens a conversation has used so far, as counted by the agent CLI. The count
-// can omit side requests of the agent CLI, such as a request for a title.
+// Usage is the number of tokens that a conversation has used so far, as the agent CLI counts them.
+// Some agent CLIs do not count their side requests, such as a request for a title.
 type Usage struct {
 	Input     int     `json:"input_tokens"`             // tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`            // the part of Input that came from a cache
@@ -17,16 +17,16 @@ type Usage struct {
 	Cost      float64 `json:"cost,omitempty"`           // US dollars; 0 if not reported
 	Source    string  `json:"source"`                   // "transcript", "account" or "http"
 
-	// Approximate means that the agent CLI has estimated the numbers of tokens. They do
-	// not come from the model.
+	// Approximate means that the agent CLI has estimated the numbers of tokens. Otherwise the model
+	// has reported them.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage returns the sum of a list with one Usage for each reply. The sum has no Source and no
-// Approximate.
+// SumUsage returns the sum of a list of Usages. The fields Source and Approximate of the sum are
+// not set.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -63,7 +63,7 @@ const (
 	PriceRefreshed PriceSource = "refreshed" // the document that 'coleo models refresh' has fetched
 	PriceBuiltIn   PriceSource = "built-in"  // the document that is a part of Coleo
 	PriceBook      PriceSource = "book"      // the six prices of Coleo's published specification
-	PriceUnknown   PriceSource = "unknown"   // nobody; the figures are only a guess
+	PriceUnknown   PriceSource = "unknown"   // no source: the figures are only a guess
 )
 
 // Price is the price of a model, in US dollars per million tokens.
@@ -83,14 +83,14 @@ type Rates struct {
 	CacheWrite float64 `json:"cache_write"` // the rate for input tokens that were written to a cache
 }
 
-// PriceTier holds the rates of large calls.
+// PriceTier contains the rates of large calls.
 type PriceTier struct {
-	Above int `json:"above"` // the smallest number of input tokens of such a call
+	Above int `json:"above"` // the number of input tokens from which a call has these rates
 	Rates
 }
 
-// Of returns the cost of the usage u in US dollars. callTokens is the number of input tokens of
-// each call, or a lower bound of this number. It selects the tier.
+// Of returns the cost of the usage u in US dollars. callTokens is the number of input tokens in
+// each call, or a lower bound of it, and determines the tier.
 func (p Price) Of(u Usage, callTokens int) float64 {
 	rates := p.Rates
 	for _, tier := range p.Tiers {
@@ -104,11 +104,11 @@ func (p Price) Of(u Usage, callTokens int) float64 {
 		float64(u.Output)*rates.Output) / million
 }
 
-// contextSteps lists the bounds of the tiers that vendors have, in input tokens.
+// contextSteps contains the bounds of the tiers in the vendors' price lists, in input tokens.
 var contextSteps = []int{32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 512_000}
 
-// ContextStep returns the largest usual bound of a tier that a call with the given number of input
-// tokens reaches. It returns 0 if the call reaches no bound. Calls of the same step have the same
+// ContextStep returns the largest value of contextSteps that a call with the given number of input
+// tokens reaches. It returns 0 if the call reaches none. Calls with the same step have the same
 // price.
 func ContextStep(tokens int) int {
 	step := 0
@@ -120,7 +120,7 @@ func ContextStep(tokens int) int {
 	return step
 }
 
-// UsageEntry is what an arm has used of one model in one hour and one run, according to one source.
+// UsageEntry is the usage of one arm, one model, one hour and one run, according to one source.
 // Usage.Cost is the cost that the agent CLI has reported.
 type UsageEntry struct {
 	Arm      string    `json:"arm"`
@@ -129,30 +129,31 @@ type UsageEntry struct {
 	Harness  string    `json:"harness"`
 	Project  string    `json:"project"` // the arm's work folder
 	Provider string    `json:"provider,omitempty"`
-	Model    string    `json:"model"` // as the agent CLI calls it
+	Model    string    `json:"model"` // the name of the model, as the agent CLI reports it
 	Hour     time.Time `json:"hour"`  // the beginning of the hour, in UTC
 	Context  int       `json:"context"`
-	Reported bool      `json:"reported"` // the agent CLI has said what the calls cost
-	Calls    int       `json:"calls"`    // replies of the model, or turns if the source reports only turns
+	Reported bool      `json:"reported"` // whether the agent CLI has reported the cost of the calls
+	// the number of replies of the model, or of turns if the source reports only turns
+	Calls int `json:"calls"`
 	Usage
 }
 
-// ReportedWork says which work of an agent CLI appears in the events of its runs. The conformance suite
-// compares the reported work with the model server's record, and skips the rest.
+// ReportedWork says which work of an agent CLI appears in the events of its runs. The conformance
+// suite compares this work with the record of the model server, and ignores the rest.
 // docs/harness-reference.md repeats the comments on the fields.
 type ReportedWork struct {
 	// If this key is `true`, the events report each tool call, with its end and its outcome.
 	Calls bool `toml:"calls"`
-	// If this key is `true` and the arguments of a call are not JSON, the agent CLI asks the model
-	// again. It then does not carry out the first call, so that call has no end.
+	// If this key is `true`, the agent CLI asks the model again after a call whose arguments are
+	// not JSON. It does not carry out the first call, so this call has no end.
 	RepeatsMalformed bool `toml:"repeats_malformed"`
 	// If this key is `true`, the events report each text of the model.
 	Texts bool `toml:"texts"`
 	// If this key is `true`, the events report the tokens of each reply during the turn. Without
 	// this key, an arm of this harness cannot have a budget that stops it.
 	Usage bool `toml:"usage"`
-	// The calls of the model whose tokens the agent CLI does not report, in a few words, such as
-	// `titles`. `coleo cost` names them.
+	// The model calls whose tokens the agent CLI does not report, in a few words, such as `titles`.
+	// `coleo cost` shows these words.
 	Uncounted string `toml:"uncounted"`
 	// The tool with which the model starts a subagent, by the agent CLI's name for it. Without this
 	// key, the agent CLI has no subagents, or the events do not report them.

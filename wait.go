@@ -9,8 +9,8 @@ import (
 )
 
 // WaitFor waits until the session is in one of the wanted states, and returns the reading. It
-// returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx is cancelled. It returns
-// EExited if the agent CLI ends and want does not contain Dead.
+// returns ETimeout if ctx's deadline passes, and ctx's error if ctx is cancelled. If the agent CLI
+// ends and Dead is not a wanted state, WaitFor returns EExited.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -24,13 +24,13 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 // NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
-// newestChange returns the newest change that is not of the kind work. The Cursor of the result is
-// that of the newest change of any kind.
+// newestChange returns the newest change that is not of the kind ChangeWork. Its Cursor is replaced
+// by the Cursor of the newest change of any kind.
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // because ctx is cancelled, Changes returns the existing changes and then ends
+	cancel() // so that Changes ends after the existing changes
 	for change := range s.Changes(ctx, 0) {
-		if change.Kind == ChangeWork { // it does not say how the agent CLI has ended
+		if change.Kind == ChangeWork { // such a change does not say how the agent CLI has ended
 			newest.Cursor = change.Cursor
 			continue
 		}
@@ -66,8 +66,8 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 	return s.Answer(ctx, r)
 }
 
-// Blocked returns the error for an action that is impossible while the dialog d is
-// open. d is nil if the dialog is unknown.
+// Blocked returns the error for an action that is impossible while the dialog d is open. If the
+// dialog is unknown, d is nil.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: answer, approve or deny it first")
@@ -86,11 +86,11 @@ func Blocked(d *Dialog) *Error {
 	do := "answer"
 	switch {
 	case d.Kind.Approves() && d.Several:
-		do = "answer or deny" // an approval does not say which options to tick
+		do = "answer or deny" // an approval cannot choose options
 	case d.Kind.Approves():
 		do = "approve or deny"
 	case len(d.Options) == 0:
-		do = "answer, approve or deny" // Coleo cannot see what is asked
+		do = "answer, approve or deny" // Coleo cannot read what the dialog asks
 	}
 	e := Errorf(EBlocked, "%s waits for an answer: %q%s; %s it first", what, d.Title, subject, do)
 	e.Dialog = d
@@ -123,7 +123,8 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 }
 
 // reached reports whether the state of the reading r is one of the wanted states. For
-// waiting_approval, the dialog must also be on the screen, because otherwise nobody can answer it.
+// waiting_approval, the reading must also contain the dialog, because otherwise nobody can answer
+// it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }
@@ -137,16 +138,16 @@ func exited(c Change) *Error {
 // waiting is the key under which WithLeft stores its function in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order whose sender waits for the result. A call of
-// left() returns how much longer the sender is certain to wait. Each time the sender
-// confirms that it still waits, this time becomes longer.
+// WithLeft returns a context for an order whose sender waits for the result. The function left must
+// return for how much longer the sender will certainly wait. This time increases each time the
+// sender confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. There are two
-// limits: the time until ctx's deadline, and the result of the function that WithLeft got.
-// TypingTimeLeft returns the shorter time. If ctx has neither limit, TypingTimeLeft returns false.
+// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. This is the shorter
+// of two times: the time until ctx's deadline, and the result of the function that was passed to
+// WithLeft. If ctx has neither, TypingTimeLeft returns false.
 func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -161,9 +162,9 @@ func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 }
 
 // MayType returns nil if Coleo is still allowed to type for ctx. Call MayType just before each
-// write to a terminal. MayType returns ETimeout if TypingTimeLeft reports that no time is left. It
-// returns ctx's error if ctx was cancelled. MayType reads the clock itself, because timers fire
-// late in a process that was stopped and continued.
+// write to a terminal. It returns ETimeout if TypingTimeLeft reports that no time is left, and
+// ctx's error if ctx was cancelled. MayType reads the clock itself, because timers fire late in a
+// process that was stopped and continued.
 func MayType(ctx context.Context) error {
 	if left, bounded := TypingTimeLeft(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")
@@ -172,23 +173,22 @@ func MayType(ctx context.Context) error {
 }
 
 const (
-	// After a denial, Coleo sends the user's words as a prompt. insteadRetry is the time between
-	// two attempts, if the agent CLI is not yet ready.
+	// insteadRetry is the time between two attempts to send the user's words after a denial. The
+	// first attempts can fail, because the agent CLI needs a moment to become ready.
 	insteadRetry = 200 * time.Millisecond
-	// insteadTries is the maximum number of attempts. An idle agent CLI accepts a
-	// prompt within one or two seconds. While the agent CLI works, SendInstead makes no
-	// attempts, but waits as long as ctx allows.
+	// insteadTries is the maximum number of attempts. Together, they last 10 s, and an idle agent
+	// CLI accepts a prompt within one or two seconds. While the agent CLI works, SendInstead waits
+	// without an attempt for as long as ctx allows.
 	insteadTries = 50
 )
 
-// SendInstead tells an agent CLI what to do instead of the action that was just denied. The user's
-// words go into the next prompt, because the dialog of the denied action accepts no words.
-// SendInstead waits until that dialog is gone and the turn has ended. Then it calls the given
-// function, which must deliver the words.
+// SendInstead sends the user's words about what an agent CLI should do instead of an action that
+// was just denied. The words are sent as the next prompt, because the dialog of the action accepts
+// no words. SendInstead waits until this dialog is gone and the turn has ended. Then it calls send,
+// which must deliver the words.
 //
-// SendInstead returns EBlocked if the agent CLI shows another dialog. It returns EExited if the
-// agent CLI has ended. It returns ETimeout if ctx ends first. It returns the errors of that
-// function unchanged.
+// SendInstead returns EBlocked if the agent CLI shows another dialog, and EExited if the agent CLI
+// has ended. It returns ETimeout if ctx ends first. It returns the errors of send unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {
@@ -198,7 +198,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // the agent CLI works again, or does not show its composer yet
+		select { // the agent CLI works again, or its composer is not on the screen yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err
@@ -206,9 +206,8 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 	}
 }
 
-// awaitDenied waits until the session is ready for a prompt after a denial. The first
-// readings can still show the denied dialog, because a reading is slightly older than
-// the screen.
+// awaitDenied waits until the session is ready for a prompt after a denial. The first readings can
+// still contain the denied dialog, because a reading is slightly older than the screen.
 func awaitDenied(ctx context.Context, s Session, denied Fingerprint) error {
 	settled := func(r Reading) (bool, error) {
 		switch r.State {

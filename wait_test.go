@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// fakeStory is a session with prepared states, because a live session cannot be stopped
-// between two changes.
+// fakeStory is a session with prepared states. A live session would not do, because a test cannot
+// stop it between two changes.
 type fakeStory struct {
 	Session
 	story []State
-	then  []State // the states that follow while somebody follows
+	then  []State // the states that follow only for a reader whose ctx has not ended
 }
 
 func (f *fakeStory) State() Reading { return Reading{State: f.story[len(f.story)-1]} }
@@ -48,7 +48,7 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // its clock stands still while anything runs
+			synctest.Test(t, func(t *testing.T) { // the fake clock advances only while all goroutines wait
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				got, err := WaitForIdle(ctx, &fakeStory{story: c.story, then: c.then})

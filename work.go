@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Source names the source of an event of a run's work.
+// Source is the source of an event about the work in a run.
 type Source string
 
 // The sources. An event without a source is Coleo's own.
@@ -23,14 +23,15 @@ const (
 // is longer, it is cut, and Truncated is set.
 const MaxWorkText = 64 << 10
 
-// CutWork shortens a text to at most MaxWorkText bytes, at the end of a character. It reports
-// whether it has cut the text.
+// CutWork shortens a text to at most MaxWorkText bytes, without cutting a character into pieces. It
+// also reports whether it has shortened the text.
 func CutWork(text string) (short string, cut bool) {
 	if len(text) <= MaxWorkText {
 		return text, false
 	}
 	end := MaxWorkText
-	for end > MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[end]) { // a text that is not UTF-8 may have no beginning
+	// at most UTFMax steps, because a text that is not UTF-8 may contain no rune start
+	for end > MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end], true
@@ -40,27 +41,27 @@ func CutWork(text string) (short string, cut bool) {
 // see KindOf.
 type Work interface{ isWork() }
 
-// Activity is one piece of work, as one source has reported it. Package trace turns activities into
+// Activity is one piece of work that one source has reported. Package trace turns activities into
 // events.
 type Activity struct {
 	Work   Work
 	Source Source
-	Time   time.Time // by the agent CLI's clock; zero if the source gives no time
-	// Reply is the agent CLI's own id of the model's reply to which the work belongs. It
-	// is "" if the source gives no id.
+	Time   time.Time // the time on the agent CLI's clock; zero if the source reports no time
+	// Reply is the agent CLI's own id of the model's reply to which the work belongs. It is "" if
+	// the source reports no id.
 	Reply string
-	// Model is the model that gives this reply. It is "" if the source does not name the model, or
-	// if there is no reply.
+	// Model is the model that gives this reply. It is "" if the source does not report the model,
+	// or if there is no reply.
 	Model string
-	// Position is the place of the activity in its source. In a file, positions are offsets in
-	// bytes. A later activity never has a lower position. Key distinguishes activities with the
-	// same position. Position and Key are the same each time the source is read.
+	// Position is the place of the activity in its source. In a file, it is the offset in bytes. A
+	// later activity never has a lower position. If several activities have the same position,
+	// their Keys differ. Position and Key are the same each time the source is read.
 	Position int64
 	Key      string
 }
 
-// Prompted says that the agent CLI has taken a prompt. It is not an event, because run_start
-// contains the prompt. It shows to which run the following work belongs.
+// Prompted means that the agent CLI has taken a prompt, so that the work after it belongs to this
+// prompt's run. Prompted is not an event, because run_start already contains the prompt.
 type Prompted struct {
 	Text string `json:"text"`
 }
@@ -72,31 +73,32 @@ type Turn struct {
 	Model string `json:"model,omitempty"` // the model that replies, if the source reports it
 }
 
-// Block is one piece of a text that the model writes. All pieces of one text have the same ID.
-// Together they are the whole text.
+// Block is one piece of a text that the model writes. All pieces of one text have the same ID, and
+// together they are the whole text.
 type Block struct {
-	ID        string `json:"id"` // unique in the run; package trace makes it
+	ID        string `json:"id"` // unique in the run; package trace sets it
 	Text      string `json:"text"`
-	Done      bool   `json:"done"` // this is the last piece
+	Done      bool   `json:"done"` // whether this is the last piece
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// AssistantText is the payload of an assistant_text event: what the model says.
+// AssistantText is the payload of an assistant_text event: text that the model writes for the user.
 type AssistantText struct{ Block }
 
-// Thinking is the payload of a thinking event: what the model thinks, if the source reports it.
+// Thinking is the payload of a thinking event: text of the model's reasoning, if the source reports
+// it.
 type Thinking struct{ Block }
 
-// ToolKind says what a tool can do.
+// ToolKind is a group of tools with the same abilities.
 type ToolKind string
 
 // The kinds of tools.
 const (
-	ToolRead     ToolKind = "read"     // it reads files, or searches in them
-	ToolEdit     ToolKind = "edit"     // it changes files
-	ToolExecute  ToolKind = "execute"  // it runs commands
-	ToolMCP      ToolKind = "mcp"      // it belongs to an MCP server
-	ToolSubagent ToolKind = "subagent" // it starts a subagent
+	ToolRead     ToolKind = "read"     // reads files, or searches in them
+	ToolEdit     ToolKind = "edit"     // changes files
+	ToolExecute  ToolKind = "execute"  // runs commands
+	ToolMCP      ToolKind = "mcp"      // belongs to an MCP server
+	ToolSubagent ToolKind = "subagent" // starts a subagent
 	ToolOther    ToolKind = "other"
 )
 
@@ -105,34 +107,34 @@ type ToolCall struct {
 	ID        string          `json:"id"` // the agent CLI's own id of the call
 	Name      string          `json:"name"`
 	Kind      ToolKind        `json:"kind"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // absent if they are malformed or too long
+	Arguments json.RawMessage `json:"arguments,omitempty"` // missing if the arguments are malformed or too long
 	Malformed *Malformed      `json:"malformed,omitempty"`
-	Truncated bool            `json:"truncated,omitempty"` // Arguments are left out, because they are too long
-	Command   string          `json:"command,omitempty"`   // with ToolExecute: the command line
-	Files     []string        `json:"files,omitempty"`     // with ToolRead and ToolEdit: paths, as the model gave them
+	// whether Arguments is missing because the arguments are too long
+	Truncated bool     `json:"truncated,omitempty"`
+	Command   string   `json:"command,omitempty"` // with ToolExecute: the command line
+	Files     []string `json:"files,omitempty"`   // with ToolRead and ToolEdit: the paths that the model named
 }
 
-// Malformed holds the arguments of a tool call that are not valid JSON.
+// Malformed contains the arguments of a tool call, if they are not valid JSON.
 type Malformed struct {
 	Error string `json:"error"` // why the arguments are not valid JSON
-	Raw   string `json:"raw"`   // the arguments as they came
+	Raw   string `json:"raw"`   // the arguments as the model sent them
 }
 
-// ToolProgress is the payload of a tool_progress event: output between the start and the end of a
-// call.
+// ToolProgress is the payload of a tool_progress event: output of a call that has not ended.
 type ToolProgress struct {
 	ID        string `json:"id"` // the id of the call
 	Output    string `json:"output"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// ToolOutcome says how a call of a tool ended.
+// ToolOutcome says how a tool call ended.
 type ToolOutcome string
 
-// The outcomes of a call.
+// The outcomes of a tool call.
 const (
 	ToolSuccess ToolOutcome = "success"
-	ToolDenied  ToolOutcome = "denied" // the user, or a rule of the user, refused the call
+	ToolDenied  ToolOutcome = "denied" // the user or one of the user's rules refused the call
 	ToolError   ToolOutcome = "error"  // the tool failed, or its arguments were not accepted
 )
 
@@ -141,9 +143,9 @@ const (
 type ToolEnd struct {
 	ID        string      `json:"id"` // the id of the call
 	Outcome   ToolOutcome `json:"outcome"`
-	Reason    string      `json:"reason,omitempty"` // why the call was denied, or what the error was
+	Reason    string      `json:"reason,omitempty"` // why the call was denied, or the error message
 	Output    string      `json:"output,omitempty"`
-	Truncated bool        `json:"truncated,omitempty"` // Output or Reason was cut
+	Truncated bool        `json:"truncated,omitempty"` // whether Output or Reason was shortened
 	ExitCode  *int        `json:"exit_code,omitempty"` // the exit code of a command, if the source reports it
 }
 
@@ -161,32 +163,31 @@ type SubagentEnd struct {
 	Outcome ToolOutcome `json:"outcome"`
 }
 
-// FileChanged is the payload of a file_changed event: a call of a tool that changes
-// files has succeeded.
+// FileChanged is the payload of a file_changed event: a tool call has changed a file.
 type FileChanged struct {
-	Path string `json:"path"` // the path, as the model gave it
+	Path string `json:"path"` // the path that the model named
 	Call string `json:"call"` // the id of the call
 }
 
-// ReplyUsage is the payload of a usage event: the tokens of one reply.
+// ReplyUsage is the payload of a usage event: the tokens of one reply of the model.
 type ReplyUsage struct {
 	Usage
 	Model    string `json:"model,omitempty"`
-	Subagent bool   `json:"subagent,omitempty"` // the reply was for a subagent, which can have another model
+	Subagent bool   `json:"subagent,omitempty"` // whether the reply was for a subagent, whose model can differ
 }
 
 // Compaction is the payload of a compaction event: the agent CLI has shortened its
 // conversation.
 type Compaction struct {
-	Before    int    `json:"before_tokens,omitempty"` // the tokens before; 0 if the source does not report it
-	After     int    `json:"after_tokens,omitempty"`  // the tokens after; 0 if the source does not report it
-	Automatic bool   `json:"automatic"`               // the agent CLI shortened the conversation by itself
+	Before    int    `json:"before_tokens,omitempty"` // the number of tokens before; 0 if the source does not report it
+	After     int    `json:"after_tokens,omitempty"`  // the number of tokens after; 0 if the source does not report it
+	Automatic bool   `json:"automatic"`               // whether the agent CLI started the compaction by itself
 	Summary   string `json:"summary,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// ModeChanged is the payload of a mode event: the mode of the agent CLI has changed. The modes are in
-// the agent CLI's own words.
+// ModeChanged is the payload of a mode event: the mode of the agent CLI has changed. From and To
+// are the agent CLI's own words.
 type ModeChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
@@ -196,14 +197,14 @@ type ModeChanged struct {
 type ModelChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
-	// Ordered means that a user of Coleo has ordered the change. To is then PROVIDER/MODEL or
-	// MODEL, and not the agent CLI's own word.
+	// Ordered means that a user of Coleo has ordered the change. Then To has the form
+	// PROVIDER/MODEL or MODEL. Otherwise To is the agent CLI's own word.
 	Ordered bool `json:"ordered,omitempty"`
 	// Fallback says which model was requested, if that model was not available.
 	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
-// TaskStatus is the status of a task that an agent CLI has set itself.
+// TaskStatus is the status of a task in an agent CLI's own list.
 type TaskStatus string
 
 // The statuses of a task.
@@ -221,26 +222,27 @@ type Task struct {
 }
 
 // TasksUpdated is the payload of a task_updated event: the list of tasks has changed. The payload
-// contains the whole list.
+// contains the complete new list.
 type TasksUpdated struct {
 	Tasks []Task `json:"tasks"`
 }
 
-// ShellInput is the payload of a shell_input event: a command that the user gave to the
-// shell, and not to the model.
+// ShellInput is the payload of a shell_input event: the user has given a command directly to the
+// shell, without the model.
 type ShellInput struct {
 	ID      string `json:"id"`
 	Command string `json:"command"`
 }
 
-// ShellProgress is the payload of a shell_progress event: output before the end of the command.
+// ShellProgress is the payload of a shell_progress event: output of a shell command that has not
+// ended.
 type ShellProgress struct {
 	ID        string `json:"id"`
 	Output    string `json:"output"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// ShellOutput is the payload of a shell_output event: the command has ended.
+// ShellOutput is the payload of a shell_output event: the shell command has ended.
 type ShellOutput struct {
 	ID        string `json:"id"`
 	Output    string `json:"output"`
@@ -253,10 +255,10 @@ type ShellOutput struct {
 // Problem is the payload of an error event: the agent CLI reports an error.
 type Problem struct {
 	Text    string `json:"text"`
-	Retries bool   `json:"retries,omitempty"` // the agent CLI tries again by itself
+	Retries bool   `json:"retries,omitempty"` // whether the agent CLI tries again by itself
 }
 
-// Remark is the payload of an info event: a remark of the agent CLI for its user.
+// Remark is the payload of an info event: a message of the agent CLI for its user.
 type Remark struct {
 	Text   string        `json:"text"`
 	Title  string        `json:"title,omitempty"`  // the title of a note
@@ -279,8 +281,8 @@ type StatusReport struct {
 // Suspended is the payload of a suspension event.
 type Suspended struct{ Suspension }
 
-// SuspensionAnswered is the payload of a suspension_answered event: a suspension was answered. If it
-// has no Decision, the suspension was withdrawn.
+// SuspensionAnswered is the payload of a suspension_answered event: a suspension was answered. If
+// Decision is missing, the suspension was withdrawn.
 type SuspensionAnswered struct{ Suspension }
 
 // workTypes maps each kind of event of work to the type of its payload.
@@ -319,8 +321,8 @@ var workKinds = func() map[reflect.Type]EventKind {
 // IsWork reports whether events of kind k describe what an agent CLI did in a run.
 func (k EventKind) IsWork() bool { return workTypes[k] != nil }
 
-// ChangesArm reports whether an event of kind k can change the row of its arm. There are many
-// events of work, and most of them cannot.
+// ChangesArm reports whether an event of kind k can change the row of its arm. Most events of work
+// cannot.
 func (k EventKind) ChangesArm() bool {
 	switch k {
 	case EventMode, EventModel, EventSuspension, EventAnswered:
@@ -330,8 +332,8 @@ func (k EventKind) ChangesArm() bool {
 	}
 }
 
-// KindOf returns the kind of the events whose payload is w. It returns "" if w is not an event by
-// itself.
+// KindOf returns the kind of the events whose payload is w. If no event has such a payload, as for
+// Prompted, KindOf returns "".
 func KindOf(w Work) EventKind { return workKinds[reflect.TypeOf(w)] }
 
 // DecodeWork returns the payload of an event of work. It returns EInvalid if the event is of

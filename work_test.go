@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Each payload is decoded from an event of its own kind, and from no other.
+// The payload of each kind can be decoded from an event of this kind, and not from an event of any
+// other kind.
 func TestR1WorkIsDecodedByItsKind(t *testing.T) {
 	t.Parallel()
 	for kind, typ := range workTypes {

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// family is a brain with the arms p, its child a, and b. It records what reaches it.
+// family is a brain with four arms. The arm a is a child of p, the arm b has no relatives, and the
+// parent of o was removed. The field did contains the calls that reached the brain.
 type family struct {
 	scriptedBrain
 	did []string
@@ -65,13 +66,15 @@ func (b *family) Spawn(_ context.Context, q wire.SpawnRequest) (wire.SpawnReply,
 	return wire.SpawnReply{Arm: coleo.Arm{ID: "id-of-" + q.Name, Name: q.Name}}, nil
 }
 
-// caller is a client at the socket whose process seems to be in the given arm.
+// caller returns a client of the server's socket. The server believes that the client's process
+// runs in the given arm; "" means outside of all arms.
 func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Client {
 	t.Helper()
 	return callerSeenBy(t, s, func(int) (string, error) { return arm, nil }, arm, bounds)
 }
 
-// callerSeenBy is like caller, with another way to look for the arm of a process.
+// callerSeenBy does the same as caller, but the server finds the arm of a process with the function
+// armOf.
 func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string,
 	bounds coleo.OperatorToken) *Client {
 	t.Helper()
@@ -91,7 +94,7 @@ func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), 
 	return c
 }
 
-// answers tries every way to answer for an arm.
+// answers tries every route that answers for an arm, and returns the error of each route.
 func (c *Client) answers(ctx context.Context, arm string) map[string]error {
 	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})

@@ -10,6 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes that list, start, recover, change, end and remove arms.
+
 type armsReply struct {
 	Arms []coleo.Arm `json:"arms"`
 }
@@ -124,8 +126,8 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.Spa
 	return s.spawn(ctx, in.Body, false)
 }
 
-// spawnArm starts the arm in the path. The path contains the id of an existing arm, or the name of
-// an arm. If the body also contains a name, it must be the name of the same arm.
+// spawnArm starts the arm whose id or name is in the path. If the body also contains a name, it
+// must be the name of the same arm.
 func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
 	var r wire.SpawnRequest
 	if in.Body != nil {
@@ -146,7 +148,7 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 	return s.spawn(ctx, r, err == nil)
 }
 
-// spawn starts an arm. If armExists is true, it starts an arm that Coleo already knows.
+// spawn starts an arm. armExists says whether Coleo already has an arm with this name.
 func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool) (*reply[wire.SpawnReply], error) {
 	if err := coleo.CheckName(r.Name); err != nil {
 		return nil, err
@@ -155,7 +157,7 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool)
 		return nil, err
 	}
 	if operatorOf(ctx) != nil && !armExists {
-		r.Policy = coleo.PolicyOff // only a person gives an arm a policy
+		r.Policy = coleo.PolicyOff // only a person can give a policy to an arm
 	}
 	out, err := s.brain.Spawn(ctx, r)
 	return &reply[wire.SpawnReply]{out}, err
@@ -200,7 +202,7 @@ func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (
 	}
 	arm, err := s.brain.Label(ctx, was.ID, in.Body)
 	if err != nil {
-		arm.Labels = nil // an order without an answer can have changed them
+		arm.Labels = nil // the labels can have changed even though the order failed, so nobody knows them
 	}
 	s.tokens.Relabelled(was.ID, in.Body, arm.Labels)
 	return &reply[armReply]{armReply{arm}}, err
@@ -229,8 +231,9 @@ func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange
 	return out.Arm, err
 }
 
-// Budget gives an arm a budget, or only returns its budgets. Only a person can give one. It
-// returns EUnsupported if the budget cannot be kept.
+// Budget sets the budget of an arm if the order contains a budget, and returns all budgets of the
+// arm. Only a person can set a budget. Budget returns EUnsupported if the arm cannot be held to the
+// budget.
 func (c *Client) Budget(ctx context.Context, arm string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var out coleo.BudgetReport
 	var err error

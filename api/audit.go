@@ -11,7 +11,7 @@ import (
 )
 
 // auditedText is the maximum length of a text in the audit, in bytes. 200 bytes are enough to
-// recognize a prompt. The event log contains the whole prompt.
+// recognize a prompt, and the event log contains the whole prompt.
 const auditedText = 200
 
 // short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
@@ -34,13 +34,13 @@ const auditPage = 100
 // commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
-// auditDetail returns the arm that a request names, and what else the audit stores about the
-// request. The arm is "" if the request names none. The detail becomes JSON.
+// auditDetail returns the arm that a request names, and a value that the audit stores about the
+// request as JSON. The arm is "" if the request names none.
 type auditDetail[I any] func(*I) (arm string, detail any)
 
 // audited wraps the function of a route that changes something. The wrapper first writes the caller
-// and the request's detail into the audit. Then it calls the route's function, and writes the
-// function's result into the audit.
+// and the request's detail into the audit. It then calls the route's function, and adds the
+// function's result to the audit.
 func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error),
 	detailOf auditDetail[I]) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
@@ -107,15 +107,15 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditRep
 	return &reply[auditReply]{auditReply{list(out)}}, err
 }
 
-// The functions below are of type auditDetail, each for one kind of request. A detail has no secrets
-// and no typed keys. It has only the first part of a long text.
+// Each function below is an auditDetail for one kind of request. A detail contains only the first
+// part of a long text, and neither secrets nor typed keys.
 
-// noDetail is for requests whose command says everything.
+// noDetail is for requests that the name of the command describes completely.
 func noDetail[I any](*I) (string, any) { return "", nil }
 
 func onlyArm(in *armOnly) (string, any) { return in.ID, nil }
 
-// wholeBody is for requests whose body is short and has no secrets.
+// wholeBody is for requests with a short body that contains no secrets.
 func wholeBody[T any](in *armBody[T]) (string, any) { return in.ID, in.Body }
 
 func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"force": in.Force} }
@@ -123,11 +123,11 @@ func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"
 // startRecord is what the audit stores about a request to start an arm.
 type startRecord struct {
 	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
+	Env []string `json:"env,omitempty"` // only the names; hides SpawnRequest.Env in the JSON
 }
 
-// startOf returns the detail of a request to start an arm. The detail has only the first part of a
-// long prompt or script. It does not have the values of environment variables.
+// startOf returns the detail of a request to start an arm. The detail contains only the first part
+// of a long prompt or script. It does not contain the values of environment variables.
 func startOf(q wire.SpawnRequest) startRecord {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
@@ -155,7 +155,7 @@ func cloneDetail(in *threadClone) (string, any) {
 // promptRecord is what the audit stores about a prompt.
 type promptRecord struct {
 	Begin     string `json:"begin"` // the first part of the text
-	Bytes     int    `json:"bytes"` // of the whole text
+	Bytes     int    `json:"bytes"` // the length of the whole text
 	Interrupt bool   `json:"interrupt,omitempty"`
 	Unproven  bool   `json:"unproven,omitempty"`
 
@@ -253,7 +253,7 @@ func newTokenDetail(in *tokenInput) (string, any) { return "", in.Body }
 
 func tokenDetail(in *tokenOnly) (string, any) { return "", map[string]string{"token": in.Name} }
 
-// newTriggerDetail has only the first part of each argument.
+// newTriggerDetail stores only the first part of each argument.
 func newTriggerDetail(in *triggerInput) (string, any) {
 	q := in.Body
 	q.Args = maps.Clone(q.Args)

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// audited returns the commands that a server has recorded, oldest first.
+// audited returns the commands that a server has recorded, in the order in which they were
+// recorded.
 func (b *scriptedBrain) audited() []coleo.Audit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,8 +68,8 @@ func TestWhatChangesSomethingIsAuditedBeforeItIsDone(t *testing.T) {
 	}
 }
 
-// A command that cannot be audited is not carried out, unless it ends something. A full
-// disk must not prevent that.
+// A command that cannot be audited is not carried out. Commands that end something are the
+// exception, because a full disk must not prevent them.
 func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{full: coleo.Errorf(coleo.EInternal, "no room")}
@@ -85,7 +86,8 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	}
 }
 
-// Taking the keyboard is audited. Renewing the lease and typing are not.
+// The audit records that a viewer takes the lease. It does not record that the viewer renews the
+// lease.
 func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
@@ -109,7 +111,8 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	}
 }
 
-// refusingAudit is a brain that keeps the last record of a command, and refuses it.
+// refusingAudit is a brain that stores the latest audit record in last, and returns an error for
+// it.
 type refusingAudit struct {
 	*scriptedBrain
 	last coleo.Audit
@@ -120,7 +123,7 @@ func (b *refusingAudit) BeginAudit(_ context.Context, a coleo.Audit) (int64, err
 	return 0, coleo.Errorf(coleo.EInternal, "no room")
 }
 
-// schema is a part of the description of the API.
+// schema is the part of a JSON schema from the description of the API that this test needs.
 type schema struct {
 	Ref        string `json:"$ref"`
 	Type       any
@@ -129,7 +132,7 @@ type schema struct {
 	Properties map[string]schema
 }
 
-// smallestBody returns a body with the required fields alone.
+// smallestBody returns a body that contains only the required fields.
 func (of schema) smallestBody(t *testing.T) string {
 	t.Helper()
 	body := map[string]any{}
@@ -154,11 +157,11 @@ func (of schema) smallestBody(t *testing.T) string {
 	return string(text)
 }
 
-// The routes come from the description of the API, so this test also covers each new route.
+// The test takes the routes from the description of the API, so it also covers each new route.
 func TestEachCommandAboutAnArmIsRecordedWithTheArm(t *testing.T) {
 	t.Parallel()
 	b := &refusingAudit{scriptedBrain: &scriptedBrain{}}
-	b.interrupt = func(context.Context) error { return nil } // a command that ends something is not stopped
+	b.interrupt = func(context.Context) error { return nil } // must be called although the audit fails
 	h := newServer(t, b).Handler(true)
 	_, body := ask(t, h, "GET", "/api/openapi.json", "")
 	var spec struct {

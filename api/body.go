@@ -15,26 +15,26 @@ import (
 	"coleo.dev/trigger"
 )
 
-// times contains the time limits of the server. Tests shorten them.
+// times contains the time limits of the server. Tests use shorter ones.
 type times struct {
-	body   time.Duration // for a request's body to arrive
-	write  time.Duration // for sending one message to a WebSocket client
-	silent time.Duration // for a WebSocket client to give a sign of life
-	ping   time.Duration // between two pings to a WebSocket client
-	auth   time.Duration // for the token of a WebSocket client to arrive
-	poll   time.Duration // for one call of Brain.Output
-	beat   time.Duration // between two signs of life to a client that follows events
+	body   time.Duration // how long the body of a request can take to arrive
+	write  time.Duration // how long sending one message to a WebSocket client can take
+	silent time.Duration // how long a WebSocket client can give no sign of life
+	ping   time.Duration // the time between two pings to a WebSocket client
+	auth   time.Duration // how long a WebSocket client can take to send its token
+	poll   time.Duration // how long one call of Brain.Output can wait
+	beat   time.Duration // the time between two signs of life to a client that follows events
 }
 
 func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
-		write:  10 * time.Second, // over loopback; a client that needs more has stopped reading
+		write:  10 * time.Second, // connections are local, so a slower client has stopped reading
 		silent: 60 * time.Second, // the published API promises this time
-		ping:   20 * time.Second, // three pings fit into the time silent
+		ping:   20 * time.Second, // so that the server sends three pings before it drops a silent client
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
-		beat:   15 * time.Second, // proxies often end a connection that is silent for 30 s
+		beat:   15 * time.Second, // many proxies end a connection that is silent for 30 s
 	}
 }
 
@@ -50,19 +50,20 @@ func (s *Server) boundBodies(next http.Handler) http.Handler {
 	})
 }
 
-// bodyRead is the body of a request after readBody has read it.
+// bodyRead is the body of a request after readBody has read the whole body.
 type bodyRead struct{ *bytes.Reader }
 
 func (bodyRead) Close() error { return nil }
 
-// bodyError is an error that occurred while a body was read.
+// bodyError is an error that occurred while readBody read a body.
 type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }
 
-// readBody reads the body of a request. It limits the size of the body and the time for reading the
-// body. It then replaces the body with a copy in memory, which the route can read. net/http clears
-// the connection's deadline at the end of the body, so the time limit does not apply to the route.
+// readBody reads the body of a request, and limits the size of the body and the time for reading
+// it. It then replaces the body with a copy in memory, which the route can read. The time limit
+// does not apply to the route, because net/http clears the connection's deadline at the end of the
+// body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -70,7 +71,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
 	from := io.ReadCloser(http.MaxBytesReader(w, r.Body, maxBody))
 	if isWebhook(r) {
-		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one byte too many is enough to refuse it
+		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one byte too many shows a body that is too large
 	}
 	body, err := io.ReadAll(from)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, nil
 }
 
-// refuse sends the error answer to a request that was refused.
+// refuse sends the answer to a request that was refused.
 func refuse(w http.ResponseWriter, err error) {
 	var body bodyError
 	if errors.As(err, &body) {
@@ -104,16 +105,16 @@ func refuseBody(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// headerDeadline is the header that contains the time at which the caller stops waiting for an
-// order. The time is in the format of RFC 3339, with fractions of a second.
+// headerDeadline is the header with the time after which the caller no longer waits for the answer.
+// The time is in the format of RFC 3339, with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
 // connKey is the key under which the context of a request stores the request's connection.
 type connKey struct{}
 
-// awaited refuses an order if the order's deadline has passed, or if the caller has closed the
-// connection. Such an order waited in the socket while serve was stopped. Its caller has already
-// got an error.
+// awaited refuses a request if its deadline has passed, or if the caller has closed the connection.
+// Such a request waited in the socket while serve was stopped, and its caller has already received
+// an error.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -140,8 +141,8 @@ func awaited(next http.Handler) http.Handler {
 	})
 }
 
-// hungUp reports whether the other end of a request's connection is closed. It asks the
-// kernel, because net/http needs a moment longer to notice a closed connection.
+// hungUp reports whether the other end of a request's connection is closed. It asks the kernel,
+// because net/http notices a closed connection a moment later.
 func hungUp(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(syscall.Conn)
 	if !ok {

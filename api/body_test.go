@@ -53,8 +53,8 @@ func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
 	}
 }
 
-// The time limit of a body must not limit the work that it asks for. This holds for
-// routes that need a body and for routes that do not.
+// The time limit for reading a body must not limit the work of the route. The test checks a route
+// that needs a body and a route that needs none.
 func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 	t.Parallel()
 	const body = 30 * time.Millisecond

@@ -2,8 +2,8 @@
 // programs. It also contains the Go client, which the CLI uses.
 //
 // Package api makes no decisions about arms. Each route calls one method of the Brain. The package
-// decides who is allowed to call, how large and how slow a request can be, and which HTTP status
-// belongs to an error.
+// decides who can call, how large and how slow a request can be, and which HTTP status an error
+// gets.
 package api
 
 import (
@@ -49,12 +49,12 @@ type Brain interface {
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
-	// Budget sets the budget of an arm, if o contains one, and returns all budgets of the arm. It
-	// returns EUnsupported if the budget cannot be kept.
+	// Budget sets the budget of an arm if o contains a budget, and returns all budgets of the arm.
+	// It returns EUnsupported if the arm cannot be held to the budget.
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
-	// OnLimit changes what an arm does at a limit of its model, and returns what the arm does. If
-	// newValue is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never
-	// take an alternative of the list.
+	// OnLimit changes what an arm does at a limit of its model, and returns the resulting setting.
+	// If newValue is "", OnLimit only returns the present setting. It returns EInvalid or
+	// EUnsupported if the arm can never use an alternative of the list.
 	OnLimit(ctx context.Context, idOrName string, newValue coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
@@ -94,7 +94,7 @@ type Brain interface {
 	AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision, by string) (coleo.Suspension, error)
 	// Tasks returns the tasks that the arm's model has written with Coleo's tools.
 	Tasks(ctx context.Context, arm string) ([]coleo.Task, error)
-	// Interrupt stops the running turn, and returns what it has done.
+	// Interrupt stops the running turn, and returns the steps that it took to stop the turn.
 	Interrupt(ctx context.Context, arm string) (coleo.Interruption, error)
 
 	// LastRun returns the newest ended run of the arm. It returns ENotFound if no run
@@ -105,7 +105,7 @@ type Brain interface {
 	// Explain returns the evidence for the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
 	// Screen returns the screen of the arm at the given time. If the time is zero, Screen returns
-	// the present screen. The result also includes up to maxHistory lines that have scrolled off
+	// the present screen. The result also contains at most maxHistory lines that have scrolled off
 	// the top.
 	Screen(ctx context.Context, arm string, at time.Time, maxHistory int) (coleo.Screen, error)
 	// Record returns one piece of the recording of a generation of the arm. The piece begins at the
@@ -113,8 +113,8 @@ type Brain interface {
 	Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error)
 	// Output returns a piece of terminal output, which begins at the given byte offset. A negative
 	// offset counts from the end of the output. If there is no output at the offset yet, Output
-	// waits for it, but no longer than maxWait. If there is still no output, Output returns a piece
-	// without data.
+	// waits for it for at most maxWait. If there is still no output, Output returns a piece without
+	// data.
 	Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error)
 	// Input types the given bytes, for a caller that types by hand. It returns EBusy if the arm's
 	// lease does not have the given id.
@@ -145,30 +145,30 @@ type Brain interface {
 	WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error)
 	// Follow returns a sequence of the events that match a filter. The sequence ends when ctx ends.
 	// When the sequence has yielded all events so far, it yields an update with only a cursor.
-	// While it waits for new events, it repeats such an update. The time between two repetitions is
-	// beatEvery. The reader can be slow.
+	// While it waits for new events, it yields such an update again after each beatEvery. The
+	// reader can be slow.
 	Follow(ctx context.Context, f wire.EventFilter, beatEvery time.Duration) (iter.Seq[wire.Update], error)
-	// Subscribe returns a sequence of updates. The sequence ends when ctx ends. It contains each
+	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence contains each
 	// event after the given cursor once, together with the event's own cursor. It also contains
 	// each arm that changes after the call of Subscribe. If the given cursor is empty, the sequence
-	// begins with the next new event. A slow reader gets every event, but not every change of an
-	// arm. Subscribe returns EInvalid for a bad cursor.
+	// begins with the next new event. A slow reader receives every event, but not every change of
+	// an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
 	// Display returns one picture for people of what an arm is doing.
 	Display(ctx context.Context, arm string) (display.Snapshot, error)
-	// Displays returns a sequence of snapshots. The sequence ends when ctx ends. It contains a
-	// snapshot of each arm that changes after the call. Changes within display.Window become one
-	// snapshot. A slow reader gets fewer snapshots.
+	// Displays returns a sequence of snapshots, which ends when ctx ends. The sequence contains a
+	// snapshot of each arm that changes after the call. Several changes within display.Window
+	// become one snapshot. A slow reader receives fewer snapshots.
 	Displays(ctx context.Context) iter.Seq[display.Snapshot]
 
-	// Diff returns the changes of an arm in its folder. If withCalls is true, each hunk contains
-	// the call of the arm that made the hunk.
+	// Diff returns the changes that an arm has made in its folder. If withCalls is true, each hunk
+	// names the tool call of the arm that made the hunk.
 	Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error)
 	// Checkpoints returns the checkpoints of an arm's files, in order.
 	Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error)
-	// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
-	// repository could be changing files.
+	// Restore replaces the files in the arm's folder with the files of a checkpoint. It returns
+	// EBusy if an arm in the same repository could be changing files.
 	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
 	// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
@@ -204,10 +204,10 @@ type Brain interface {
 	// Cost returns what arms have cost since a given time, grouped by the given keys. If an arm is
 	// named, the report covers only that arm.
 	Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error)
-	// Models returns the models, and how many arms have each model. It also returns where a user is
-	// logged in.
+	// Models returns the models, with the number of arms that use each model. It also returns the
+	// agent CLIs to which a user is logged in.
 	Models(ctx context.Context) (wire.Models, error)
-	// Providers returns the model catalogue, as the body of the answer of its route.
+	// Providers returns the model catalogue as JSON, ready to be the body of the route's answer.
 	Providers(ctx context.Context) (json.RawMessage, error)
 	// Harnesses returns the descriptions of all harnesses.
 	Harnesses(ctx context.Context) ([]coleo.Info, error)

@@ -23,17 +23,17 @@ import (
 
 const testToken = "a-token-of-the-tests-0123456789"
 
-// scriptedBrain has two arms and answers as a test says. Other methods are those of the
-// embedded nil Brain.
+// scriptedBrain is a fake brain with two arms. Its methods call the functions and return the values
+// that a test has set. A method that is not written here panics, because the embedded Brain is nil.
 type scriptedBrain struct {
 	Brain
-	fail      error // of every call, if set
+	fail      error // the error that every call returns, if it is not nil
 	prompt    func(ctx context.Context, p coleo.Prompt, lease string) (coleo.Receipt, error)
 	interrupt func(ctx context.Context) error
 	respond   func(dialog coleo.Fingerprint, d coleo.Decision) error
 	spawn     func(r wire.SpawnRequest) (wire.SpawnReply, error)
 	output    func(ctx context.Context, from int64) (coleo.Output, error)
-	waited    func(d time.Duration) // called with the wait of each Output
+	waited    func(d time.Duration) // called by Output with the time that Output may wait
 	input     func(lease string, data []byte) error
 	resize    func(cols, rows int) error
 	lease     func(r wire.LeaseRequest) (coleo.Lease, error)
@@ -42,11 +42,11 @@ type scriptedBrain struct {
 	subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	follow    func(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
 	runs      func(f wire.RunFilter) ([]coleo.Run, string, error)
-	displays  chan display.Snapshot  // of Displays
-	after     atomic.Pointer[string] // the cursor of the last Subscribe
-	full      error                  // why nothing can be audited
+	displays  chan display.Snapshot  // the snapshots that Displays yields
+	after     atomic.Pointer[string] // the cursor that the last call of Subscribe received
+	full      error                  // the error of BeginAudit, if it is not nil
 	mu        sync.Mutex
-	list      []coleo.Audit // oldest first
+	list      []coleo.Audit // in the order in which they were recorded
 }
 
 func (b *scriptedBrain) Display(ctx context.Context, arm string) (display.Snapshot, error) {
@@ -330,7 +330,7 @@ func (b *scriptedBrain) Harnesses(context.Context) ([]coleo.Info, error) {
 	return []coleo.Info{{Name: "h", Capabilities: coleo.Capabilities{Approval: true}}}, b.fail
 }
 
-// newServer returns a server in front of b, with its address.
+// newServer returns a server for the brain b. The server has an address but does not listen.
 func newServer(t *testing.T, b Brain) *Server {
 	t.Helper()
 	s, err := New(Config{Brain: b, Token: testToken, Addr: "127.0.0.1:8080", Version: "v1"})
@@ -346,11 +346,11 @@ func serveHTTP(t *testing.T, s *Server) string {
 	return serveHTTPOn(t, s, nil)
 }
 
-// answer has the parts of an answer that tests check, apart from the body.
+// answer contains the parts of an answer that tests check. The body is separate.
 type answer struct {
 	StatusCode int
 	Header     http.Header
-	Cookies    []*http.Cookie // at most one is ever set
+	Cookies    []*http.Cookie // the server sets at most one cookie
 }
 
 // ask sends a request to h and returns the answer with its body.

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
+// This file finds out who sends a request: which process, and with which token or sign-in.
+
 type callerKey struct{}
 
 // callerOf returns the caller of a request from the context of the request. For a
@@ -51,10 +53,10 @@ type operator struct {
 	place place
 }
 
-// place is what the kernel reveals about where a caller runs.
+// place is the part of the machine in which a caller runs, as far as the kernel reveals it.
 type place struct {
-	seen bool   // false if the kernel does not show it, as over TCP
-	arm  string // the id of the arm; "" outside of arms
+	seen bool   // whether the kernel reveals the place; over TCP it does not
+	arm  string // the id of the arm in which the caller runs; "" outside of arms
 }
 
 type operatorKey struct{}
@@ -66,9 +68,9 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The visitor is the caller as the
-// kernel describes it. If the caller runs in an arm, the token must have been made for this arm.
-// Otherwise operatorPass returns EForbidden.
+// operatorPass returns a pass for the value of an operator token. The visitor describes the caller
+// as far as the kernel reveals it. If the caller runs in an arm, the token must have been made for
+// this arm. Otherwise operatorPass returns EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, who visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
@@ -130,8 +132,7 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// check reports whether a text is the API token. If the text is the API token, check also returns a
-// pass.
+// check reports whether a text is the API token. If it is, check also returns a pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,8 +142,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace stores a new value with the given function. Then it makes the value the API token, and
-// ends all calls that were made with the old token.
+// replace saves a new value with the function store. If that succeeds, replace makes the value the
+// API token, and ends all calls that were made with the old token.
 func (t *apiToken) replace(value string, store func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +156,7 @@ func (t *apiToken) replace(value string, store func(string) error) error {
 	return nil
 }
 
-// fingerprint returns a name for a token. The name does not reveal the token.
+// fingerprint returns a name for a token that does not reveal the token.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])

@@ -87,7 +87,8 @@ func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
 	}
 }
 
-// TestTheWishToFollowArrives: at both routes of a diff. A request that makes no sense is refused.
+// TestTheWishToFollowArrives sends the parameters "since" and "wait" to both routes of a diff. Each
+// route must pass them to the brain, and must refuse values that make no sense.
 func TestTheWishToFollowArrives(t *testing.T) {
 	t.Parallel()
 	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()

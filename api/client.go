@@ -30,18 +30,18 @@ type ClientConfig struct {
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks whether the server's process can answer. If the process cannot answer, Peer
-	// returns an error with the reason, for example that a signal has stopped the process. If the
-	// process can answer, or if this is unknown, Peer returns nil. The client calls Peer before
-	// each request and while it waits for an answer. The field Peer can be nil.
+	// Peer checks whether the server's process can answer. If not, Peer returns an error with the
+	// reason, for example that a signal has stopped the process. If Peer cannot find out, it
+	// returns nil. The client calls Peer before each request and while it waits for an answer. The
+	// field Peer can be nil.
 	Peer func() error
 }
 
 // Client calls the API. Several goroutines can use it at the same time.
 //
 // The methods of Client return the server's *coleo.Error unchanged. They return EUnavailable if no
-// server answers. Each method has a time limit. When this time has passed, the method returns
-// ETimeout. If the caller cancels ctx, a method returns ctx's error.
+// server answers. Each method has a time limit, and returns ETimeout when this time has passed. If
+// the caller cancels ctx, a method returns ctx's error.
 type Client struct {
 	base  string // with the scheme, without a slash at the end
 	token string
@@ -120,7 +120,7 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 }
 
 // send sends a request and returns the answer. The caller must close the body of the answer. If the
-// status of the answer is an error, send returns this error instead.
+// answer has the status of an error, send returns this error instead.
 func (c *Client) send(ctx context.Context, method, path, accept string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
@@ -187,25 +187,28 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
 // These constants are the times for which a client waits for an answer, one for each kind of
-// request. Serve gives up a request earlier, by the time answerMargin, so that serve's own error
-// still arrives in time.
+// request. Serve gives up each request answerMargin earlier, so that serve's own error still
+// reaches the client.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
-	steerTime    = 90*time.Second + answerMargin // answer a dialog, interrupt, compact; for a prompt see promptTime
-	killTime     = 30*time.Second + answerMargin // kill
-	removeTime   = 10*time.Minute + answerMargin // remove: a worktree can have much to keep
-	// merge: 3 minutes more, for the prompt with the conflicts
-	mergeTime    = brain.MergeTime + 3*time.Minute + answerMargin
-	handoverTime = 5*time.Minute + answerMargin   // interrupt, read the conversation and the diff, start
-	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
+	// answers a dialog, interrupts or compacts; promptTime is the limit for a prompt
+	steerTime  = 90*time.Second + answerMargin
+	killTime   = 30*time.Second + answerMargin // ends all processes of an arm
+	removeTime = 10*time.Minute + answerMargin // removes an arm; to save the work of a large worktree takes minutes
+	// 3 minutes more than a merge, for the prompt with the conflicts
+	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin
+	// interrupts, reads the conversation and the diff, and starts the successor
+	handoverTime = 5*time.Minute + answerMargin
+	// starts or recovers an arm: ends the old process and reads the model catalogue
+	startTime = 150*time.Second + answerMargin
 )
 
 const (
 	// peerEvery is the time between two checks whether the server's process can answer.
 	peerEvery = time.Second
-	// peerTwice is the pause before a second check. The client refuses a request only
-	// if both checks fail, because a process is sometimes stopped only for a moment.
+	// peerTwice is the pause before a second check. The client refuses a request only if both
+	// checks fail, because some processes are stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
@@ -227,7 +230,7 @@ func (u undialled) Unwrap() error { return u.error }
 func IsUnsent(err error) bool { return errors.As(err, new(unsent)) }
 
 // watched returns a context for one request. The context ends when the server's process can no
-// longer answer. If the process already cannot answer, watched returns an error instead.
+// longer answer. If the process cannot answer from the beginning, watched returns an error.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
@@ -264,9 +267,8 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request that got no answer. If the request could
-// have changed something, the message says that nobody knows whether the request was
-// carried out.
+// unreachable returns the error for a request that received no answer. If the request could have
+// changed something, the message says that the outcome is unknown.
 func (c *Client) unreachable(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
@@ -291,7 +293,7 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 		c.where, err, unknown)
 }
 
-// promptTime returns how long a client waits until a prompt is delivered.
+// promptTime returns how long a client waits for the proof that a prompt was delivered.
 func promptTime(text string) time.Duration { return commands.PromptTime(text) + answerMargin }
 
 // notDelivered sets Delivered to false in the error of a prompt that no server
@@ -342,8 +344,8 @@ func (c *Client) SignOutAll(ctx context.Context) (int, error) {
 	return out.SignedOut, err
 }
 
-// ReplaceToken makes the server create a new API token. It returns the fingerprint of the new
-// token. Logs also show this fingerprint. The old token becomes invalid immediately.
+// ReplaceToken makes the server create a new API token, and returns the token's fingerprint. Logs
+// name the token by this fingerprint. The old token becomes invalid immediately.
 func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
 	var out tokenReply
 	err := c.call(ctx, post, "/api/token", nil, &out)

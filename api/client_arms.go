@@ -106,10 +106,10 @@ func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Remo
 	return out.Removed, err
 }
 
-// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of
-// the receipt is the id of the run that the prompt begins. If Delivered is false in the
-// error, the prompt was not delivered. Any other error does not say whether the prompt
-// was delivered.
+// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of the receipt is
+// the id of the run that the prompt begins. If an error has the field Delivered and the field is
+// false, the prompt was not delivered. After any other error, nobody knows whether the prompt was
+// delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	in, text := promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files},
@@ -140,9 +140,9 @@ func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 }
 
 // SwitchMode switches an arm to another mode. It returns when the screen shows the new mode. It
-// returns EConflict if the keys do not lead to the mode. It returns EUnsupported if nothing
-// switches to the mode. It returns EInvalid if the order must allow the mode and does not. It also
-// returns the errors of Prompt.
+// returns EConflict if the keys do not lead to the mode, and EUnsupported if there is no way to the
+// mode. It returns EInvalid if the mode needs o.Allow and o.Allow is false. It also returns the
+// errors of Prompt.
 func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var out modeReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
@@ -164,9 +164,9 @@ func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowReques
 	return out.Arm, err
 }
 
-// Respond answers the dialog with the given fingerprint. If the fingerprint is empty,
-// Respond answers the dialog that is open. It returns EStale if the dialog with the
-// fingerprint is not open.
+// Respond answers the dialog with the given fingerprint. If the fingerprint is empty, Respond
+// answers the dialog that is open. If the dialog with this fingerprint is not open, Respond returns
+// EStale.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
@@ -174,8 +174,8 @@ func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerpri
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn and waits until the turn has stopped. It returns what it has
-// done.
+// Interrupt stops the running turn and waits until the turn has stopped. It returns the steps that
+// stopped the turn.
 func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
 	var out interruptReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, &out)
@@ -241,7 +241,7 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 
 // Output returns a piece of terminal output, which begins at the given byte offset. A negative
 // offset counts from the end of the output. If there is no output at the offset yet, Output waits
-// for it, but no longer than maxWait.
+// for it for at most maxWait.
 func (c *Client) Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	path := armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", offset, maxWait))
@@ -289,16 +289,16 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models. The catalogue is the JSON body of the answer of the
-// published route.
+// Providers returns the catalogue of models as JSON. It is the body of the answer of the published
+// route.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
 	return out, err
 }
 
-// Models returns the models, and how many arms have each model. It also returns where a user is
-// logged in.
+// Models returns the models, with the number of arms that use each model. It also returns the agent
+// CLIs to which a user is logged in.
 func (c *Client) Models(ctx context.Context) (wire.Models, error) {
 	var out wire.Models
 	err := c.callFor(ctx, startTime, get, "/api/models", nil, &out)

@@ -79,9 +79,9 @@ func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event,
 }
 
 // FollowEvents returns a sequence of the events that match a filter. The sequence continues until
-// ctx ends. Each update contains an event and its cursor, or only a cursor as a sign of life. The
-// client has got every event up to the cursor. If the connection breaks, the sequence ends with
-// EUnavailable. To continue, call FollowEvents again with the last cursor.
+// ctx ends. Each update contains an event and its cursor, or only a cursor as a sign of life. A
+// cursor means that the client has received every event up to it. If the connection breaks, the
+// sequence ends with EUnavailable. To continue, call FollowEvents again with the last cursor.
 func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		ctx, done, err := c.watched(ctx)
@@ -146,11 +146,11 @@ func set(query url.Values, name, value string) {
 	}
 }
 
-// Follow returns a sequence of updates. The sequence ends when ctx ends. It begins with all present
-// arms, one after another. After that, it contains every change of an arm, and every event after
-// the given cursor. If the given cursor is empty, the first event is the next new event. If the
-// connection breaks, the sequence ends with EUnavailable. To continue, call Follow again with the
-// cursor of the last event.
+// Follow returns a sequence of updates, which ends when ctx ends. The sequence first contains all
+// present arms. After that, it contains every change of an arm, and every event after the given
+// cursor. If the given cursor is empty, the first event is the next new event. If the connection
+// breaks, the sequence ends with EUnavailable. To continue, call Follow again with the cursor of
+// the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")

@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// statusOf contains the HTTP status of each code. The status of ETimeout is 504 and not 408,
-// because browsers repeat a request by themselves after a 408.
+// statusOf contains the HTTP status of each code. The status of ETimeout is 504, because browsers
+// repeat a request by themselves after a 408.
 var statusOf = map[coleo.Code]int{
 	coleo.EInvalid:      http.StatusUnprocessableEntity,
 	coleo.EUnauthorized: http.StatusUnauthorized,
@@ -75,8 +75,7 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError sends the answer that reports err. It is for requests that reach none of the described
-// routes.
+// writeError sends the answer that reports err, for a request that reached no route of the table.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
@@ -85,7 +84,7 @@ func writeFailure(w http.ResponseWriter, f *failure) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// sameBody gives the errors of huma, the HTTP layer, the same body as all other errors. huma
+// sameBody makes the errors of huma, the HTTP layer, use the same body as all other errors. huma
 // reports an error if a request does not match the description of its route.
 func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	m, ok := body.(*huma.ErrorModel)
@@ -121,7 +120,7 @@ func describe(m *huma.ErrorModel) string {
 		return m.Detail
 	}
 	detail := m.Detail
-	if detail == "validation failed" { // huma's words
+	if detail == "validation failed" { // the message of huma
 		detail = "nothing was done"
 	}
 	return detail + ": " + strings.Join(parts, "; ")

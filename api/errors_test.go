@@ -15,7 +15,7 @@ import (
 	"coleo.dev"
 )
 
-// codes reads all codes from the source, so that no new one can be forgotten here.
+// codes reads all codes from the source, so that this test also covers new codes.
 func codes(t *testing.T) []coleo.Code {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../error.go", nil, 0)
@@ -140,7 +140,8 @@ func TestRequestsThatAreNotAsDescribed(t *testing.T) {
 	}
 }
 
-// A body in another format is refused with the format that is wanted.
+// A body in a format other than JSON is refused, and the error names the format that the route
+// accepts.
 func TestABodyOfAnotherContentTypeIsToldWhichOneIsWanted(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, &scriptedBrain{}).Handler(true)

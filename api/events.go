@@ -16,9 +16,11 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes for events, runs and the graph of a run.
+
 var outputType = reflect.TypeFor[coleo.Output]()
 
-// These constants limit the size of a page of events or of runs.
+// These constants are numbers of events or runs on one page.
 const (
 	usualEvents = 100
 	maxEvents   = 1000
@@ -26,12 +28,12 @@ const (
 
 type eventsReply struct {
 	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // cursor after the last event; only an empty page means the end
+	Next   string        `json:"next"` // the cursor after the last event; a page without events is the end of the list
 }
 
 type runsReply struct {
-	Runs []coleo.Run `json:"runs"` // the newest first
-	Next string      `json:"next"` // cursor for before; only an empty page means the end
+	Runs []coleo.Run `json:"runs"` // newest first
+	Next string      `json:"next"` // the cursor for the parameter "before"; a page without runs is the end of the list
 }
 
 type runReply struct {
@@ -132,8 +134,8 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsR
 	return &reply[eventsReply]{eventsReply{list(events), next}}, err
 }
 
-// followed answers requests that ask for new events as soon as they happen. It passes all other
-// requests on.
+// followed answers requests that want to receive new events as they happen. It passes all other
+// requests to next.
 func (s *Server) followed(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
 	for _, path := range []string{"/api/events", "/api/arms/{id}/events", "/api/runs/{run}/events"} {
@@ -149,10 +151,9 @@ func (s *Server) followed(next http.Handler) http.Handler {
 	})
 }
 
-// stream sends the events that a request asks for, as soon as they happen. It ends when the client
-// or the server ends the connection. While the connection is open, stream waits for a slow client.
-// During this time the brain keeps no events in memory for the client, because it can read the
-// events from its log.
+// stream sends the events that match a request, and continues with new events as they happen. It
+// ends when the client or the server ends the connection. If the client is slow, stream waits. The
+// brain meanwhile keeps no events in memory for the client, because it can read them from its log.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()
@@ -171,12 +172,13 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	stop := context.AfterFunc(r.Context(), func() { _ = control.SetWriteDeadline(time.Now()) }) // ends a write
+	// interrupts a write that is in progress
+	stop := context.AfterFunc(r.Context(), func() { _ = control.SetWriteDeadline(time.Now()) })
 	defer stop()
 	w.Header().Set("Content-Type", sse.ContentType)
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	w.Header().Set("X-Accel-Buffering", "no") // so that a proxy passes each event on at once
 	out := bufio.NewWriterSize(w, ioBuffer)
-	sent := time.Time{} // when something was flushed last
+	sent := time.Time{} // the time of the last flush
 	for u := range news {
 		if u.Event == nil && out.Buffered() == 0 && time.Since(sent) < s.times.beat {
 			continue
@@ -191,7 +193,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if sse.Write(out, m) != nil {
 			return
 		}
-		if u.Event == nil { // there is nothing more to send now
+		if u.Event == nil { // all events so far are in out
 			if sent = time.Now(); out.Flush() != nil || control.Flush() != nil {
 				return
 			}

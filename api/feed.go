@@ -13,24 +13,23 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is how many messages can wait for a slow client. If there are more messages, the feed
-// waits. It later gets the events from the brain's log.
+// newsBox is the number of messages that can wait for a slow client. If the queue is full, the feed
+// waits, and later reads the events that it missed from the brain's log.
 const newsBox = 256
 
 // The channels of /ws.
 const (
-	channelArms   = "arms"       // the present arms, and then their changes
-	channelEvents = "arm-events" // every event in the log of every arm
-	// channelDisplay sends a snapshot of an arm each time the arm has changed. A new subscription
-	// sends no snapshots at first. A client therefore reads the first snapshots from
-	// /api/arms/{id}/display.
+	channelArms   = "arms"       // all present arms, followed by each change of an arm
+	channelEvents = "arm-events" // every event of every arm's log
+	// channelDisplay sends a snapshot of an arm after each change of the arm. A new subscription
+	// first sends nothing, so a client reads the first snapshots from /api/arms/{id}/display.
 	channelDisplay = "display"
 	channelAll     = "all"
 )
 
 // news is one message of /ws. Data is an arm, an event, all present arms (arms.snapshot), or {"id"}
-// of a removed arm. To get the events after a certain event, a client subscribes with that event's
-// Cursor as "after".
+// of a removed arm. To receive the events after this message, a client subscribes with the
+// message's Cursor as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -43,19 +42,19 @@ type removed struct {
 	ID string `json:"id"`
 }
 
-// feed is one client of /ws.
+// feed is the connection of one client of /ws.
 type feed struct {
 	*socket
 	s      *Server
 	others sync.WaitGroup
 
-	mu     sync.Mutex // held during a snapshot, so that nothing older than the snapshot follows it
+	mu     sync.Mutex // held while a snapshot of all arms is sent, so that no older update follows the snapshot
 	on     map[string]bool
-	filter wire.EventFilter // of the events, with whole ids
-	known  map[string]bool  // the arms that the client has got, by id
+	filter wire.EventFilter // selects the events of channelEvents; contains complete ids
+	known  map[string]bool  // the ids of the arms that were sent to the client
 	source chan iter.Seq[wire.Update]
-	begun  bool // the client has subscribed, so its sequence of updates exists
-	shows  bool // the sequence of displays exists
+	begun  bool // whether the client has subscribed, so that its sequence of updates exists
+	shows  bool // whether the sequence of displays exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +80,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(control{Type: "pong"})
 	case "auth":
-		yes := true // a client can send this only after it has shown the token
+		yes := true // true, because only a client that has shown the token gets this far
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c)
@@ -96,9 +95,9 @@ func (f *feed) read(_ int, data []byte) {
 	}
 }
 
-// subscribe begins to send the news of a channel. In the first subscription, a client can ask for
-// the events after a cursor. Filters apply only to the channels with events. A new filter replaces
-// the filter of an earlier subscription.
+// subscribe begins to send the news of a channel. Only the first subscription of a connection can
+// ask for the events after a cursor. Filters apply only to channels with events. A new filter
+// replaces the filter of an earlier subscription.
 func (f *feed) subscribe(c control) {
 	switch c.Channel {
 	case channelArms, channelEvents, channelDisplay, channelAll:
@@ -138,13 +137,14 @@ func (f *feed) subscribe(c control) {
 	}
 	if !f.shows && (c.Channel == channelDisplay || c.Channel == channelAll) {
 		f.shows = true
-		displays := f.s.brain.Displays(f.ctx) // before the client reads the first ones
+		// begins now: after the client has read its first snapshots, no change must be lost
+		displays := f.s.brain.Displays(f.ctx)
 		f.others.Go(func() { f.show(displays) })
 	}
 }
 
 // show sends snapshots of arms until the connection ends. It does not hold the lock while it waits
-// for room in the queue. Meanwhile the brain bundles new snapshots.
+// for room in the queue. Meanwhile the brain combines new snapshots of the same arm.
 func (f *feed) show(displays iter.Seq[display.Snapshot]) {
 	for s := range displays {
 		f.mu.Lock()
@@ -169,8 +169,8 @@ func (f *feed) snapshot() {
 	f.send(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
-// follow sends news until the connection ends, or until the brain ends the sequence of updates. The
-// brain ends the sequence if serve's log cannot be read.
+// follow sends news until the connection ends, or until the brain ends the sequence of updates
+// because it cannot read its log.
 func (f *feed) follow(ctx context.Context) error {
 	select {
 	case source := <-f.source:
@@ -221,15 +221,15 @@ func (f *feed) passEvent(u wire.Update) {
 	}
 }
 
-// milestones lists the kinds of events that clients of the arms channel also receive. Each value is
+// milestones contains the kinds of events that clients of channelArms also receive. Each value is
 // the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",
 }
 
-// send sends a message to a client that has subscribed to the message's channel. It waits for a
-// slow client.
+// send sends a message to the client if the client has subscribed to the message's channel. If the
+// client is slow, send waits.
 func (f *feed) send(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()

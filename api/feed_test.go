@@ -10,8 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// sendUpdates returns a brain's Subscribe that sends a test's updates until the channel is
-// closed.
+// sendUpdates returns a function for scriptedBrain.subscribe. The sequence of the function yields
+// the updates that a test sends, and ends when the test closes the channel.
 func sendUpdates(from <-chan wire.Update) func(context.Context) iter.Seq[wire.Update] {
 	return func(ctx context.Context) iter.Seq[wire.Update] {
 		return func(yield func(wire.Update) bool) {
@@ -58,7 +58,7 @@ func TestTheFeed(t *testing.T) {
 	readMessage(t, conn, `"event":"arm.updated","data":{"id":"a9"`)
 	source <- wire.Update{Removed: "a9"}
 	readMessage(t, conn, `"event":"arm.deleted","data":{"id":"a9"}`)
-	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // for another channel
+	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventState}} // not a message of the channel arms
 	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventSpawned}}
 	readMessage(t, conn, `{"channel":"arms","event":"arm.spawned","data":{`)
 	source <- wire.Update{Event: &coleo.Event{Arm: "a1", Kind: coleo.EventStopped}}
@@ -76,7 +76,7 @@ func TestTheFeed(t *testing.T) {
 	source <- wire.Update{Removed: "a1"}
 	readMessage(t, conn, `"arm.deleted"`)
 
-	close(source) // the brain cannot read its log
+	close(source) // as if the brain could not read its log
 	if code := closedWith(t, conn); code != 1013 {
 		t.Errorf("closed with %d, want 1013: try again later", code)
 	}
@@ -111,7 +111,8 @@ func TestTheFeedChoosesEvents(t *testing.T) {
 	readMessage(t, conn, `"seq":9`)
 }
 
-// TestM22TheFeedShowsWhatArmsDo: a subscription to the displays sends nothing by itself.
+// TestM22TheFeedShowsWhatArmsDo also checks that a subscription to the channel display first sends
+// no snapshots.
 func TestM22TheFeedShowsWhatArmsDo(t *testing.T) {
 	t.Parallel()
 	displays := make(chan display.Snapshot)
@@ -126,7 +127,7 @@ func TestM22TheFeedShowsWhatArmsDo(t *testing.T) {
 	readMessage(t, conn, `{"channel":"display","event":"display.changed","data":{"arm":"a1"`)
 	send(t, conn, `{"type":"unsubscribe","channel":"display"}`)
 	readMessage(t, conn, `unsubscribed`)
-	displays <- display.Snapshot{Arm: "a2"} // for nobody
+	displays <- display.Snapshot{Arm: "a2"} // no client is subscribed now
 	send(t, conn, `{"type":"subscribe","channel":"all"}`)
 	readMessage(t, conn, `{"type":"subscribed","channel":"all"}`)
 	readMessage(t, conn, `"event":"arms.snapshot"`)
@@ -154,7 +155,7 @@ func TestTheClientFollows(t *testing.T) {
 			got = append(got, "removed "+u.Removed)
 		case u.Event != nil:
 			got = append(got, "event "+string(u.Event.Kind)+" at "+u.Cursor)
-			close(source) // the brain cannot read its log
+			close(source) // as if the brain could not read its log
 		}
 	}
 	if after := brain.after.Load(); after == nil || *after != "z1" {

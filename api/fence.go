@@ -15,18 +15,18 @@ import (
 	"coleo.dev/wire"
 )
 
-// A fence is the brain as callers with an operator token see it. For all other callers, the fence
-// changes nothing.
+// A fence is the brain as callers with an operator token see it. For all other callers, it passes
+// every call to the brain unchanged.
 //
-// If the token reaches only some arms, the fence changes the methods that return several arms or
-// runs. For all other methods, Server.within has already checked the arm. The methods in tokens.go
-// enforce the rule for dialogs on callers with a token.
+// If a token reaches only some arms, the fence removes the other arms and their runs from lists.
+// For methods about one arm, Server.withArm has already checked that the token reaches the arm. The
+// methods in tokens.go stop a caller with a token from answering the dialogs of some arms.
 type fence struct {
 	Brain
 	tokens *token.Tokens
 }
 
-// limitsOf returns the caller's operator token, and true if the token is limited.
+// limitsOf returns the caller's operator token, and true if the token reaches only some arms.
 func limitsOf(ctx context.Context) (coleo.OperatorToken, bool) {
 	o := operatorOf(ctx)
 	if o == nil || !o.token.Limited() {
@@ -81,14 +81,15 @@ func (f fence) reachableArm(ctx context.Context, word string) (coleo.Arm, error)
 	return arm, err
 }
 
-// withArm replaces the arm's name in the path of a request with the arm's id. The route therefore
-// uses the same arm that was checked. If a limited token does not reach the arm, withArm returns
-// ENotFound. One exception is that a token with labels can start a new arm.
+// withArm checks that a limited token reaches the arm in the path of a request, and otherwise
+// returns ENotFound. It replaces the arm's name in the path with the arm's id, so that the route
+// uses the arm that was checked. One exception: a token with labels can start an arm that does not
+// exist yet.
 func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Request, error) {
 	if !o.token.Limited() {
 		return r, nil
 	}
-	const place = 3 // of the arm in /api/arms/{id} and in /ws/terminal/{id}
+	const place = 3 // matches the arm in /api/arms/{id} and in /ws/terminal/{id}
 	parts := strings.Split(r.URL.Path, "/")
 	if r.URL.RawPath != "" || len(parts) <= place {
 		return r, coleo.Errorf(coleo.EInvalid, "name the arm as it is in the list of arms")
@@ -97,7 +98,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	arm, err := f.reachableArm(r.Context(), parts[place])
 	if coleo.ErrorCode(err) == coleo.ENotFound && route == spawnRoute && len(o.token.Arms) == 0 {
 		if _, err := f.Arm(r.Context(), parts[place]); coleo.ErrorCode(err) == coleo.ENotFound {
-			return r, nil // the token starts a new arm
+			return r, nil // the token may start this arm, because it is new
 		}
 	}
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	return out, nil
 }
 
-// spawnRoute is the route that starts an arm. If there is no such arm, the route creates it.
+// spawnRoute is the route that starts an arm, and first creates the arm if necessary.
 const spawnRoute = "POST /api/arms/{id}/spawn"
 
 func (f fence) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
@@ -139,8 +140,8 @@ func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
 	return run, err
 }
 
-// WaitRun checks the run only after the run has ended, because the run of a queued prompt does not
-// exist at first.
+// WaitRun checks the run after the run has ended, because the run of a queued prompt does not exist
+// before.
 func (f fence) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	end, err := f.Brain.WaitRun(ctx, run)
 	if _, limited := limitsOf(ctx); limited && err == nil {
@@ -160,8 +161,8 @@ func (f fence) Graph(ctx context.Context, run string) (graph.Document, error) {
 	return f.Brain.Graph(ctx, run)
 }
 
-// Runs asks for further pages until a page contains a run that the caller reaches. It never returns
-// an empty page before the end, because an empty page means the end.
+// Runs reads pages until it finds a run that the caller reaches. An empty page would mean the end
+// of the list, so Runs returns one only at the end.
 func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string, error) {
 	if _, limited := limitsOf(ctx); limited && q.Arm != "" {
 		if _, err := f.reachableArm(ctx, q.Arm); err != nil {
@@ -204,7 +205,7 @@ func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventF
 	return f.Brain.WholeFilter(ctx, q)
 }
 
-// Events asks for further pages, as Runs does.
+// Events reads pages until it finds an event that the caller reaches, as Runs does.
 func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
 	if err := f.filterable(ctx, q); err != nil {
 		return nil, "", err
@@ -232,9 +233,8 @@ func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 	return f.onlyUpdates(ctx, updates), err
 }
 
-// onlyUpdates leaves out the updates about arms that the caller does not reach. It passes on the
-// removal of an arm if it has passed on the arm before. It also passes on the removal if the token
-// names the arm.
+// onlyUpdates removes the updates about arms that the caller does not reach. It passes on the
+// removal of an arm if it has passed on the arm before, or if the token names the arm.
 func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
 	t, limited := limitsOf(ctx)
 	if !limited || updates == nil {

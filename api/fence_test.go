@@ -16,7 +16,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// twoArms is a brain in which everything tells of both arms: a1, and a2 with its secret.
+// twoArms is a brain with the arms a1 and a2. Each of its methods returns something about both
+// arms, and everything about a2 contains secret.
 type twoArms struct {
 	scriptedBrain
 }
@@ -51,7 +52,7 @@ func (b *twoArms) Graph(context.Context, string) (graph.Document, error) {
 	return graph.Document{Nodes: []graph.Node{{ID: secret}}}, nil
 }
 
-// Runs has four pages. The second and the third one have only runs of a2.
+// Runs has four pages. The second and the third page contain only runs of a2.
 func (b *twoArms) Runs(_ context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	one := coleo.Run{ID: "run-of-a1", Arm: "a1"}
 	switch f.Before {
@@ -115,13 +116,14 @@ func (b *twoArms) Displays(context.Context) iter.Seq[display.Snapshot] {
 	}
 }
 
-// limits are the ways in which a token can reach the arm a1 alone.
+// limits contains the two ways to limit a token to the arm a1.
 var limits = map[string]coleo.OperatorToken{
 	"by the arm":   {Arms: map[string]string{"a1": "octavia"}},
 	"by its label": {Labels: coleo.Labels{"team": "a"}},
 }
 
-// limited returns the value of a token with all scopes that is limited as the argument by says.
+// limited returns the value of a token with all scopes. The token reaches only the arms or labels
+// of by.
 func limited(t *testing.T, s *Server, by coleo.OperatorToken) string {
 	t.Helper()
 	_, value, err := s.tokens.Make(t.Context(),
@@ -143,8 +145,8 @@ func eachLimit(t *testing.T, test func(t *testing.T, by coleo.OperatorToken)) {
 	}
 }
 
-// TestALimitedTokenReachesNoOtherArm asks for every route of the API, with the other arm
-// where the route has one.
+// TestALimitedTokenReachesNoOtherArm calls every route of the API. If the path of a route contains
+// an arm, the test uses an arm that the token does not reach.
 func TestALimitedTokenReachesNoOtherArm(t *testing.T) {
 	t.Parallel()
 	eachLimit(t, aLimitedTokenReachesNoOtherArm)
@@ -172,7 +174,7 @@ func aLimitedTokenReachesNoOtherArm(t *testing.T, by coleo.OperatorToken) {
 		case token.OneArm:
 			for _, arm := range []string{"a2", "nautilus", "nobody", "a%311"} {
 				if arm == "nobody" && pattern == spawnRoute && len(by.Arms) == 0 {
-					continue // the token starts a new arm
+					continue // allowed, because no arm has this name yet
 				}
 				if status, body := at(arm); status != 404 && status != 422 || strings.Contains(body, "octavia") {
 					t.Errorf("%s with %s: %d %s", pattern, arm, status, body)
@@ -297,7 +299,8 @@ func TestATokenIsLimitedToArmsThatExist(t *testing.T) {
 	}
 }
 
-// A token with labels starts arms with its labels. It starts no arm that others have.
+// A token with labels can start a new arm, which gets the token's labels. It cannot start an
+// existing arm that has other labels.
 func TestANewArmOfATokenHasItsLabels(t *testing.T) {
 	t.Parallel()
 	var got wire.SpawnRequest
@@ -328,7 +331,7 @@ func TestANewArmOfATokenHasItsLabels(t *testing.T) {
 	}
 }
 
-// octavia has the label team=a, and nautilus has team=b.
+// The arm octavia has the label team=a, and nautilus has team=b.
 func TestTheListOfArmsTakesASelector(t *testing.T) {
 	t.Parallel()
 	h := tokenServer(t, &scriptedBrain{}).Handler(false)
@@ -354,8 +357,8 @@ func TestTheListOfArmsTakesASelector(t *testing.T) {
 	}
 }
 
-// Only a person changes labels. A change that takes an arm from a token ends what the token
-// does, and the token stays valid.
+// Only a person can change labels. If an arm loses the label that a token needs, the running
+// requests of the token end, and the token stays valid.
 func TestAChangeOfLabelsEndsWhatATokenDoes(t *testing.T) {
 	t.Parallel()
 	s := tokenServer(t, &scriptedBrain{})

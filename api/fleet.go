@@ -8,7 +8,7 @@ import (
 )
 
 type healthReply struct {
-	Status  string `json:"status"` // "ok"
+	Status  string `json:"status"` // always "ok"
 	Version string `json:"version"`
 }
 

@@ -24,18 +24,19 @@ import (
 	"coleo.dev/wire"
 )
 
-// The fleet of followers. One byte in a second is as slow as a client may be and still
-// read. The events are more than the buffers of a socket hold.
+// The sizes of the tests with many followers. A slow follower reads one byte per second. All events
+// together are larger than the buffers of a socket.
 const (
 	followers     = 1000
 	slowFollowers = 100
-	slowPause     = time.Second // before each byte
+	slowPause     = time.Second // the time before each byte
 	followedBatch = 20
-	followedAll   = 160 // events
+	followedAll   = 160 // the number of events
 	followedBytes = 2000
 )
 
-// realServer serves a store through a real brain, and returns its socket.
+// realServer starts a real brain with a new database. It returns the database and the path of the
+// server's socket.
 func realServer(t *testing.T) (*store.ServeDB, string) {
 	t.Helper()
 	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
@@ -48,7 +49,7 @@ func realServer(t *testing.T) (*store.ServeDB, string) {
 	}
 	b := brain.New(brain.Config{DB: db, Bus: bustest.New(t).Serve(), Registry: reg,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	dir, err := os.MkdirTemp("", "c") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "c") // a long path would exceed the limit for socket addresses
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func realServer(t *testing.T) (*store.ServeDB, string) {
 	return db, path
 }
 
-// followRaw opens a sequence of events, and returns its body.
+// followRaw asks the server for all events and returns the connection.
 func followRaw(t *testing.T, socket string) io.ReadCloser {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)
@@ -77,8 +78,8 @@ func followRaw(t *testing.T, socket string) io.ReadCloser {
 	return conn
 }
 
-// countEvents reads a sequence of events up to the last one, and returns an error if one
-// is missing or comes twice.
+// countEvents reads a sequence of events up to the last event. It returns an error if an event is
+// missing or occurs twice.
 func countEvents(in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for want := 1; want <= followedAll; {
@@ -97,7 +98,7 @@ func countEvents(in io.Reader) error {
 	return nil
 }
 
-// dripping reads a byte after each pause, until it is released.
+// dripping reads one byte after each slowPause. When released is closed, it reads at full speed.
 type dripping struct {
 	io.Reader
 	released <-chan struct{}
@@ -112,10 +113,10 @@ func (d dripping) Read(p []byte) (int, error) {
 	}
 }
 
-// TestR7SlowFollowersLoseNothingAndDelayNobody: 100 of 1,000 followers read a byte in a
-// second. The others have everything while those are still at the beginning. Then those
-// read on, and have everything too.
-func TestR7SlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, because it needs all of the machine
+// TestR7SlowFollowersLoseNothingAndDelayNobody starts 1,000 followers, of whom 100 read one byte
+// per second. The other 900 must receive all events while the slow ones are still at the beginning.
+// Then the slow ones read at full speed, and must receive all events too.
+func TestR7SlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // not parallel, because it needs the whole machine
 	if testing.Short() {
 		t.Skip("it needs a thousand connections")
 	}
@@ -160,8 +161,9 @@ func TestR7SlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // alone, beca
 	}
 }
 
-// TestM21WhoFollowsGetsWhatAReaderOfPagesGets: by server-sent events, by /ws and in pages, the
-// events and their cursors are the same, also for a client that comes back in the middle.
+// TestM21WhoFollowsGetsWhatAReaderOfPagesGets reads the same events as server-sent events, over /ws
+// and in pages. All three must return the same events and cursors, even if the client connects
+// again in the middle.
 func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 	t.Parallel()
 	db, socket := realServer(t)
@@ -176,7 +178,7 @@ func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 		list = append(list, coleo.Event{Host: "h", Epoch: "e", Seq: uint64(seq), Run: "r1", Arm: "a1", Time: time.Now().UTC(),
 			Kind: coleo.EventToolEnd, Source: coleo.SourceHTTP, Turn: seq, Payload: []byte(`{"outcome":"success"}`)})
 	}
-	if err := db.Project(t.Context(), list[:1]); err != nil { // the cursor of its event is 1
+	if err := db.Project(t.Context(), list[:1]); err != nil { // so that the cursor 1 exists
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -205,7 +207,7 @@ func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 	}
 	following.Wait()
 	for f := eventsAfter(""); ; {
-		f.Limit = 1 // so that each event has its own cursor
+		f.Limit = 1 // one event per page, so that Events returns a cursor for each event
 		page, next, err := c.Events(ctx, f)
 		if err != nil {
 			t.Fatal(err)
@@ -224,14 +226,14 @@ func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 
 func eventsAfter(cursor string) wire.EventFilter { return wire.EventFilter{Run: "r", After: cursor} }
 
-// told returns an event with its cursor, as text.
+// told returns an event and its cursor as one line of text.
 func told(cursor string, e *coleo.Event) string {
 	raw, _ := json.Marshal(e)
 	return cursor + " " + string(raw)
 }
 
-// collectStream follows until so many events have come. It leaves after each few events,
-// and comes back with its cursor.
+// collectStream follows the events until it has received the wanted number. It disconnects after
+// every few events, and connects again with the last cursor.
 func (c *Client) collectStream(ctx context.Context, t *testing.T, all int) (got []string) {
 	after := ""
 	for len(got) < all && ctx.Err() == nil {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/api/token"
 )
 
-// contentPolicy lets the page load only files of this server. It allows inline styles,
-// which xterm.js writes, but no inline scripts.
+// contentPolicy allows the page to load only files of this server. It allows inline styles, which
+// xterm.js writes, but no inline scripts.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
@@ -34,9 +34,9 @@ func withHeaders(next http.Handler) http.Handler {
 }
 
 // trust accepts requests over the socket without a token, because only the user can open the
-// socket. A process inside an arm also runs as this user. Its requests are refused, unless they
-// contain an operator token that was made for this arm. A request with an operator token has only
-// the rights of this token.
+// socket. A process inside an arm runs as the same user, so trust refuses its requests unless they
+// contain an operator token made for this arm. A request with an operator token has only the rights
+// of this token.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -89,7 +89,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // isOpen reports whether guard accepts a request without a token or a signature. The route of such
-// a request decides itself whether it answers the caller.
+// a request decides whether it answers the caller.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -97,11 +97,12 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	return isWebhook(r) || r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
+	// later refused if the first message on the WebSocket does not contain the token
+	return isWebhook(r) || r.Method == get && isSocket(r)
 }
 
-// checkPlace refuses a request if its Host header is not a name of this server. It also refuses a
-// request from a page of another origin. The check of the Host header stops DNS rebinding. In this
+// checkPlace refuses a request if its Host header is not a name of this server, or if a page of
+// another origin sent the request. The check of the Host header stops DNS rebinding. In this
 // attack, the host name of a foreign page suddenly resolves to this server. The browser then
 // believes that the page and this server have the same origin.
 func (s *Server) checkPlace(r *http.Request) error {
@@ -151,9 +152,9 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns a pass for the caller of a request, based on a token or on the signature. If the
-// request contains neither, shown returns nil and no error. A wrong token is always an error, even
-// if the request also has a signature.
+// shown returns a pass for the caller of a request, based on the token or the signature in the
+// request. If the request contains neither, shown returns nil and no error. A wrong token is always
+// an error, even if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	value, ok := headerToken(r)
 	switch {

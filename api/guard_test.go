@@ -102,7 +102,7 @@ func TestALinkSignsOneBrowserIn(t *testing.T) {
 	}
 }
 
-// A second sign-in of the same browser replaces the first.
+// If the same browser signs in a second time, the second sign-in replaces the first.
 func TestABrowserIsSignedInOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &scriptedBrain{})
@@ -254,7 +254,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestASignInIsAudited: a browser that cannot be audited is not signed in.
+// TestASignInIsAudited also checks that a browser is not signed in if the audit cannot be written.
 func TestASignInIsAudited(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{}

@@ -18,9 +18,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// These constants limit a long poll. A client that wants to wait longer sends several polls. A
-// single long request would not work, because software between the client and the server can end a
-// request after minutes of silence.
+// These constants limit a long poll. A client that wants to wait longer sends several polls. One
+// very long request could fail, because software between client and server can end a silent
+// request.
 const (
 	usualWait = 30 * time.Second
 	maxWait   = 10 * time.Minute
@@ -29,8 +29,8 @@ const (
 // These constants are the headers of an answer with raw terminal output.
 const (
 	headerOffset = "Coleo-Offset" // the offset of the first byte
-	headerNext   = "Coleo-Next"   // the offset after the last byte, from which to read next
-	headerEnd    = "Coleo-End"    // "true" if the program has ended and all output was read
+	headerNext   = "Coleo-Next"   // the offset after the last byte, where the next piece begins
+	headerEnd    = "Coleo-End"    // "true" if the program has ended and all output has been read
 	headerCols   = "Coleo-Cols"
 	headerRows   = "Coleo-Rows"
 )
@@ -154,8 +154,8 @@ type outputReply struct {
 	Body func(huma.Context)
 }
 
-// outputRoute adds the route for terminal output. The route's description is written by
-// hand, because the answer is not always JSON.
+// outputRoute adds the route for terminal output. The description of this route is written by hand,
+// because the answer is not always JSON.
 func (s *Server) outputRoute(d huma.API) {
 	schema := d.OpenAPI().Components.Schemas.Schema(outputType, true, "Output")
 	huma.Register(d, huma.Operation{
@@ -213,7 +213,8 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"What changed up to this checkpoint since the one before it"`
 }
 
-// addFollow adds to a request that the caller follows the diff.
+// addFollow adds to a request for a diff the mark that the caller has and the time to wait for
+// another diff.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {
@@ -290,8 +291,8 @@ func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[chan
 	return &reply[changes.Merged]{out}, err
 }
 
-// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
-// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
+// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes no
+// branch, and the result contains the conflicts. If promptArm is true, Merge then sends the
 // conflicts to the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It
 // returns EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
 func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
@@ -301,9 +302,10 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
 	return out, err
 }
 
-// Diff returns the changes of the arm in its folder. If withCalls is true, each hunk contains the
-// call of the arm that made the hunk. Diff returns EUnsupported if the folder is not in a git
-// repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
+// Diff returns the changes that the arm has made in its folder. If withCalls is true, each hunk
+// names the tool call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
+// in a git repository. If w.Wait is above 0, Diff waits until the diff has another mark than
+// w.Since.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
@@ -331,8 +333,9 @@ func (c *Client) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 	return out.Checkpoints, err
 }
 
-// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
-// could be changing files. It returns ENotFound if there is no such checkpoint.
+// Restore replaces the files in the arm's folder with the files of a checkpoint. It returns EBusy
+// if an arm in the same repository could be changing files. It returns ENotFound if there is no
+// such checkpoint.
 func (c *Client) Restore(ctx context.Context, arm string, n int) (changes.Restored, error) {
 	var out changes.Restored
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/restore"), restoreBody{n}, &out)
@@ -377,9 +380,9 @@ func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.
 	return out, err
 }
 
-// History returns the arm's present screen, or the last screen if the arm has ended.
-// The screen includes at most the given number of lines that have scrolled off the top.
-// The maximum is coleo.MostHistory.
+// History returns the arm's present screen, or the last screen if the arm has ended. The result
+// also contains at most the given number of lines that have scrolled off the top. The largest
+// possible number is coleo.MostHistory.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)

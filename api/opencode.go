@@ -19,12 +19,12 @@ const (
 	opencodePath  = "/api/opencode/health"
 )
 
-// httpHarnesses contains the harnesses whose arms each have their own OpenCode server.
+// httpHarnesses contains the harnesses that start an OpenCode server for each arm.
 var httpHarnesses = []string{"opencode-api", "opencode-tui"}
 
-// openCodeReply is the health of the OpenCode servers. The reply in the published API also contains
-// the version and the url of one common server. openCodeReply leaves out both, because each arm has
-// its own server. Only the arm's host agent knows the password of this server.
+// openCodeReply is the health of the OpenCode servers. The published API also describes the fields
+// version and url, for one common server. openCodeReply leaves both out, because each arm has its
+// own server, whose password only the arm's host agent knows.
 type openCodeReply struct {
 	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
 	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`
@@ -94,7 +94,7 @@ func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], 
 }
 
 // Cost returns what arms have cost since a given time, grouped by the given keys. If an arm is
-// named, the report covers only that arm. The zero time means that there is no lower limit. Cost
+// named, the report covers only that arm. If the time is zero, the report covers all time. Cost
 // returns ENotFound if there is no such arm.
 func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
 	q := url.Values{}

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/cost"
 )
 
-// fleetBrain has the arms that a test names.
+// fleetBrain is a brain whose only arms are those in arms.
 type fleetBrain struct {
 	scriptedBrain
 	arms []coleo.Arm

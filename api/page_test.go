@@ -22,7 +22,7 @@ import (
 	"coleo.dev"
 )
 
-// pageStandIn does what the page does in a browser, with the same messages.
+// pageStandIn sends the same messages as the dashboard in a browser.
 type pageStandIn struct {
 	t      *testing.T
 	send   func(r *http.Request) *http.Response
@@ -33,7 +33,8 @@ type pageStandIn struct {
 	number int
 }
 
-// signIn opens a link of s over send, as a browser does.
+// signIn opens a link for signing in, as a browser does. It sends its requests with the function
+// send.
 func signIn(t *testing.T, s *Server, send func(*http.Request) *http.Response) *pageStandIn {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +51,7 @@ func signIn(t *testing.T, s *Server, send func(*http.Request) *http.Response) *p
 	return p
 }
 
-// within sends requests to a handler, without a network.
+// within returns a function that passes a request to a handler, without a network.
 func within(h http.Handler) func(*http.Request) *http.Response {
 	return func(r *http.Request) *http.Response {
 		w := httptest.NewRecorder()
@@ -59,7 +60,7 @@ func within(h http.Handler) func(*http.Request) *http.Response {
 	}
 }
 
-// overTCP sends requests unchanged, and follows no redirect.
+// overTCP returns a function that sends a request unchanged over TCP, and follows no redirect.
 func overTCP(t *testing.T) func(*http.Request) *http.Response {
 	return func(r *http.Request) *http.Response {
 		r.RequestURI = ""
@@ -82,7 +83,7 @@ func (p *pageStandIn) enter(code string) *http.Response {
 	return p.send(p.bare("POST", "/api/signin", string(body)))
 }
 
-// renew gets another nonce.
+// renew asks the server for a new nonce.
 func (p *pageStandIn) renew() {
 	p.t.Helper()
 	resp := p.send(p.bare("GET", "/api/signin", ""))
@@ -93,7 +94,7 @@ func (p *pageStandIn) renew() {
 	p.nonce, p.number = drawn.Nonce, 0
 }
 
-// bare returns a request with the cookie and without a signature.
+// bare returns a request with the cookie but without a signature.
 func (p *pageStandIn) bare(method, uri, body string) *http.Request {
 	r := httptest.NewRequest(method, uri, strings.NewReader(body))
 	r.Host = strings.TrimPrefix(p.origin, "http://")
@@ -108,7 +109,7 @@ func (p *pageStandIn) bare(method, uri, body string) *http.Request {
 	return r
 }
 
-// signature returns key.js's signature of a request.
+// signature returns the signature that key.js would compute for a request.
 func (p *pageStandIn) signature(method, uri, body string) string {
 	p.t.Helper()
 	hash := sha256.Sum256([]byte(body))
@@ -125,7 +126,7 @@ func (p *pageStandIn) signature(method, uri, body string) string {
 		base64.RawURLEncoding.EncodeToString(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
 }
 
-// signed returns a request as the page sends it.
+// signed returns a request with the cookie and the signature, as the page sends it.
 func (p *pageStandIn) signed(method, uri, body string) *http.Request {
 	r := p.bare(method, uri, body)
 	r.Header.Set(signaturePlace, p.signature(method, uri, body))
@@ -230,7 +231,7 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 				return coleo.Receipt{}, ctx.Err()
 			}
 		}})
-	s.times.body = time.Second // a body of 1 MiB takes a while on a loaded machine
+	s.times.body = time.Second // enough for a body of 1 MiB on a loaded machine
 	base := serveHTTP(t, s)
 	p := signIn(t, s, overTCP(t))
 	answered := make(chan string, 1)
@@ -239,8 +240,8 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 		answered <- string(body)
 	}()
 	<-began
-	// Another body that never arrives takes as long as a body may. If the first one had
-	// left a deadline on its connection, it would have passed by now.
+	// The server answers this request after the time limit for a body has passed. The first request
+	// would have failed by then if its deadline were still set on the connection.
 	late := "POST /api/arms/a1/prompt HTTP/1.1\r\nHost: " + s.addr + "\r\nX-API-Key: " + testToken +
 		"\r\nContent-Length: 9\r\n\r\n"
 	if status := statusOfBytes(t, strings.TrimPrefix(base, "http://"), late); status != http.StatusGatewayTimeout {

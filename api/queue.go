@@ -10,13 +10,16 @@ import (
 	"coleo.dev/changes"
 )
 
+// This file contains the routes for steering, for the queue of an arm, for parked arms, and for comments
+// on changes.
+
 type followUpBody struct {
 	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
 	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 }
 
 // addBody is the body of a request to add a prompt. It repeats the fields of followUpBody, because
-// huma reads no unexported embedded struct.
+// huma ignores the fields of an embedded struct that is not exported.
 type addBody struct {
 	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
 	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
@@ -56,7 +59,7 @@ type steerReply struct {
 	coleo.Steering
 }
 
-// entryOnly is the request of a route that needs only an entry of a queue.
+// entryOnly is the request of a route that needs only the arm and an entry of the arm's queue.
 type entryOnly struct {
 	ID    string `path:"id" doc:"Id or name of the arm"`
 	Entry string `path:"entry" doc:"Id of the entry"`
@@ -92,7 +95,8 @@ func (s *Server) queueRoutes(d table) {
 		s.setOnLimit, wholeBody)
 	change(d, operation{post, arm + "/unpark", "unpark-arm",
 		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark, wholeBody)
-	for _, path := range []string{"/queue", ""} { // an arm is paused by its queue
+	// the arm has the same two routes, because to pause an arm is to pause its queue
+	for _, path := range []string{"/queue", ""} {
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
 		change(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
 			s.pauseQueue, wholeBody)
@@ -176,7 +180,7 @@ func (s *Server) abort(ctx context.Context, in *armOnly) (*reply[abortReply], er
 	return &reply[abortReply]{abortReply{err == nil, out}}, err
 }
 
-// callerWord returns words for people about who gives a command.
+// callerWord describes for people who has given a command.
 func callerWord(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:
@@ -204,10 +208,11 @@ func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string)
 	return c.queue(ctx, post, armPath(arm, "/followup"), followUpBody{Prompt: text, Files: files})
 }
 
-// FollowUpOnce is FollowUp with an id that the caller has chosen (rand.Text). If the arm has or has had a
-// prompt with this id, the call changes nothing. It returns the id, which is also that of the prompt's run.
-// It returns EConflict if the prompt has left the queue without a run. An older host agent ignores the id
-// and chooses another one.
+// FollowUpOnce does the same as FollowUp, with an id that the caller has chosen with rand.Text. If
+// the arm has or has had a prompt with this id, the call changes nothing. FollowUpOnce returns the
+// id of the prompt, which is also the id of the prompt's run. An older host agent ignores the given
+// id and chooses another. FollowUpOnce returns EConflict if the prompt has left the queue without a
+// run.
 func (c *Client) FollowUpOnce(ctx context.Context, arm, id, text string) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/followup"), addBody{Prompt: text, ID: id})
 }
@@ -239,15 +244,16 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm does not continue its
-// last turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
+// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm does not continue the
+// turn that met the limit, but sends the prompts of its queue again. UnparkArm returns EConflict if
+// the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, dropTurn bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{dropTurn})
 }
 
-// OnLimit changes what an arm does at a limit of its model. If newValue is "", it changes nothing,
-// and only returns what the arm does. It returns EInvalid or EUnsupported if the arm can never take
-// an alternative of the list.
+// OnLimit changes what an arm does at a limit of its model, and returns the resulting setting. If
+// newValue is "", OnLimit only returns the present setting. It returns EInvalid or EUnsupported if
+// the arm can never use an alternative of the list.
 func (c *Client) OnLimit(ctx context.Context, arm string, newValue coleo.OnLimit) (coleo.OnLimitReport, error) {
 	var out coleo.OnLimitReport
 	if newValue == "" {
@@ -283,7 +289,7 @@ type commentsReply struct {
 	Comments []changes.Comment `json:"comments"`
 }
 
-// commentBody is a comment without the fields that serve sets.
+// commentBody contains the fields of a comment that a client sets. Serve sets the other fields.
 type commentBody struct {
 	Path string `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
 	Line int    `json:"line" minimum:"1" doc:"Number of the line, from 1"`

@@ -14,8 +14,7 @@ import (
 	"coleo.dev"
 )
 
-// running serves s over TCP and at a socket. It returns the URL and a client of the
-// socket.
+// running serves s over TCP and at a socket. It returns the URL and a client that uses the socket.
 func running(t *testing.T, s *Server) (string, *Client) {
 	t.Helper()
 	base := serveHTTP(t, s)
@@ -128,7 +127,7 @@ func TestReplacingTheTokenEndsWhatTheFormerOneCould(t *testing.T) {
 		}
 	}
 	send(t, page, `{"type":"ping"}`)
-	readMessage(t, page, "pong") // a browser does not use the token
+	readMessage(t, page, "pong") // the browser's WebSocket stays open, because it does not use the token
 }
 
 func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
@@ -148,7 +147,8 @@ func TestATokenThatCannotBeKeptIsNotReplaced(t *testing.T) {
 	readMessage(t, conn, "pong")
 }
 
-// A caller who has only the API token must not create something that outlives it.
+// A caller who has only the API token must not create a sign-in or a new token. Both would stay
+// valid after the API token is replaced.
 func TestWhatIsForTheSocketAlone(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, &scriptedBrain{}).Handler(false)
@@ -208,8 +208,8 @@ func TestWhoCalls(t *testing.T) {
 	}
 }
 
-// A browser stays signed in over a restart of the server, and then signs with another
-// nonce. A signature for the former run is invalid.
+// A browser stays signed in when the server restarts, but must get a nonce of the new process for
+// its signatures. A signature with a nonce of the old process is invalid.
 func TestABrowserStaysSignedInOverARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "browsers.json")
@@ -222,7 +222,7 @@ func TestABrowserStaysSignedInOverARestart(t *testing.T) {
 	}
 	former := begin()
 	p := signIn(t, former, within(former.Handler(false)))
-	left := p.signed("GET", "/api/arms", "") // never sent to the former run
+	left := p.signed("GET", "/api/arms", "") // signed with a nonce of the old process, but not sent to it
 	p.send = within(begin().Handler(false))
 	if got := p.status(left); got != 401 {
 		t.Errorf("signed for the former run: %d, want 401", got)

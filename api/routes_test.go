@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// socketClient serves s at a socket whose path is longer than a socket address may be. It
-// returns a client of the socket.
+// socketClient serves s at a socket, and returns a client of the socket. The path of the socket is
+// longer than a socket address can be, so the tests also cover long paths.
 func socketClient(t *testing.T, s *Server) *Client {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))

@@ -22,36 +22,37 @@ import (
 	"coleo.dev/web"
 )
 
-// These constants limit the size of what a caller sends, and the time that a caller takes.
+// These constants limit the size of what a caller sends, and the time that a caller can take.
 const (
-	maxBody       = 1 << 20          // bytes; a prompt has the largest body
-	maxHeader     = 64 << 10         // bytes; much more than a browser sends to one host
-	headerTimeout = 10 * time.Second // for a request's header to arrive
-	bodyTimeout   = 10 * time.Second // for a request's body to arrive from this machine
-	idleTimeout   = 2 * time.Minute  // for the next request on a connection
-	stopTimeout   = 5 * time.Second  // for the running requests to end when the server stops
+	maxBody       = 1 << 20          // bytes; prompts have the largest bodies
+	maxHeader     = 64 << 10         // bytes; browsers send much less to one host
+	headerTimeout = 10 * time.Second // until the header of a request has arrived
+	bodyTimeout   = 10 * time.Second // until the body of a request has arrived; all callers are on this machine
+	idleTimeout   = 2 * time.Minute  // until the next request arrives on a connection
+	stopTimeout   = 5 * time.Second  // until the running requests have ended when the server stops
 	minToken      = 16               // characters; `coleo serve` makes longer tokens
 )
 
 // Config is the configuration of a server.
 type Config struct {
 	Brain   Brain
-	Token   string // for programs over TCP; if empty, the server accepts no token
-	Addr    string // TCP address such as "127.0.0.1:8080"; must be loopback
+	Token   string // the API token, for programs over TCP; "" means that no token is accepted
+	Addr    string // the TCP address, such as "127.0.0.1:8080"; must be a loopback address
 	Version string
-	Admit   func(pid int) error // returns why a process must not call over the socket; nil accepts all
+	// returns an error if a process must not call over the socket; nil accepts all processes
+	Admit func(pid int) error
 	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error if the
 	// system does not reveal the arm. If ArmOf is nil, the server does not know the arm of any
 	// process.
 	ArmOf  func(pid int) (arm string, err error)
-	Tokens token.Store // keeps the operator tokens; nil means that there are none
-	// KeepToken stores a new API token where programs look for it. If KeepToken is nil,
-	// the token cannot be replaced.
+	Tokens token.Store // stores the operator tokens; nil means that there are no operator tokens
+	// KeepToken stores a new API token at the place where programs look for it. If KeepToken is
+	// nil, the token cannot be replaced.
 	KeepToken func(token string) error
-	// Browsers is the path of the file with the signed-in browsers. If it is empty, all
-	// browsers are signed out when the server ends.
+	// Browsers is the path of the file that contains the signed-in browsers. If the path is empty,
+	// all browsers are signed out when the server ends.
 	Browsers string
-	Triggers Triggers         // nil means that there are none
+	Triggers Triggers         // nil means that the server has no schedules and no webhooks
 	Log      *slog.Logger     // nil means no log
 	Now      func() time.Time // nil means time.Now
 }
@@ -71,16 +72,15 @@ type Server struct {
 	started time.Time
 	times   times
 	routes  *routes
-	sockets sync.WaitGroup // counts WebSockets, because net/http does not wait for them
+	sockets sync.WaitGroup // the running WebSockets; net/http does not wait for them
 
 	keepToken func(string) error
 	browsers  *signin.Browsers
 	triggers  Triggers
 }
 
-// New returns a server. It returns EInvalid if the address is not a loopback address,
-// or if the token has fewer than minToken characters. If the token is empty, the server
-// accepts no token.
+// New returns a server. It returns EInvalid if the address is not a loopback address, or if the
+// token has fewer than minToken characters. If the token is empty, the server accepts no API token.
 func New(c Config) (*Server, error) {
 	if c.Brain == nil {
 		return nil, errors.New("make an API server: no brain")
@@ -128,7 +128,7 @@ func (s *Server) Handler(trusted bool) http.Handler {
 }
 
 // Serve answers the requests at a listener until ctx ends, and then closes the listener. It returns
-// when the running requests have ended or were cut off.
+// when the running requests have ended or have been cut off.
 func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error {
 	srv := &http.Server{
 		Handler:           s.Handler(trusted),
@@ -192,7 +192,7 @@ func (s *Server) route() error {
 	return s.routes.unknown()
 }
 
-// routes is a mux that knows the patterns of its routes.
+// routes is an http.ServeMux that remembers the patterns of its routes.
 type routes struct {
 	*http.ServeMux
 	patterns []string
@@ -204,7 +204,7 @@ func (r *routes) HandleFunc(pattern string, f func(http.ResponseWriter, *http.Re
 	r.ServeMux.HandleFunc(pattern, f)
 }
 
-// unknown returns an error if a route is missing from the table of what operator tokens allow.
+// unknown returns an error if package token does not say which operator tokens can use a route.
 func (r *routes) unknown() error {
 	for _, pattern := range r.patterns {
 		_, needs := token.NeedOf(pattern)
@@ -255,7 +255,7 @@ type operation struct {
 	path    string
 	id      string // the id of the operation, which generated clients use as a name
 	summary string
-	status  int // the HTTP status after success; 0 means 200
+	status  int // the HTTP status of a successful answer; 0 means 200
 }
 
 // reply is an answer with a JSON body.
@@ -263,7 +263,7 @@ type reply[T any] struct {
 	Body T
 }
 
-// armOnly is the request of a route that needs nothing but the arm.
+// armOnly is the request of a route that needs only the arm.
 type armOnly struct {
 	ID string `path:"id" doc:"Id or name of the arm"`
 }
@@ -275,7 +275,7 @@ type armBody[T any] struct {
 	Body T
 }
 
-// table collects the routes.
+// table collects the routes, and describes them for users of the API.
 type table struct {
 	huma.API
 	s *Server
@@ -289,15 +289,16 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	register(described, o, f)
 }
 
-// change adds a route that changes something. The audit has each call, with what detailOf returns.
+// change adds a route that changes something. Each call of the route is stored in the audit,
+// together with the result of detailOf.
 func change[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error),
 	detailOf auditDetail[I]) {
 	register(described, o, audited(described.s, o.id, f, detailOf))
 }
 
-// register adds a route. huma's limits for the body are off, because boundBodies has already bounded
-// the body. huma's deadline would stay on the connection after the body was read, and would cancel
-// every request that takes longer.
+// register adds a route. It switches off huma's limits for the body, because boundBodies already
+// limits the body. Otherwise huma's deadline would stay on the connection, and would cancel every
+// request that takes longer.
 func register[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
@@ -321,8 +322,8 @@ func register[I, O any](described table, o operation, f func(context.Context, *I
 	})
 }
 
-// A call of do returns the function for a route. That function calls a method of the brain with the
-// arm of the request, and answers with the result of the method.
+// do returns the function for a route about an arm. That function calls a method of the brain with
+// the arm, and answers with the result of the method.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

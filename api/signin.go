@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	_ "embed" // for tokenPage
+	_ "embed" // for the embedded file tokenPage
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,20 +17,21 @@ import (
 	"coleo.dev/web"
 )
 
-// signaturePlace is the header that contains the page's signature of a request. A page cannot set
-// headers of a WebSocket handshake. The signature of a handshake is therefore the last part of the
-// query, after signatureQuery.
+// signaturePlace is the name of the header that contains the page's signature of a request. Pages
+// cannot set headers of a WebSocket handshake. The signature of a handshake is therefore the last
+// part of the query, after signatureQuery.
 const (
 	signaturePlace = "Coleo-Signature"
 	signatureQuery = "signature="
 )
 
-// origin returns the only allowed origin of the page. It is the address on which this server
-// listens, as browsers write it. Another loopback name with the same port is a different origin,
-// where another program can answer. For example, browsers resolve localhost to [::1] first.
+// origin returns the only origin that the page can have. The origin is the address on which this
+// server listens, as browsers write it. A different loopback name with the same port is a different
+// origin, and another program could answer there. For example, browsers first resolve localhost to
+// [::1].
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
-// ownName returns the Host header that a request to the origin contains.
+// ownName returns the Host header of requests to the origin.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
 // signedBy returns a pass for the browser that has signed a request. If the request has no
@@ -101,7 +102,7 @@ func (s *Server) signinRoutes() {
 	s.routes.HandleFunc("GET /api/signin", s.giveNonce)
 }
 
-// entry is what a browser sends to sign in.
+// entry is the body of the request with which a browser signs in.
 type entry struct {
 	Code string `json:"code"` // the code of the link
 	// Key is the public key of the browser, in the format "raw" of WebCrypto. In JSON
@@ -109,7 +110,7 @@ type entry struct {
 	Key []byte `json:"key"`
 }
 
-// enter signs a browser in. The browser sends the code of a link and its public key, and gets a
+// enter signs a browser in. It takes the code of a link and the browser's public key, and sends a
 // cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
@@ -152,13 +153,13 @@ func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
 	return nil
 }
 
-// nonce is the answer of giveNonce. The page includes the nonce in its next signatures.
+// nonce is the answer of giveNonce. The page signs its next requests with this nonce.
 type nonce struct {
 	Nonce string `json:"nonce"`
-	Life  int64  `json:"life"` // ms
+	Life  int64  `json:"life"` // how long the nonce is valid, in milliseconds
 }
 
-// giveNonce sends a nonce to a browser that has a valid cookie. A nonce is useless without the
+// giveNonce sends a nonce to a browser that has a valid cookie. Nobody can use a nonce without the
 // browser's key.
 func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	cookie, _ := s.pageCookie(r)
@@ -177,8 +178,8 @@ func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// page serves the files of the dashboard. At /, a browser that is not signed in gets a page that
-// explains how to sign in. A link for signing in opens the same page at /enter.
+// page serves the files of the dashboard. If a browser that is not signed in asks for /, page sends
+// the page that explains how to sign in. A link for signing in opens the same page at /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
@@ -198,8 +199,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDoor sends the page that explains how to sign in. A browser gets this page after it has
-// opened a link for signing in. It also gets the page if it opens the dashboard without being
+// showDoor sends the page that explains how to sign in. A browser receives this page after it has
+// opened a link for signing in. It also receives the page if it opens the dashboard without being
 // signed in.
 func showDoor(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -210,10 +211,10 @@ func showDoor(w http.ResponseWriter, status int) {
 //go:embed token.html
 var tokenPage []byte
 
-// removeWorker answers a browser that looks for a newer service worker of this origin.
-// The dashboard has no service worker, so the browser still has one from a program that
-// used this port earlier. That service worker would intercept requests from the browser
-// to the dashboard. removeWorker sends a service worker that removes itself.
+// removeWorker answers a browser that looks for a newer service worker of this origin. The
+// dashboard has no service worker, so such a browser still has one from a program that used this
+// port earlier. The old service worker would intercept the browser's requests to the dashboard.
+// removeWorker therefore sends a service worker that removes itself.
 func removeWorker(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
@@ -224,8 +225,8 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 `)
 }
 
-// browserRoutes adds the routes that only processes of the user can call. The API token alone must
-// not be enough to create a sign-in, because the sign-in would stay valid after the token is
+// browserRoutes adds the routes that only processes of the user can call. A caller with only the
+// API token must not create a sign-in, because the sign-in would stay valid after the token is
 // replaced.
 func (s *Server) browserRoutes(described table) {
 	change(described, operation{post, "/api/browsers/links", "create-link",

@@ -15,11 +15,11 @@ import (
 	"coleo.dev"
 )
 
-// Limits for a WebSocket.
+// These constants are the limits of a WebSocket.
 const (
-	maxHello   = 4 << 10  // bytes in the message that authenticates the client
-	maxMessage = 1 << 20  // bytes in each later message; a paste is the largest
-	ioBuffer   = 16 << 10 // bytes
+	maxHello   = 4 << 10  // the size of the message that authenticates the client, in bytes
+	maxMessage = 1 << 20  // the size of each later message, in bytes; a paste is the largest
+	ioBuffer   = 16 << 10 // the size of a buffer for reading or writing, in bytes
 )
 
 // These errors are the reasons for which the server ends a WebSocket.
@@ -31,8 +31,8 @@ var (
 	errUnproven = errors.New("the first message must contain the API token")
 )
 
-// socket is one WebSocket. The goroutine that created the socket reads messages from
-// it. A second goroutine writes messages, and a third goroutine produces them.
+// socket is one WebSocket. The goroutine that creates the socket reads its messages. A second
+// goroutine produces messages, and a third goroutine writes them.
 type socket struct {
 	conn  *websocket.Conn
 	times times
@@ -40,10 +40,10 @@ type socket struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 
-	// If this field is true, the client can take any time to read. While data is on its way to the
+	// If patient is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
-	until   atomic.Pointer[time.Time] // the client must give a sign of life until then
+	until   atomic.Pointer[time.Time] // when the server closes the socket if the client has given no sign of life
 }
 
 type message struct {
@@ -51,8 +51,7 @@ type message struct {
 	data []byte
 }
 
-// control is a text message from or to a client. Type says which of the other fields
-// are used.
+// control is a text message from or to a client. Type determines which of the other fields are set.
 type control struct {
 	Type    string            `json:"type"`
 	APIKey  string            `json:"apiKey,omitempty"`
@@ -71,8 +70,8 @@ type control struct {
 }
 
 // accept upgrades a request to a WebSocket, and checks that the client has shown the token. If
-// either step fails, accept also answers the client. At most maxUnsent messages can wait to be
-// sent.
+// either step fails, accept reports the error to the client. At most maxUnsent messages can wait to
+// be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, maxUnsent int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
@@ -128,7 +127,7 @@ func (k *socket) noteSignOfLife() {
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup
 	stop := context.AfterFunc(k.ctx, func() {
-		time.AfterFunc(k.times.write, func() { _ = k.conn.Close() }) // ends a write that goes on
+		time.AfterFunc(k.times.write, func() { _ = k.conn.Close() }) // interrupts a write that is in progress
 	})
 	defer stop()
 	others.Go(k.write)
@@ -192,8 +191,8 @@ func (k *socket) put(m message) {
 }
 
 // putPatiently does the same as put, for a patient socket. During the write, the client need not
-// give a sign of life. A completed write counts as a sign of life, because the client must have
-// read the data before it.
+// give a sign of life. A completed write counts as a sign of life, because it shows that the client
+// has read earlier data.
 func (k *socket) putPatiently(m message) {
 	_ = k.conn.SetReadDeadline(time.Time{})
 	_ = k.conn.SetWriteDeadline(time.Time{})

@@ -25,7 +25,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// open opens a WebSocket of the server at base with the given headers, as a program does.
+// open opens a WebSocket of the server at base with the given headers. Like a program and unlike a
+// browser, it sends no headers of its own.
 func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, error) {
 	t.Helper()
 	h := http.Header{}
@@ -38,7 +39,7 @@ func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, 
 	}
 	if err == nil {
 		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute)) // a test that hangs fails
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute)) // so that a test fails instead of hanging
 	}
 	return conn, err
 }
@@ -51,7 +52,8 @@ func send(t *testing.T, conn *websocket.Conn, text string) {
 	}
 }
 
-// readMessage reads the next message, which must contain the text.
+// readMessage reads the next message, and fails the test if the message does not contain the given
+// text.
 func readMessage(t *testing.T, conn *websocket.Conn, want string) string {
 	t.Helper()
 	_, data, err := conn.ReadMessage()
@@ -61,7 +63,7 @@ func readMessage(t *testing.T, conn *websocket.Conn, want string) string {
 	return string(data)
 }
 
-// closedWith reads until the server closes, and returns the close code.
+// closedWith reads messages until the server closes the connection, and returns the close code.
 func closedWith(t *testing.T, conn *websocket.Conn) int {
 	t.Helper()
 	for {
@@ -84,9 +86,9 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 	page := signIn(t, s, overTCP(t))
 	cookie := page.cookie.String()
 	const (
-		refused = iota // the handshake fails
-		asked          // the first message must show the token
-		in             // everything is open
+		refused = iota // the server refuses the handshake
+		asked          // the server wants the token in the first message
+		in             // the server accepts the handshake and needs no token in a message
 	)
 	for _, c := range []struct {
 		name    string
@@ -137,7 +139,7 @@ func TestWhoMayOpenAWebSocket(t *testing.T) {
 	}
 }
 
-// silentTerminal is a terminal that never writes.
+// silentTerminal is the output of a terminal that never shows anything.
 func silentTerminal(ctx context.Context, from int64) (coleo.Output, error) {
 	<-ctx.Done()
 	return coleo.Output{Offset: from}, ctx.Err()
@@ -187,14 +189,14 @@ func TestASilentClientIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn.SetPingHandler(func(string) error { return nil }) // no pong
+	conn.SetPingHandler(func(string) error { return nil }) // the client answers no ping
 	if code := closedWith(t, conn); code != websocket.ClosePolicyViolation {
 		t.Errorf("closed with %d", code)
 	}
 }
 
-// TestAClientThatAnswersPingsStays: each answer moves the time at which the server gives the client up.
-// That time is far away here, so that a slow machine ends nothing.
+// TestAClientThatAnswersPingsStays checks that each answer to a ping moves the deadline of the
+// connection. The deadline is an hour away, so that a slow machine cannot cause a timeout.
 func TestAClientThatAnswersPingsStays(t *testing.T) {
 	t.Parallel()
 	const answered = 5
@@ -213,7 +215,7 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 		if err := answer(data); err != nil || pings != answered {
 			return err
 		}
-		// The server reads this after the answers. Its own answer is the next message.
+		// The server reads this message after the answers to the pings, and then sends "pong".
 		send(t, conn, `{"type":"ping"}`)
 		return nil
 	})
@@ -224,7 +226,8 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	}
 }
 
-// serveHTTPOn is serveHTTP with a listener that can be nil.
+// serveHTTPOn does the same as serveHTTP. If l is not nil, l records the deadlines of the server's
+// connections.
 func serveHTTPOn(t *testing.T, s *Server, l *deadlineListener) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -252,7 +255,7 @@ func (l *deadlineListener) Accept() (net.Conn, error) {
 	return &deadlineConn{conn, l}, err
 }
 
-// beyond returns the different deadlines that are at least the given time away.
+// beyond returns the recorded deadlines that are at least the given time away, without repetitions.
 func (l *deadlineListener) beyond(away time.Duration) []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -273,12 +276,14 @@ func (c *deadlineConn) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// TestASlowReaderIsWaitedFor: a client that does not read gives no sign of life for longer
-// than others may. The server takes no more news for it, and keeps it. When the client
-// reads again, it gets every event.
+// TestASlowReaderIsWaitedFor has a client that does not read, for longer than a client may give no
+// sign of life. The server must keep the connection but take no more events for it. When the client
+// reads again, it must receive every event.
 func TestASlowReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const most, stuck = 4000, 4 * time.Second // of events of 64 KiB; without one more event
+	// the number of events of 64 KiB; the time without a new event after which the server counts as
+	// waiting
+	const most, stuck = 4000, 4 * time.Second
 	steps, yielded := make(chan int), -1
 	payload := []byte(`"` + strings.Repeat("x", 64<<10) + `"`)
 	s := newServer(t, &scriptedBrain{subscribe: func(ctx context.Context) iter.Seq[wire.Update] {
@@ -322,7 +327,7 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	var released atomic.Bool
 	s := newServer(t, &scriptedBrain{output: silentTerminal, lease: func(r wire.LeaseRequest) (coleo.Lease, error) {
 		if r.Release {
-			<-time.After(20 * time.Millisecond) // a slow host
+			<-time.After(20 * time.Millisecond) // as slow as a slow host agent
 			released.Store(true)
 		}
 		return coleo.Lease{ID: "l1"}, nil

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playSquatter is the program of another user that takes serve's port. It prints its user
-// id and then each request, unchanged, as a line of JSON.
+// playSquatter is the program of another user that listens on serve's port. It prints its user id.
+// After that, it prints each request, unchanged, as a line of JSON.
 func playSquatter(args []string) int {
 	l, err := net.Listen("tcp", args[0])
 	if err != nil {
@@ -52,7 +52,7 @@ func playSquatter(args []string) int {
 	}
 }
 
-// record notes the bytes of a connection, and answers with a nonce.
+// record passes each request of a connection to the function tell, and answers with a nonce.
 func record(conn net.Conn, tell func([]byte)) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -72,8 +72,8 @@ func record(conn net.Conn, tell func([]byte)) {
 	}
 }
 
-// squat takes a port as another user. The returned function waits for n requests, ends
-// the squatter and returns the requests.
+// squat starts a squatter on a port, as another user. The returned function waits for n requests,
+// ends the squatter and returns the requests.
 func squat(t *testing.T, addr string) func(n int) [][]byte {
 	t.Helper()
 	cmd, out := stranger.Start(t, "squatter", addr)
@@ -119,7 +119,8 @@ func serveAt(t *testing.T, addr, file string, b Brain) (*Server, func()) {
 	}
 }
 
-// replay sends bytes to a server and returns the status and the body of the answer.
+// replay sends the bytes of a request to a server, and returns the status and the body of the
+// answer.
 func replay(t *testing.T, addr string, raw []byte) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -139,8 +140,8 @@ func replay(t *testing.T, addr string, raw []byte) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// While serve is down, another user takes its port and receives everything that an open
-// page sends. After serve is back, none of it is of any use.
+// While serve is down, another user takes its port, and receives everything that an open page
+// sends. After serve is back, the other user must achieve nothing with these requests.
 func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
@@ -154,7 +155,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 		},
 	}
 	file := filepath.Join(t.TempDir(), "browsers.json")
-	s, stop := serveAt(t, "127.77.0.1:0", file, b) // no other test takes the port at this address
+	s, stop := serveAt(t, "127.77.0.1:0", file, b) // no other test uses this address, so none can take the port
 	addr := s.addr
 	p := signIn(t, s, overTCP(t))
 	if got := p.status(p.signed("GET", "/api/arms", "")); got != 200 {
@@ -178,7 +179,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 		}
 		p.status(socket)
 	}
-	send() // with the nonce of the serve that died
+	send() // signs with the nonce of the serve that was stopped
 	p.renew()
 	if p.nonce != squatterNonce {
 		t.Fatalf("nonce = %q, want the squatter's", p.nonce)
@@ -205,8 +206,8 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 			switch {
 			case status == 401:
 			case status == 200 && bytes.HasPrefix(change, []byte("GET /api/signin ")):
-				// a nonce for a caller with the cookie
-			case status == 101 && name == "without its cookie": // its first message must show the token
+				// expected: a caller with only the cookie receives a nonce
+			case status == 101 && name == "without its cookie": // expected: the first message must contain the token
 			default:
 				t.Errorf("%s: %d %s\n%s", name, status, body, change)
 			}
@@ -218,7 +219,7 @@ func TestASquatterOfThePortGetsNothing(t *testing.T) {
 	}
 }
 
-// theirNonce returns a nonce that the squatter gets with the cookie it has received.
+// theirNonce returns the nonce that serve gives to the squatter for the cookie in its requests.
 func theirNonce(t *testing.T, addr string, got [][]byte) string {
 	t.Helper()
 	_, body := replay(t, addr, []byte("GET /api/signin HTTP/1.1\r\nHost: "+addr+"\r\n"+line(got[0], "Cookie")+
@@ -230,7 +231,7 @@ func theirNonce(t *testing.T, addr string, got [][]byte) string {
 	return drawn.Nonce
 }
 
-// line returns the line of a header.
+// line returns the line of a request that contains the named header.
 func line(raw []byte, name string) string {
 	for l := range strings.SplitSeq(string(raw), "\r\n") {
 		if strings.HasPrefix(l, name+":") {

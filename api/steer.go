@@ -9,6 +9,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes that act on a running arm, such as prompts, interrupts, modes and answers.
+
 type promptBody struct {
 	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
@@ -52,14 +54,14 @@ type respondBody struct {
 	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
-	// The arm's session checks Options.
+	// Options are checked later by the arm's session
 	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
 	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
 	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
 	Lease   string `json:"lease,omitempty"`
 }
 
-// suspensionBody answers a suspension. It contains a decision, options or a text.
+// suspensionBody is the answer to a suspension: a decision, options or a text.
 type suspensionBody struct {
 	ID       string       `json:"id,omitempty" doc:"Which suspension of the arm; can be left out if exactly one waits"`
 	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
@@ -169,7 +171,7 @@ func (s *Server) suspensionRoutes(d table) {
 		})
 }
 
-// orEmpty returns a copy of a list. If the list is empty, JSON encodes the copy as [].
+// orEmpty returns a copy of a list. The copy of an empty list is not nil, so JSON encodes it as [].
 func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[suspensionsReply], error) {

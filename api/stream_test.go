@@ -13,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// answerFollow returns a Follow that yields one event, which names the filter, and then
-// a sign of life again and again.
+// answerFollow returns a sequence for scriptedBrain.follow. The sequence first yields one event
+// whose Host contains the filter, and then only signs of life.
 func answerFollow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error) {
 	if f.Run == "none" {
 		return nil, coleo.Errorf(coleo.ENotFound, "no run %q", f.Run)

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// pieceBox is how many pieces of output can wait for a viewer. With two pieces, the
-// server can get one piece from the brain while it sends the other piece.
+// pieceBox is the number of pieces of output that can wait for a viewer. With two pieces, the
+// server can fetch one piece from the brain while it sends the other.
 const pieceBox = 2
 
 // terminal is one viewer of an arm's terminal. The server sends output in binary messages. It sends
@@ -52,9 +52,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// show sends the output after the given offset, and then new output. It gets the next piece only
-// when there is room for the piece, so a slow viewer does not fill the memory. The first call of
-// Brain.Output does not wait for output. The viewer therefore gets its offset without delay.
+// show sends the output after the given offset, and then new output. It fetches the next piece only
+// when the queue has room for it, so that a slow viewer does not fill the memory. The first call of
+// Brain.Output does not wait, so that the viewer learns its offset without delay.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -126,8 +126,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// takeLease takes or renews the lease. The audit records that a viewer takes the lease, because the
-// owner of the lease can type anything. The audit does not record renewals.
+// takeLease takes or renews the lease. The audit records that a viewer takes the lease, because a
+// viewer with the lease can type anything. The audit does not record renewals.
 func (t *terminal) takeLease(holder string) {
 	if operatorOf(t.ctx) != nil {
 		t.postError(coleo.Errorf(coleo.EForbidden, "an operator token never types keys by hand"))

@@ -14,7 +14,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// terminalOf is a terminal that returns the given pieces, one at a time, and then nothing.
+// terminalOf returns the output of a terminal that shows the given pieces, one at a time, and then
+// nothing.
 func terminalOf(list ...coleo.Output) func(context.Context, int64) (coleo.Output, error) {
 	var next atomic.Int32
 	return func(ctx context.Context, from int64) (coleo.Output, error) {
@@ -26,7 +27,7 @@ func terminalOf(list ...coleo.Output) func(context.Context, int64) (coleo.Output
 	}
 }
 
-// expect reads the next piece and passes it to check.
+// expect reads the next piece, and fails the test if check returns false for it.
 func expect(t *testing.T, v *viewer, what string, check func(piece) bool) {
 	t.Helper()
 	p, err := v.next()
@@ -51,7 +52,7 @@ func TestATerminalIsReadByOffset(t *testing.T) {
 		coleo.Output{Offset: 90, Data: []byte("0123456789"), Cols: 80, Rows: 24},
 		coleo.Output{Offset: 100, Cols: 80, Rows: 24}, // no output came during the wait
 		coleo.Output{Offset: 100, Data: []byte("ab"), Cols: 100, Rows: 30},
-		coleo.Output{Offset: 500, Data: []byte("c"), Cols: 100, Rows: 30}, // the output in between is gone
+		coleo.Output{Offset: 500, Data: []byte("c"), Cols: 100, Rows: 30}, // the output between 102 and 500 was deleted
 		coleo.Output{Offset: 501, End: true, Cols: 100, Rows: 30},
 	)}, -10)
 	expect(t, v, "offset 90", func(p piece) bool { return p.Offset != nil && *p.Offset == 90 })
@@ -72,7 +73,7 @@ func TestAViewerSoonKnowsWhereItIs(t *testing.T) {
 	waits := make(chan time.Duration, 2)
 	v := view(t, &scriptedBrain{
 		waited: func(d time.Duration) { waits <- d },
-		output: terminalOf(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // nothing new
+		output: terminalOf(coleo.Output{Offset: 7, Cols: 80, Rows: 24}), // the viewer has read everything
 	}, 7)
 	expect(t, v, "offset 7", func(p piece) bool { return p.Offset != nil && *p.Offset == 7 })
 	if first, then := <-waits, <-waits; first != 0 || then <= 0 {
@@ -92,12 +93,12 @@ func TestATerminalThatIsNotThere(t *testing.T) {
 	}
 }
 
-// keyboard records what reaches an arm's keyboard.
+// keyboard is an arm's keyboard that records the keys and the leases.
 type keyboard struct {
 	mu     sync.Mutex
 	typed  strings.Builder
 	leases []wire.LeaseRequest
-	now    chan struct{} // signalled at each lease and each input
+	now    chan struct{} // receives a value for each lease and each input
 	life   time.Duration
 }
 
@@ -176,7 +177,7 @@ func TestTheLeaseIsGivenBackWhenTheViewerGoes(t *testing.T) {
 
 func TestTypingRenewsTheLease(t *testing.T) {
 	t.Parallel()
-	k := &keyboard{now: make(chan struct{}, 20), life: -time.Second} // it has lapsed at once
+	k := &keyboard{now: make(chan struct{}, 20), life: -time.Second} // the lease expires at once
 	v := view(t, k.brain(), 0)
 	_ = v.lease("ann")
 	<-k.now
@@ -191,7 +192,7 @@ func TestTypingRenewsTheLease(t *testing.T) {
 	}
 }
 
-// A viewer that does not read must not make the server fetch more output.
+// If a viewer does not read, the server must not fetch more and more output.
 func TestASlowViewerIsNotBufferedFor(t *testing.T) {
 	t.Parallel()
 	var fetched atomic.Int32

@@ -10,30 +10,30 @@ import (
 	"coleo.dev/wire"
 )
 
-// Threads carries out the requests about conversations. It is a part of Brain. An empty
-// harness means any harness.
+// Threads carries out the requests about conversations, and is a part of Brain. An empty harness
+// means any harness.
 type Threads interface {
-	// Threads lists the conversations that a filter selects, or searches them. A method of
-	// this interface reads the agent CLIs' files only when it is called.
+	// Threads returns the conversations that a filter selects. All methods of this interface read
+	// the files of the agent CLIs during the call.
 	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
-	// Thread returns one conversation, with some of its messages. These are at most limit messages,
-	// with numbers above lastSeen. Thread returns ENotFound if there is no such conversation.
+	// Thread returns one conversation with at most limit of its messages, beginning after the
+	// message with the number lastSeen. Thread returns ENotFound if there is no such conversation.
 	Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error)
 	// ThreadSummary returns a summary of a conversation, in a few lines. It returns ENotFound if
 	// there is no such conversation.
 	ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error)
-	// ChangeThread changes what Coleo stores about a conversation. If the change is a deletion and
-	// an arm has the conversation, ChangeThread returns EThreadLocked.
+	// ChangeThread changes the data that Coleo stores about a conversation. If the change deletes a
+	// conversation that an arm has, ChangeThread returns EThreadLocked.
 	ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error)
 	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the agent
 	// CLI cannot copy conversations.
 	CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error)
 	// ForkArm starts a new arm with a copy of another arm's conversation and with the other arm's
-	// configuration. It returns EUnsupported if no copy can be made. It returns EBusy while the
-	// other arm works.
+	// configuration. It returns EUnsupported if the conversation cannot be copied, and EBusy while
+	// the other arm works.
 	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
-	// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
-	// EBusy while the arm works, unless the request asks to interrupt the turn.
+	// HandOver gives the task of an arm to a new arm of another harness, its successor. If the arm
+	// works, HandOver returns EBusy, unless the request asks to interrupt the turn.
 	HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error)
 	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has no
 	// conversation.
@@ -223,9 +223,9 @@ func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Threa
 	return out, err
 }
 
-// Thread returns one conversation, with some of its messages. These are the messages with numbers
-// above lastSeen. If the limit is 0, Thread returns no messages. It returns ENotFound if there is
-// no such conversation.
+// Thread returns one conversation, with some of its messages. These are at most limit messages
+// after the message with the number lastSeen. If the limit is 0, Thread returns no messages. It
+// returns ENotFound if there is no such conversation.
 func (c *Client) Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error) {
 	var out coleo.ThreadPage
 	query := url.Values{"after": {strconv.Itoa(lastSeen)}, "limit": {strconv.Itoa(limit)}}
@@ -264,17 +264,18 @@ func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.Spa
 
 // ForkArm starts the arm r.Name with a copy of another arm's conversation. The new arm also gets
 // the other arm's configuration, except for the values that r sets. ForkArm returns EUnsupported if
-// no copy can be made. It returns ENotFound if the other arm has no conversation, and EBusy while
-// the other arm works.
+// the conversation cannot be copied, and EBusy while the other arm works. It returns ENotFound if
+// the other arm has no conversation.
 func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/fork"), r, &out)
 	return out, err
 }
 
-// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
-// EBusy while the arm works, and EBlocked while it asks something, unless r asks to interrupt the
-// turn. After an error, the arm is as it was, except for its interrupted turn.
+// HandOver gives the task of an arm to a new arm of another harness, its successor. If the arm
+// works, HandOver returns EBusy. If a dialog of the arm is open, it returns EBlocked. If r asks to
+// interrupt the turn, HandOver interrupts the turn instead of returning these errors. After an
+// error, the arm keeps its task, but an interrupted turn does not continue.
 func (c *Client) HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error) {
 	var out wire.HandoverReply
 	err := c.callFor(ctx, handoverTime, post, armPath(arm, "/handover"), r, &out)

@@ -11,6 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes for operator tokens, and the checks of what a caller with a token answers
+// and starts.
+
 type tokenInput struct {
 	Body wire.TokenRequest
 }
@@ -20,7 +23,7 @@ type tokenOnly struct {
 }
 
 type tokensReply struct {
-	Tokens []coleo.OperatorToken `json:"tokens"` // by name, without their values
+	Tokens []coleo.OperatorToken `json:"tokens"` // sorted by name, without the values
 }
 
 type revokeReply struct {
@@ -93,8 +96,8 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that are looked up for an arm. No arm can have
-// so many ancestors. The limit ends a search in a circle.
+// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has so many
+// ancestors, so the limit only ends a search in a circle.
 const mostAncestors = 100
 
 // ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
@@ -148,7 +151,7 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts records that the caller prompts an arm, if the caller has an operator token. It must be
+// prompts stores that the caller prompts an arm, if the caller has an operator token. It must be
 // called before the prompt is sent.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
@@ -163,7 +166,7 @@ func (f fence) prompts(ctx context.Context, word string) error {
 }
 
 // answers checks an answer of a caller with an operator token. The answer must name the dialog,
-// because otherwise it could answer a later dialog. An answer in words counts as a prompt.
+// because otherwise the answer could go to a later dialog. An answer in words counts as a prompt.
 func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
 	arm, err := f.mayAnswer(ctx, word)
 	if err != nil || operatorOf(ctx) == nil {
@@ -260,9 +263,9 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts makes a record before a token starts an arm. A new arm gets its id only at the start, so
-// the record first contains the arm's name. If the arm already exists, there is a record only if
-// the request also prompts the arm.
+// starts stores that a token starts an arm, and then starts the arm. A new arm gets its id only
+// during the start, so starts first stores a note with the arm's name. If the arm already exists,
+// starts stores a note only if the request also prompts the arm.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -272,7 +275,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	start := func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 		out, err := order(ctx, q)
 		if o.token.Limited() {
-			out.Warning = "" // it can name an arm that the token does not reach
+			out.Warning = "" // the warning can name an arm that the token does not reach
 		}
 		return out, err
 	}
@@ -285,14 +288,14 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	case err == nil:
 		err = f.prompts(ctx, q.Name)
 	case coleo.ErrorCode(err) == coleo.ENotFound:
-		q.Labels = o.token.Labels // serve refuses them if the arm was made meanwhile
+		q.Labels = o.token.Labels // if the arm was created in the meantime, serve refuses the labels
 		err = f.tokens.NotePrompted(ctx, o.token, token.StartedNote(q.Name), "")
 	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this is not stored, the name still counts
+	if out.Arm.ID != "" { // if this fails, the note with the name stays and counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err
@@ -307,8 +310,8 @@ func (c *Client) CreateToken(ctx context.Context, q wire.TokenRequest) (wire.New
 	return out, err
 }
 
-// OwnToken returns the operator token of this client. It returns EUnauthorized if the client has no
-// operator token.
+// OwnToken returns the operator token that this client uses. It returns EUnauthorized if the client
+// has no operator token.
 func (c *Client) OwnToken(ctx context.Context) (coleo.OperatorToken, error) {
 	var out coleo.OperatorToken
 	err := c.call(ctx, get, "/api/token", nil, &out)

@@ -22,7 +22,7 @@ import (
 type fakeTokens struct {
 	mu   sync.Mutex
 	list []coleo.OperatorToken
-	full error // why no prompt can be recorded
+	full error // the error of NotePrompted
 }
 
 func (f *fakeTokens) Tokens(context.Context) ([]coleo.OperatorToken, error) { return f.list, nil }
@@ -38,7 +38,7 @@ func (f *fakeTokens) NoteTokenUse(context.Context, coleo.OperatorToken) error { 
 func (f *fakeTokens) NotePrompted(context.Context, coleo.OperatorToken) error { return f.full }
 func (f *fakeTokens) RemoveToken(context.Context, string) error               { return nil }
 
-// tokenServer returns a server that keeps operator tokens.
+// tokenServer returns a server that stores operator tokens.
 func tokenServer(t *testing.T, b Brain) *Server {
 	t.Helper()
 	s, err := New(Config{Brain: b, Token: testToken, Addr: "127.0.0.1:8080", Version: "v1", Tokens: &fakeTokens{}})
@@ -48,7 +48,7 @@ func tokenServer(t *testing.T, b Brain) *Server {
 	return s
 }
 
-// drawn returns the value of a new operator token.
+// drawn creates an operator token and returns its value.
 func drawn(t *testing.T, s *Server, q wire.TokenRequest) string {
 	t.Helper()
 	_, value, err := s.tokens.Make(t.Context(), q, coleo.OperatorToken{})
@@ -58,7 +58,7 @@ func drawn(t *testing.T, s *Server, q wire.TokenRequest) string {
 	return value
 }
 
-// path returns a path that matches the pattern of a route.
+// path returns a path that matches the pattern of a route: it replaces each placeholder with "a1".
 func path(pattern string) string {
 	for _, name := range []string{"{id}", "{run}", "{harness}", "{entry}", "{name}"} {
 		pattern = strings.ReplaceAll(pattern, name, "a1")
@@ -66,7 +66,7 @@ func path(pattern string) string {
 	return pattern
 }
 
-// TestEachTokenIsHeldToItsScopes asks for every route of the API with every scope.
+// TestEachTokenIsHeldToItsScopes calls every route of the API with one token for each scope.
 func TestEachTokenIsHeldToItsScopes(t *testing.T) {
 	t.Parallel()
 	s := tokenServer(t, &scriptedBrain{})
@@ -104,7 +104,7 @@ func TestEachTokenIsHeldToItsScopes(t *testing.T) {
 	}
 }
 
-// TestTheTableHasNoOtherRoutes fails if a route is removed and its line stays.
+// TestTheTableHasNoOtherRoutes fails if the table contains a route that the API no longer has.
 func TestTheTableHasNoOtherRoutes(t *testing.T) {
 	t.Parallel()
 	s := tokenServer(t, &scriptedBrain{})

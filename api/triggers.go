@@ -14,7 +14,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// Triggers has the schedules and webhooks of serve. See package trigger/runner for their errors.
+// Triggers manages the schedules and webhooks of serve. Package trigger/runner describes its
+// errors.
 type Triggers interface {
 	Enabled() bool
 	List(ctx context.Context) ([]trigger.Trigger, error)
@@ -47,7 +48,7 @@ type removedReply struct {
 	Removed bool `json:"removed"`
 }
 
-// triggerRoutes adds the routes about schedules and webhooks.
+// triggerRoutes adds the routes for schedules and webhooks.
 func (s *Server) triggerRoutes(d table) {
 	add(d, operation{get, "/api/triggers", "list-triggers", "List the schedules and webhooks", 0}, s.listTriggers)
 	change(d, operation{post, "/api/triggers", "add-trigger",
@@ -69,7 +70,7 @@ func (s *Server) listTriggers(ctx context.Context, _ *struct{}) (*reply[wire.Tri
 	return &reply[wire.Triggers]{wire.Triggers{Triggers: list(all), On: s.triggers.Enabled()}}, err
 }
 
-// errNoTriggers is the error of a server without triggers.
+// errNoTriggers is the error if the server was started without triggers.
 func errNoTriggers() error {
 	return coleo.Errorf(coleo.EUnsupported, "this server has no schedules and no webhooks")
 }
@@ -109,14 +110,15 @@ func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*
 	return &reply[triggerHistoryReply]{triggerHistoryReply{list(entries)}}, err
 }
 
-// isWebhook reports whether a request is one to a webhook. Such a request is signed, and needs no token.
+// isWebhook reports whether a request calls a webhook. Such a request is signed, and needs no
+// token.
 func isWebhook(r *http.Request) bool {
 	return r.Method == post && strings.HasPrefix(r.URL.Path, "/hooks/")
 }
 
 // serveWebhook answers a request to a webhook.
 func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // boundBodies has bounded it
+	body, err := io.ReadAll(r.Body) // boundBodies has limited the body
 	if err != nil {
 		refuse(w, bodyError{err})
 		return
@@ -150,7 +152,8 @@ func (c *Client) Triggers(ctx context.Context) (out wire.Triggers, err error) {
 	return out, err
 }
 
-// AddTrigger makes a schedule or a webhook. The reply has the secret of a webhook.
+// AddTrigger creates a schedule or a webhook. The reply for a webhook contains the webhook's
+// secret.
 func (c *Client) AddTrigger(ctx context.Context, q wire.TriggerRequest) (out wire.NewTrigger, err error) {
 	err = c.call(ctx, post, "/api/triggers", q, &out)
 	return out, err
@@ -161,15 +164,15 @@ func (c *Client) RemoveTrigger(ctx context.Context, name string) error {
 	return c.call(ctx, del, "/api/triggers/"+url.PathEscape(name), nil, nil)
 }
 
-// RunTrigger starts an arm of a schedule that is not due. It returns when the run is stored, and
-// before the arm has started.
+// RunTrigger starts an arm of a schedule before the schedule is due. It returns when the run of the
+// trigger is stored, even if the arm has not started yet.
 func (c *Client) RunTrigger(ctx context.Context, name string) (out trigger.Entry, err error) {
 	err = c.call(ctx, post, "/api/triggers/"+url.PathEscape(name)+"/run", nil, &out)
 	return out, err
 }
 
-// TriggerHistory returns the newest entries of a trigger, or of all if the name is empty. The
-// newest is the first. If beforeID is not 0, it returns only entries with lower ids.
+// TriggerHistory returns the newest entries of a trigger, newest first. If the name is empty, it
+// returns entries of all triggers. If beforeID is not 0, it returns only entries with lower ids.
 func (c *Client) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
 	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(beforeID, 10)}, "limit": {strconv.Itoa(limit)}}
 	var out triggerHistoryReply

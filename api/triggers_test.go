@@ -12,7 +12,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// scriptedTriggers answers with what it was asked.
+// scriptedTriggers is a fake Triggers whose answers contain the arguments of the call.
 type scriptedTriggers struct{}
 
 func (scriptedTriggers) Enabled() bool { return true }

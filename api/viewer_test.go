@@ -14,8 +14,8 @@ import (
 	"coleo.dev"
 )
 
-// viewer is a client of /ws/terminal, as the dashboard is one. One goroutine may call next
-// and offset while another one calls the other methods.
+// viewer is a client of /ws/terminal, like the dashboard. One goroutine may call next and offset
+// while another goroutine calls the other methods.
 type viewer struct {
 	conn  *websocket.Conn
 	done  func()
@@ -23,15 +23,15 @@ type viewer struct {
 	at    int64
 }
 
-// piece is one message that a viewer receives. Exactly one field is set, apart from Cols
-// and Rows, which come together.
+// piece is one message that a viewer receives. Each message sets one field, but Cols and Rows are
+// set together.
 type piece struct {
-	Data       []byte // output that ends at viewer.offset
-	Offset     *int64 // where the following output begins; sent first and after a gap
+	Data       []byte // output that ends at the viewer's offset
+	Offset     *int64 // the offset at which the next output begins; sent first, and after deleted output
 	Cols, Rows int    // the terminal's size, in cells
 	Lease      *coleo.Lease
 	Lost       bool         // the lease was released, refused or taken away
-	Err        *coleo.Error // the error of this viewer's request; the stream goes on
+	Err        *coleo.Error // the error of a request of this viewer; more pieces follow
 	End        bool         // the program has ended, and all output was sent
 }
 
@@ -46,8 +46,8 @@ func viewOf(ctx context.Context, c *Client, arm string, from int64) (*viewer, er
 	return &viewer{conn: conn, done: done}, nil
 }
 
-// next waits for the next piece and returns it. It returns EUnavailable when the stream
-// has ended. The caller can then open it again at offset.
+// next waits for the next piece and returns it. When the stream has ended, next returns
+// EUnavailable, and the caller can open the stream again at offset.
 func (v *viewer) next() (piece, error) {
 	for {
 		kind, data, err := v.conn.ReadMessage()
@@ -85,22 +85,23 @@ func (v *viewer) pieceOf(c control) (piece, bool) {
 	return piece{}, false
 }
 
-// offset returns the position after the last output that next returned. It must be called
-// by the goroutine that calls next.
+// offset returns the position after the last output that next returned. Only the goroutine that
+// calls next may call offset.
 func (v *viewer) offset() int64 { return v.at }
 
-// input types keys. It needs the lease. A refusal arrives as a piece.
+// input types keys, which needs the lease. If the server refuses the keys, the refusal arrives as a
+// piece.
 func (v *viewer) input(keys []byte) error { return v.send(websocket.BinaryMessage, keys) }
 
-// lease asks for the right to type, or renews it. Other viewers see holder. The answer
-// arrives as a piece.
+// lease asks for the lease, or renews it. Other viewers see the name in holder. The answer arrives
+// as a piece.
 func (v *viewer) lease(holder string) error { return v.control(control{Type: "lease", Holder: holder}) }
 
-// release gives the lease back. close does that too.
+// release releases the lease. close does so too.
 func (v *viewer) release() error { return v.control(control{Type: "release"}) }
 
-// resize changes the size of the terminal, in cells. It needs the lease. A refusal
-// arrives as a piece.
+// resize changes the size of the terminal, in cells, which needs the lease. If the server refuses
+// the size, the refusal arrives as a piece.
 func (v *viewer) resize(cols, rows int) error {
 	return v.control(control{Type: "resize", Cols: cols, Rows: rows})
 }

@@ -20,10 +20,11 @@ import (
 	"coleo.dev/store"
 )
 
-// patience bounds every wait of these tests.
+// patience is the time after which a wait in these tests fails.
 const patience = time.Minute
 
-// serverEnv makes the test binary the server of the door that it names.
+// serverEnv is a variable with the path of a door. If it is set, the test binary runs the server of
+// this door.
 const serverEnv = "COLEO_TEST_DOOR"
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// office is a host agent's part in this: a real database, a dispatcher and the doors of its arms.
+// office is the part of a host agent that the server needs: a real database, a dispatcher and the
+// doors of the arms.
 type office struct {
 	t          *testing.T
 	dir        string
@@ -100,7 +102,7 @@ func (o *office) end() {
 
 func (o *office) path(arm string) string { return filepath.Join(o.dir, arm+".sock") }
 
-// waiting returns what waits, when n suspensions of arm a wait.
+// waiting waits until n suspensions of arm a are open, and returns them.
 func (o *office) waiting(n int) []coleo.Suspension {
 	o.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -121,7 +123,7 @@ func (o *office) answer(s coleo.Suspension, d coleo.Decision) {
 	o.check(err)
 }
 
-// events returns the events of a kind.
+// events returns the logged events of the given kind.
 func (o *office) events(kind coleo.EventKind) (out []coleo.Event) {
 	o.t.Helper()
 	list, err := o.db.Events(o.t.Context(), 0, 0)
@@ -137,7 +139,7 @@ func (o *office) process(arm string) *mcp.ClientSession {
 	return o.connect(&mcp.CommandTransport{Command: cmd}, nil)
 }
 
-// inside runs the server with a configuration in this process.
+// inside runs the server in this process, with the given configuration, and connects to it.
 func (o *office) inside(c Config, options *mcp.ClientOptions) *mcp.ClientSession {
 	o.t.Helper()
 	c.Door, c.Tools = o.path("a"), coleo.ArmTools()
@@ -163,7 +165,7 @@ type answered struct {
 	err    error
 }
 
-// call calls a tool. The result comes later.
+// call calls a tool and returns at once. The channel receives the result.
 func call(ctx context.Context, s *mcp.ClientSession, tool string, args map[string]any) <-chan answered {
 	out := make(chan answered, 1)
 	go func() {
@@ -179,7 +181,7 @@ func call(ctx context.Context, s *mcp.ClientSession, tool string, args map[strin
 	return out
 }
 
-// now calls a tool that answers at once.
+// now calls a tool and waits for the result.
 func now(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) answered {
 	t.Helper()
 	a := <-call(t.Context(), s, tool, args)
@@ -211,7 +213,8 @@ func TestEachToolIsListedWithItsSchema(t *testing.T) {
 	}
 }
 
-// The user is asked once, whatever ends meanwhile, and the call that waits gets the answer.
+// The user must be asked only once, even if the host agent ends in between, and the waiting call
+// must return the answer.
 func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -243,8 +246,8 @@ func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	}
 }
 
-// An agent CLI that cuts the call loses nothing. await_answer continues the call, and so does the
-// same question.
+// If the agent CLI cuts a call off, the question stays open. A call of await_answer, or the same
+// question again, must return the answer.
 func TestM15ACutCallIsTakenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -272,7 +275,8 @@ func TestM15ACutCallIsTakenUp(t *testing.T) {
 	}
 }
 
-// An answer that came after the cut reaches the same question, asked again, once.
+// If the answer comes after the call was cut off, the model receives it when it asks the same
+// question again, but only once.
 func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -290,10 +294,11 @@ func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 		}
 	}
 	call(t.Context(), s, coleo.ToolAskUser, map[string]any{"question": "Go on?"})
-	o.waiting(1) // heard before, so this is another question
+	o.waiting(1) // the model has received the answer, so the same text is a new question now
 }
 
-// asked is a call of a tool that asks the user, the answer, and what the model then gets.
+// asked contains a call of a tool that asks the user, the user's answer, and the text that the
+// model must receive.
 type asked struct {
 	tool   string
 	args   map[string]any
@@ -311,7 +316,7 @@ func TestM16PlansAreApprovedOrDenied(t *testing.T) {
 	})
 }
 
-// A request for access is asked in the same way as a plan, and says what is wanted and why.
+// A request for access works like a plan. It must contain to what the model wants access, and why.
 func TestM17AccessIsAllowedOrDenied(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]any{"what": "/etc", "why": "to look"}

@@ -6,10 +6,10 @@ import (
 	"coleo.dev"
 )
 
-// description is what an agent CLI gets to know about a tool.
+// description is what a model learns about a tool.
 type description struct {
 	text  string
-	reads bool // it changes nothing
+	reads bool // whether the tool changes nothing
 	// properties contains the properties of the arguments, as JSON. required contains the names of
 	// the required arguments.
 	properties string
@@ -25,7 +25,7 @@ func (d description) schema() json.RawMessage {
 	out, err := json.Marshal(map[string]any{"type": "object", "properties": json.RawMessage("{" + d.properties + "}"),
 		"required": required})
 	if err != nil {
-		panic(err) // a test makes the schema of each tool
+		panic(err) // this cannot happen, because a test computes the schema of each tool
 	}
 	return out
 }
@@ -124,8 +124,7 @@ var descriptions = map[string]description{
 	coleo.ToolListArms: {text: "List your subarms and your parent, with what they do now.", reads: true},
 }
 
-// lists returns the schemas of arguments with the given names. Each of these arguments is a list of
-// texts.
+// lists returns the JSON schemas of the named arguments, each of which is a list of texts.
 func lists(names ...string) (out string) {
 	for _, name := range names {
 		out += `"` + name + `":{"type":"array","items":{"type":"string"}},`

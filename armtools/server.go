@@ -15,20 +15,20 @@ import (
 	"coleo.dev/door"
 )
 
-// progressEvery is the time between two progress notifications of one call. Each measured agent CLI
-// waits longer than this time before it ends a silent call.
+// progressEvery is the time between two progress notifications of one call. All agent CLIs that
+// were measured wait longer than this before they end a silent call.
 const progressEvery = 10 * time.Second
 
 // Config is the configuration of a server.
 type Config struct {
-	Door    string   // path of the arm's door
+	Door    string   // the path of the arm's door
 	Tools   []string // the names of the tools to offer
 	Version string
-	// Longest is how long a call waits for an answer. After this time, the result of the call names
-	// the question for await_answer. 0 means that the call waits without a limit.
+	// Longest is how long a call waits for an answer. After this time, the call returns the id of
+	// the question, for await_answer. 0 means that the call waits without a limit.
 	Longest time.Duration
 
-	progress time.Duration // tests shorten progressEvery
+	progress time.Duration // replaces progressEvery in tests
 }
 
 const instructions = "Tools of Coleo, which runs you. Use ask_user when you need a decision of your user."
@@ -72,7 +72,8 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 			question = id
 		})
 	switch {
-	case err == nil && ctx.Err() != nil: // the agent CLI has cut the call: the answer stays for await_answer
+	// the agent CLI has cut the call off, so the answer must stay available for await_answer
+	case err == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err == nil:
 		got()
@@ -86,8 +87,7 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	return result(err.Error(), true), nil
 }
 
-// sendProgress sends progress notifications until ctx ends. It sends none if the client does not
-// ask for them.
+// sendProgress sends progress notifications until ctx ends, if the client has asked for them.
 func (c Config) sendProgress(ctx context.Context, q *mcp.CallToolRequest) {
 	token := q.Params.GetProgressToken()
 	if token == nil {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// These methods make the office the arms of its dispatcher. The arm a has the subarm kid, which
-// never rests, and the arm b is its parent.
+// These methods make the office manage the arms for its dispatcher. The arm a has the subarm kid,
+// which never becomes idle, and the parent b.
 
 func (o *office) Relatives(arm string) []toolcalls.Relative {
 	if arm != "a" {
@@ -52,7 +52,7 @@ func TestM19AModelListsItsSubarmsAndItsParent(t *testing.T) {
 	}
 }
 
-// If the agent CLI limits a call, await_answer waits on for the subarm.
+// If the agent CLI limits the time of a call, await_answer must continue the wait for the subarm.
 func TestM19ACutWaitForASubarmIsTakenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -72,8 +72,8 @@ func TestM19ACutWaitForASubarmIsTakenUp(t *testing.T) {
 	}
 }
 
-// A message needs a person's approval. It goes to subarms and to the parent alone, and says
-// from whom it comes.
+// A person must approve a message. A message can go only to a subarm or to the parent, and must
+// name its sender.
 func TestM19AMessageIsApprovedAndMarked(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -94,7 +94,8 @@ func TestM19AMessageIsApprovedAndMarked(t *testing.T) {
 		{"arm-a.kid", coleo.ChoiceDeny, false, "The user denies it."},
 		{"parent", coleo.ChoiceApprove, true, "arm b has ended"},
 	} {
-		text := c.to + " " + string(c.choice) // not the same twice, which would be the same question
+		// different in each call, because the same text would be the same question
+		text := c.to + " " + string(c.choice)
 		result := call(t.Context(), s, coleo.ToolMessageArm, map[string]any{"to": c.to, "text": text})
 		q := o.waiting(1)[0]
 		if q.Kind != coleo.SuspensionMessage || q.Request.Prompt != "Message from the arm arm-a: "+text ||

@@ -1,8 +1,8 @@
 // Package boottime reads the clock that counts from the start of this machine.
 //
-// The clock includes sleep, nobody can set it, and all processes of the machine share
-// it. Processes use it for deadlines that they send to each other. A deadline on the
-// wall clock would come later if somebody set the wall clock back.
+// The clock includes sleep, nobody can set it, and all processes of the machine share it. Processes
+// use it for deadlines that they send to each other. They do not use the wall clock, because
+// somebody could set it back, and a deadline would then pass later.
 package boottime
 
 import (
@@ -21,5 +21,5 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Until returns the duration from now until the given moment, which is a time on this clock.
+// Until returns the duration from now until the given time on this clock.
 func Until(moment time.Duration) time.Duration { return moment - Now() }

@@ -6,4 +6,4 @@ package boottime
 
 import "golang.org/x/sys/unix"
 
-const clock = unix.CLOCK_MONOTONIC // includes sleep on macOS
+const clock = unix.CLOCK_MONOTONIC // on macOS, this clock includes sleep

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// alternativesEvery is the time between two looks at all parked arms. An alternative waits for such a
-// look only if it was postponed. Every other alternative starts at once, with the event EventParked.
+// alternativesEvery is the time between two checks of all parked arms. A check finds alternatives
+// that were postponed. Every other alternative starts at once, with the event EventParked.
 const alternativesEvery = 15 * time.Second
 
 // takingAlternatives makes parked arms try the alternatives that their OnLimit lists.
@@ -30,7 +30,8 @@ func (b *Brain) takingAlternatives() repeat.Task {
 		}}
 }
 
-// considerAlternatives does the same for the arms that are parked in a page of serve's log.
+// considerAlternatives tries the alternatives of the arms that a page of serve's log reports as
+// parked.
 func (b *Brain) considerAlternatives(ctx context.Context, page []store.Entry) {
 	for _, e := range page {
 		if e.Kind != coleo.EventParked {
@@ -42,8 +43,8 @@ func (b *Brain) considerAlternatives(ctx context.Context, page []store.Entry) {
 	}
 }
 
-// considerAlternative starts a goroutine that tries the alternatives of a parked arm. Each arm has
-// at most one such goroutine.
+// considerAlternative starts a goroutine that tries the alternatives of a parked arm, unless such a
+// goroutine is already running.
 func (b *Brain) considerAlternative(arm coleo.Arm) {
 	request := "alternatives of " + arm.ID
 	if p, _, ok := alternativeOf(arm); !ok || p.Next == "" || !b.takeRequest(request) {
@@ -67,8 +68,8 @@ func alternativeOf(arm coleo.Arm) (coleo.Parked, coleo.LimitStep, bool) {
 }
 
 // takeAlternative tries the next alternative of a parked arm. If the alternative fails,
-// takeAlternative reports the cause to the host agent, and returns true, because there may be
-// another one. If the alternative must be postponed, the arm stays as it is.
+// takeAlternative reports the cause to the host agent, and returns true, because another
+// alternative may follow. If the alternative must be postponed, the arm stays as it is.
 func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	arm, err := b.Arm(ctx, id)
 	if err != nil {
@@ -100,8 +101,8 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// comesLater reports whether the next look must try an alternative again. It returns true if the
-// alternative may be possible later, or if its result is unknown.
+// comesLater reports whether the next check must try an alternative again, because it may be
+// possible later, or because its result is unknown.
 func comesLater(err error) bool {
 	switch coleo.ErrorCode(err) {
 	case coleo.EBusy, coleo.EBlocked, coleo.EUnproven, coleo.EUnavailable, coleo.EStale:
@@ -111,9 +112,9 @@ func comesLater(err error) bool {
 	}
 }
 
-// goOnWith makes a parked arm continue with another model of its harness. The resolver never
-// replaces this model, and the fallback policy must allow its price. If the arm has its own model
-// server, goOnWith accepts any name.
+// goOnWith makes a parked arm continue with another model of its harness. This model must be
+// available itself: no other model replaces it. The fallback policy must allow its price. If the
+// arm has its own model server, goOnWith accepts any name.
 func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, name string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -134,7 +135,8 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	order := bus.AlternativeOrder{Arm: arm.ID, At: at, Model: coleo.ModelName(provider, model)}
 	if able := h.Info().Capabilities; able.ModelFlag && able.Resume && arm.SessionID != "" {
-		c.Conversation, c.Fork = arm.SessionID, "" // an earlier start has made the copy
+		// if the conversation is a copy, an earlier start has already made it
+		c.Conversation, c.Fork = arm.SessionID, ""
 		order.Spawn = &bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: true}
 		if order.Spawn.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
 			return err
@@ -157,10 +159,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	return nil
 }
 
-// OnLimit changes what an arm does at a limit. If on is "", OnLimit changes nothing, and only
-// returns what the arm does. If the arm is parked, the change also applies to the present limit.
-// OnLimit returns ENotFound if there is no such arm, and EInvalid or EUnsupported if the arm can
-// never take an alternative of the list. Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit, and returns the resulting setting. If on is "",
+// OnLimit only returns the present setting. If the arm is parked, the change also applies to the
+// present limit. OnLimit returns ENotFound if there is no such arm, and EInvalid or EUnsupported if
+// the arm can never use an alternative of the list. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -186,7 +188,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 	return report.OnLimitReport, b.keepChosen(ctx, arm.ID, report.Chosen)
 }
 
-// mayOnLimit returns an error if an arm can never take an alternative of the list, or if its host
+// mayOnLimit returns an error if an arm can never use an alternative of the list, or if its host
 // agent is too old.
 func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
 	if err := b.startRules().CheckOnLimit(on, arm.Harness, configOf(arm)); err != nil {

@@ -15,15 +15,14 @@ import (
 
 // These constants are the time limits for starts.
 const (
-	spawnTimeout = 60 * time.Second // also for an attach
+	spawnTimeout = 60 * time.Second // for a start, and for an attach to a running arm
 	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
 	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
 	WorktreeTime = 25 * time.Minute
 )
 
-// askAboutArm sends a command about an arm to the arm's host agent, or to host local. It
-// returns EExited if the arm has never run. Otherwise it returns the same errors as
-// Roster.Ask.
+// askAboutArm sends a command about an arm to the arm's host agent, or to host local. It returns
+// EExited if the arm has never run, and otherwise the errors of Roster.Ask.
 func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
@@ -35,8 +34,8 @@ func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit
 	return b.roster.Ask(ctx, arm.AgentID, op, limit, in, out)
 }
 
-// threadHosts returns the hosts that can list conversations. It includes host local only if host
-// local already runs, or if there is no host agent.
+// threadHosts returns the hosts that can list conversations. Host local is included only if it
+// already runs, or if there is no host agent.
 func (b *Brain) threadHosts() []string {
 	var out []string
 	for _, beat := range b.roster.Live() {

@@ -48,24 +48,24 @@ type Config struct {
 	Prices func() *pricebook.Book
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
-	// AllowLocal allows arms of daemon-managed harnesses without a host agent. If a request says
-	// whether it allows such arms, the request decides instead.
+	// AllowLocal allows arms of daemon-managed harnesses without a host agent. A request can
+	// override AllowLocal.
 	AllowLocal bool
 	// Local makes this process carry out orders as host local. Local returns as soon as
 	// the process can carry out orders, or with an error. If Local is nil, every arm
 	// needs a host agent.
 	Local func(context.Context) error
-	// Arbiter decides on which host an arm accepts typed keys. If Arbiter is nil, there
-	// is no other brain, and this brain decides alone.
+	// Arbiter decides on which host an arm accepts typed keys. Nil means that there is no other
+	// brain, so this brain decides alone.
 	Arbiter permits.Arbiter
 }
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
 //
-// A method that gives an order to a host agent waits for the host agent's reply. If
-// ctx's deadline passes before the reply arrives, the method returns ETimeout. If ctx
-// is cancelled before the reply arrives, the method returns EUnavailable. In both cases
-// the brain does not know whether the order was carried out.
+// A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline
+// passes before the reply arrives, the method returns ETimeout. If ctx is cancelled before, the
+// method returns EUnavailable. After both errors, the brain does not know whether the order was
+// carried out.
 type Brain struct {
 	Config
 	*commands.Commands
@@ -78,7 +78,7 @@ type Brain struct {
 	*threads.Conversations
 	*waits.Waits
 	*audit.Trail
-	ctx context.Context // ends when Run ends
+	ctx context.Context // ends when Run returns
 	end context.CancelFunc
 
 	permits *permits.Permits
@@ -86,13 +86,13 @@ type Brain struct {
 	roster  *roster.Roster
 
 	mu       sync.Mutex
-	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
-	requests map[string]bool          // the requests of arms that are being carried out, by id
+	moves    map[string]chan struct{} // a channel for each moving arm, closed at the end of the move; by arm id
+	requests map[string]bool          // the ids of the requests for subarms that are being carried out
 	overlaps
 
 	numbering sync.Mutex // held while a generation number is chosen and stored
 	labelling sync.Mutex // held while labels are changed
-	counting  sync.Mutex // held while subarms are counted and the row of another one is made
+	counting  sync.Mutex // held while subarms are counted and the row of a new subarm is created
 
 	following sync.WaitGroup
 }
@@ -128,9 +128,8 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends, and then returns nil. Run returns an error if
-// it cannot listen on the bus. The other methods can be called before Run and during
-// Run.
+// Run follows every host until ctx ends, and then returns nil. It returns an error if it cannot
+// listen on the bus. Callers can use the other methods before Run and during Run.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	b.following.Go(func() { b.PublishLog(b.ctx) })
@@ -158,8 +157,8 @@ func (b *Brain) Run(ctx context.Context) error {
 	return nil
 }
 
-// Arms returns the arms of all hosts with their health, sorted by name. If includeAll
-// is false, Arms leaves out idle arms of the harness "manual" that have no task.
+// Arms returns the arms of all hosts with their health, sorted by name. If includeAll is false,
+// Arms omits idle arms of the harness "manual" that have no task.
 func (b *Brain) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	list, err := b.DB.Arms(ctx, includeAll)
 	for i := range list {
@@ -204,14 +203,14 @@ func (b *Brain) Harnesses(context.Context) ([]coleo.Info, error) {
 	return out, nil
 }
 
-// Rename changes the name of an arm, first on the arm's host and then in the store. If
-// Rename is interrupted between these steps, the caller can call it again. The host
-// accepts a name that the arm already has.
+// Rename changes the name of an arm, first on the arm's host and then in the store. If Rename is
+// interrupted between these steps, the caller can repeat it, because the host accepts a name that
+// the arm already has.
 //
-// Rename returns ENotFound if there is no such arm. It returns EInvalid for a bad name.
-// It returns EConflict if another arm has the name. After each of these errors, the arm
-// has its old name. Rename returns EUnavailable or ETimeout if the host agent did not
-// reply. In that case the arm has either the old name or the new name.
+// Rename returns ENotFound if there is no such arm, EInvalid for a bad name, and EConflict if
+// another arm has the name. After each of these errors, the arm has its old name. Rename returns
+// EUnavailable or ETimeout if the host agent did not reply. After these two errors, the arm has
+// either the old name or the new name.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, err
@@ -242,7 +241,7 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	return b.Arm(ctx, arm.ID)
 }
 
-// joinWarnings joins those warnings that are not empty.
+// joinWarnings joins the warnings, without the empty ones.
 func joinWarnings(warnings ...string) string {
 	return strings.Join(slices.DeleteFunc(warnings, func(s string) bool { return s == "" }), "; ")
 }

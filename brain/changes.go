@@ -12,19 +12,22 @@ import (
 	"coleo.dev/changes"
 )
 
+// This file passes requests about the changes, checkpoints and merges of an arm on to its host.
+
 const (
-	// diffTimeout is the time limit for reading the changes in a repository, which can be large.
+	// diffTimeout is the time limit for reading the changes in a repository. A large repository
+	// needs this much time.
 	diffTimeout = 60 * time.Second
-	// restoreTimeout is the time limit for a restore. It includes a wait: while the arm's agent CLI is
-	// being started or ended, the restore has not begun.
+	// restoreTimeout is the time limit for a restore. It includes a wait, because a restore does
+	// not begin while the arm's agent CLI is being started or ended.
 	restoreTimeout = 120 * time.Second
-	// MergeTime is the time limit for a merge. The host agent already ends a merge after
-	// bus.MergeTime.
+	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
+	// host agent itself ends the merge.
 	MergeTime = bus.MergeTime + time.Minute
 )
 
-// Diff returns the changes of an arm in its folder. If withCalls is true, Diff also finds the call
-// that made each hunk.
+// Diff returns the changes that an arm has made in its folder. If withCalls is true, Diff also
+// finds the tool call that made each hunk.
 //
 // Diff returns ENotFound if there is no such arm or checkpoint. It returns EUnsupported if the
 // arm's folder is not in a git repository. It returns EExited if the arm has never run, and
@@ -68,8 +71,8 @@ func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Che
 	return list, b.askAboutArm(ctx, arm, bus.OpCheckpoints, diffTimeout, commands.OnArm(arm), &list)
 }
 
-// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
-// could be changing files. It also returns the errors of Diff.
+// Restore replaces the files in the arm's folder with the files of a checkpoint. It returns EBusy
+// if an arm in the same repository could be changing files. It also returns the errors of Diff.
 func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Restored, error) {
 	var r changes.Restored
 	arm, err := b.Arm(ctx, idOrName)
@@ -79,14 +82,15 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.askAboutArm(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes
-// nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. The caller says who has ordered the merge, for the event in the arm's log.
+// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no
+// branch, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
+// the arm as one prompt. The arm's log records the parameter by as the person or program that
+// ordered the merge.
 //
-// Merge returns ENotFound if there is no such arm. It returns EUnsupported if the arm has no
-// worktree. It returns EConflict if the arm's work or the branch prevents the merge. If the request
-// is to commit first, and the arm could be changing files, Merge returns EBusy. If ask is true,
-// Merge also returns the errors of Prompt.
+// Merge returns ENotFound if there is no such arm, and EUnsupported if the arm has no worktree. It
+// returns EConflict if the arm's work or the branch prevents the merge. If the request is to commit
+// first, and the arm could be changing files, Merge returns EBusy. If ask is true, Merge also
+// returns the errors of Prompt.
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged

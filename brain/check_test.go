@@ -8,7 +8,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestR9AnOlderHostAgentTypesNoCheckedPrompt: it would ignore what is to be checked.
+// TestR9AnOlderHostAgentTypesNoCheckedPrompt is needed because an older host agent would type the
+// prompt and ignore the checks.
 func TestR9AnOlderHostAgentTypesNoCheckedPrompt(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -8,13 +8,13 @@ import (
 	"coleo.dev/store"
 )
 
-// keepChosen stores the host agent's Chosen in the arm's row. It holds the mode, the models, the labels
-// and the budget that a user has chosen, and what the arm does at a limit. If chosen is nil, keepChosen
-// does nothing.
+// keepChosen stores the host agent's Chosen in the arm's row: what a user has chosen for the arm.
+// If chosen is nil, keepChosen does nothing.
 //
-// The host agent has stored the same before, and has already done what the user wants. A number says
-// which copy is newer. On a full disk, keepChosen therefore returns nil: as soon as there is room, this
-// serve or the next one brings the row up to the host agent's copy (see catchUpChosen).
+// The host agent has stored the same Chosen before, and has already carried out the user's order.
+// So keepChosen returns nil even if the disk is full. When there is room again, this serve or the
+// next one copies the Chosen from the host agent: see catchUpChosen. A number shows which copy is
+// newer.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	if chosen == nil {
 		return nil
@@ -22,7 +22,8 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 	return b.keepChosenWith(ctx, idOrName, chosen, func(*coleo.Arm, *coleo.Chosen) {})
 }
 
-// keepChosenWith is like keepChosen, and calls a function that changes the row further.
+// keepChosenWith does the same as keepChosen. It also calls a function that makes further changes
+// to the row.
 func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *coleo.Chosen,
 	also func(row *coleo.Arm, before *coleo.Chosen)) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -39,9 +40,9 @@ func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *col
 }
 
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
-// arm, and EInvalid for a bad change. If the host agent did not reply, Label returns EUnavailable
-// or ETimeout. In this case the arm has either the old labels or the new labels. After every other
-// error, the arm has its old labels.
+// arm, and EInvalid for a bad change. After EUnavailable or ETimeout, the host agent has not
+// replied, and the arm has either the old labels or the new labels. After every other error, the
+// arm has its old labels.
 func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
 	b.labelling.Lock()
 	defer b.labelling.Unlock()
@@ -59,7 +60,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 			return bus.LabelOrder{Arm: arm.ID, Labels: next}
 		}, &report)
 	}
-	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the host keeps no copy of the arm
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // ENotFound means that the host has no copy of the arm
 		return arm, err
 	}
 	if err := b.keepChosen(ctx, arm.ID, report.Chosen); err != nil {
@@ -71,7 +72,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 		}
 		return nil
 	})
-	if store.NoRoom(err) && report.Chosen != nil { // the host has the labels, and its log tells them again
+	if store.NoRoom(err) && report.Chosen != nil { // the host has stored the labels, and its log will report them again
 		arm.Labels = next
 		return arm, nil
 	}
@@ -82,9 +83,9 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	return b.Arm(ctx, arm.ID)
 }
 
-// Budget sets the budget of an arm, if o contains one, and returns all budgets of the arm. It
-// returns ENotFound if there is no such arm, and EUnsupported if the budget cannot be kept. Other
-// errors come from the host agent.
+// Budget sets the budget of an arm if o contains a budget, and returns all budgets of the arm. It
+// returns ENotFound if there is no such arm, and EUnsupported if the arm cannot be held to the
+// budget. Other errors come from the host agent.
 func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var report bus.BudgetReport
 	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {

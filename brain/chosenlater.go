@@ -10,8 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// storeChosen writes a choice into the row of an arm, unless the row has a newer one. It also calls the
-// given function with the row.
+// storeChosen writes a Chosen into the row of an arm, unless the row contains a newer one. It also
+// passes the row to a function, which can change further fields.
 func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
 	before *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
@@ -27,12 +27,12 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 	return err
 }
 
-// catchUpChosen brings the row of an arm up to what a user has chosen, if the host knows of a newer
-// choice. A pulse has the number of the host's choice. The row can be older: serve's disk was full when
-// the user chose, or serve was killed before it wrote the row.
+// catchUpChosen copies the host's Chosen into the row of an arm, if the host has a newer one. A
+// pulse contains the number of the host's Chosen. The row can be older, because serve's disk was
+// full or serve was killed before it wrote the row.
 //
-// After nil, the row has the choice with that number or a newer one. After an error, the next pulse tries
-// again.
+// After nil, the row contains the Chosen with this number or a newer one. After an error, the next
+// pulse tries again.
 func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) error {
 	arm, err := b.DB.Arm(ctx, id)
 	if err != nil {

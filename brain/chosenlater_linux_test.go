@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// The host agent has switched the mode, and serve's disk is full. The row must say so when there is room,
-// also if serve was killed meanwhile.
+// A host agent switches the mode while serve's disk is full. When there is room again, the row must
+// contain the mode, even if serve was killed in between.
 func TestAModeThatIsSwitchedOnAFullDiskIsWrittenLater(t *testing.T) {
 	dir := t.TempDir()
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=12m") != nil {
@@ -55,7 +55,7 @@ func TestAModeThatIsSwitchedOnAFullDiskIsWrittenLater(t *testing.T) {
 	next.until("the row has the mode", func() bool { return next.chosen("bob").Mode == "plan" })
 }
 
-// fill takes the rest of a disk, and the room that SQLite has reserved in its files.
+// fill uses up the free room of a disk, and the room that SQLite has reserved in its files.
 func (s *scripted) fill(dir, arm string) {
 	s.t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filler"))
@@ -66,7 +66,7 @@ func (s *scripted) fill(dir, arm string) {
 			piece = piece[:len(piece)/2]
 		}
 	}
-	const most = 10_000 // writes; SQLite reserves room for about 1000 pages
+	const most = 10_000 // the number of writes; SQLite reserves room for about 1000 pages
 	for range most {
 		if err = s.brain.storeChosen(s.t.Context(), arm, &coleo.Chosen{}, func(*coleo.Arm, *coleo.Chosen) {}); err != nil {
 			break

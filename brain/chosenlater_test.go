@@ -10,8 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// choosing makes the host agent tell in its pulses and reports what a user has chosen for an arm. Another
-// arm of the pulse has no row.
+// choosing makes the host agent report a user's Chosen for an arm in its pulses. The pulses also
+// contain an arm without a row.
 func (s *scripted) choosing(arm string, chosen coleo.Chosen) {
 	s.answerWith(bus.OpReport, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.ArmOrder
@@ -25,7 +25,7 @@ func (s *scripted) choosing(arm string, chosen coleo.Chosen) {
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "nobody", Chosen: 9}, {ID: arm, Chosen: chosen.Number}}})
 }
 
-// chosen returns what a user has chosen, as the row of an arm says.
+// chosen returns the Chosen in the row of an arm.
 func (s *scripted) chosen(arm string) coleo.Chosen {
 	s.t.Helper()
 	row, err := s.db.Arm(s.t.Context(), arm)
@@ -38,14 +38,14 @@ func (s *scripted) chosen(arm string) coleo.Chosen {
 	return *c.Chosen
 }
 
-// A new serve takes the choices that the last one could not store from the host. It never puts an older
-// choice in place of a newer one, and takes none from a host that does not have the arm.
+// A new serve copies from the host each Chosen that the last serve could not store. It never
+// replaces a Chosen with an older one, and copies none from a host that does not have the arm.
 func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		host          string
 		row, told     coleo.Chosen
-		model         string // of the next start, before
+		model         string // the model of the next start, before serve copies the Chosen
 		mode, nextHas string
 	}{
 		"a newer choice":     {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"}, "p/m", "plan", "p/m"},

@@ -19,11 +19,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience is the time after which a wait in these tests fails. A wait ends as soon as its
+// condition is true, so that the limit can be long.
 const patience = 3 * time.Minute
 
-// scripted is a host agent on a real bus that answers as a test says, and the brain that
-// asks it.
+// scripted is a brain with a fake host agent. The host agent is on a real bus, and answers as a
+// test decides.
 type scripted struct {
 	t     *testing.T
 	brain *Brain
@@ -46,7 +47,8 @@ func newScriptedWith(t *testing.T, arbiter permits.Arbiter) *scripted {
 	return newScriptedIn(t, t.TempDir(), arbiter)
 }
 
-// newScriptedIn is newScriptedWith, with the folder of serve's database.
+// newScriptedIn does the same as newScripted, but the caller chooses the folder of serve's database
+// and the arbiter.
 func newScriptedIn(t *testing.T, dir string, arbiter permits.Arbiter) *scripted {
 	t.Helper()
 	testBus := bustest.New(t)
@@ -98,7 +100,7 @@ func (s *scripted) answerWith(op bus.Op, answer func(context.Context, json.RawMe
 	s.answers[op] = answer
 }
 
-// alwaysAnswer makes the host agent always give the same answer to an op.
+// alwaysAnswer makes the host agent answer an op with the same value each time.
 func (s *scripted) alwaysAnswer(op bus.Op, v any) {
 	s.answerWith(op, func(context.Context, json.RawMessage) (any, error) { return v, nil })
 }
@@ -109,7 +111,7 @@ func (s *scripted) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited %s until %s", patience, what)
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks
+		time.Sleep(5 * time.Millisecond) // the pause between two checks
 	}
 }
 
@@ -120,13 +122,13 @@ func (s *scripted) row(name string) coleo.Arm {
 	return arm
 }
 
-// spawnUnanswered orders a start whose answer does not come.
+// spawnUnanswered orders a start that the host agent does not answer.
 func (s *scripted) spawnUnanswered(name string) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
 	s.answerWith(bus.OpSpawn, func(ctx context.Context, _ json.RawMessage) (any, error) {
-		cancel() // the caller does not wait any more
+		cancel() // as if the caller no longer waited
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
@@ -136,8 +138,8 @@ func (s *scripted) spawnUnanswered(name string) {
 	}
 }
 
-// TestAnOrderWhoseAnswerDidNotComeChangesNoRow: the host agent's next pulse and its log
-// decide what became of the order.
+// TestAnOrderWhoseAnswerDidNotComeChangesNoRow checks that only the host agent's next pulse and its
+// log determine whether the arm was started.
 func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -187,7 +189,7 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 		row := s.row("ada")
 		return row.State == coleo.Idle && !row.Runtime.Stale
 	})
-	// A report of the host agent corrects even a row that is wrong.
+	// The host agent's report must also correct a row that is wrong.
 	_, err = s.db.UpdateArm(t.Context(), id, func(row *coleo.Arm) error {
 		row.Status, row.State = coleo.StatusStopped, coleo.Dead
 		return nil
@@ -199,7 +201,8 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
 }
 
-// TestAGenerationIsOrderedOnce: a start whose answer never came has used up its number.
+// TestAGenerationIsOrderedOnce checks that no generation number is used twice, even if no host
+// agent has answered the order for it.
 func TestAGenerationIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -211,8 +214,8 @@ func TestAGenerationIsOrderedOnce(t *testing.T) {
 	}
 }
 
-// TestAnEventKeepsNoFieldOfAnother: the log of a host that has lost its first log is read
-// again, and its events have only their own fields.
+// TestAnEventKeepsNoFieldOfAnother has a host that has lost its log and begins a new one. Serve
+// reads the new log from its beginning, and no event of it may contain a field of another event.
 func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -221,7 +224,7 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 			Kind: coleo.EventWitness, Time: time.Now()}
 	}
 	check(t, s.db.Project(t.Context(), []coleo.Event{event("lost", 1, "r0")}))
-	// An older host agent answers like this.
+	// An older host agent sends such answers, which lack the field Checked.
 	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
@@ -237,9 +240,9 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 	}
 }
 
-// TestAnArmIsStartedElsewhereOnProofAlone: while its host agent is away, an arm may still
-// run there. It may start elsewhere only if the log shows its end, or if the user forces
-// it.
+// TestAnArmIsStartedElsewhereOnProofAlone has an arm whose host agent cannot be reached, so that
+// the arm may still run. The arm may be started on another host only if the log contains its end,
+// or if the user forces it.
 func TestAnArmIsStartedElsewhereOnProofAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

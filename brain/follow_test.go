@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAnEventThatWasMissedIsReadLater: an older host agent may return a head after an
-// event that its answer lacks. Serve still reads that event and the later ones.
+// TestAnEventThatWasMissedIsReadLater has an older host agent, whose Head counts an event that is
+// missing in its answer. Serve must still read this event and the later events.
 func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 	t.Parallel()
 	for what, early := range map[string]bus.Events{

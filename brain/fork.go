@@ -10,7 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file starts arms with a copy of a conversation: of another arm's, or of one that no arm has.
+// This file starts arms with a copy of a conversation. The conversation belongs to another arm, or
+// no arm has it.
 
 // CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
 // works in the folder of the conversation, unless the request names another folder. CloneThread
@@ -34,14 +35,14 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	return b.Spawn(ctx, q)
 }
 
-// ForkArm starts a new arm with a copy of another arm's conversation. The new arm also gets the
-// other arm's configuration. Values in the request replace values of this configuration. The agent
-// CLI makes the copy. The other arm does not change.
+// ForkArm starts a new arm with a copy of another arm's conversation, which the agent CLI makes.
+// The new arm also gets the other arm's configuration, except for the values that the request sets.
+// The other arm does not change.
 //
 // ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet. It
-// returns EUnsupported if the agent CLI cannot copy conversations. While an arm works or asks
-// something, its conversation is incomplete. ForkArm then returns EBusy if the arm works, and
-// EBlocked if the arm asks something. It also returns the errors of Spawn.
+// returns EUnsupported if the agent CLI cannot copy conversations. It returns EBusy if the arm
+// works, and EBlocked if the arm asks something, because the conversation is then incomplete. It
+// also returns the errors of Spawn.
 func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	parent, err := b.Arm(ctx, idOrName)
 	if err == nil {

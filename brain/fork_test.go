@@ -13,8 +13,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestM7AThreadOfAnArmOfAnotherHostIsLocked: the host agent that would start the second arm
-// knows nothing of the first.
+// TestM7AThreadOfAnArmOfAnotherHostIsLocked has an arm with a conversation on one host. Serve must
+// refuse to start a second arm with this conversation on another host, whose host agent does not
+// know the first arm.
 func TestM7AThreadOfAnArmOfAnotherHostIsLocked(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem: the renewal needs no typing. Each round asks the
-// host agent for its clock.
+// TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem checks that permits are renewed even if nobody
+// types. Each renewal asks the host agent for its clock.
 func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -28,7 +28,7 @@ func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 	s.until("the permits are renewed", func() bool { return asked.Load() >= 2 })
 }
 
-// fakeArbiter always gives a permit.
+// fakeArbiter grants every permit.
 type fakeArbiter struct{}
 
 func (fakeArbiter) Grant(string, string) time.Duration { return 0 }

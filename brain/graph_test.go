@@ -11,7 +11,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// projectWork appends events to the log of arm "a", which works in /w.
+// projectWork adds events to the log of the arm "a", whose work folder is /w.
 type projectWork struct {
 	s    *scripted
 	seq  uint64
@@ -32,7 +32,7 @@ func (p *projectWork) work(run string, list ...coleo.Work) {
 	}
 }
 
-// write tells a call that writes a text into a file.
+// write adds a successful tool call that writes a text into a file.
 func (p *projectWork) write(run, id, file, text string) {
 	arguments, err := json.Marshal(map[string]string{"path": file, "content": text})
 	check(p.s.t, err)
@@ -59,7 +59,8 @@ func TestG1TheGraphOfARunHasItsApprovals(t *testing.T) {
 		p.add(run, coleo.EventRunStart, coleo.Receipt{Text: "do " + run})
 		p.work(run, coleo.Turn{}, coleo.ToolCall{ID: "c", Name: "bash", Kind: coleo.ToolExecute, Command: "make"})
 		p.add("", coleo.EventDecision, coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Subject: "make"},
-			Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}) // the host does not name the run
+			// without a run, because a host does not name the run of an approval
+			Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 		p.work(run, coleo.ToolEnd{ID: "c", Outcome: coleo.ToolSuccess})
 		p.end(run)
 	}
@@ -126,7 +127,8 @@ func TestWhyFindsTheRunThatWroteTheLine(t *testing.T) {
 	}
 }
 
-// TestWhyNamesWhoApproved: the audit says who gave the decision, and how surely.
+// TestWhyNamesWhoApproved checks that Why finds the approver in the audit, and reports how the
+// audit record was matched.
 func TestWhyNamesWhoApproved(t *testing.T) {
 	t.Parallel()
 	for detail, want := range map[string]string{`{"dialog":"f"}`: "dialog", `{}`: "time", `{"dialog":"other"}`: ""} {

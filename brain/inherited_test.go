@@ -9,7 +9,8 @@ import (
 	"coleo.dev/successor"
 )
 
-// ownOfStart lists the fields of a configuration that no other arm takes over, with the reasons.
+// ownOfStart contains the fields of a configuration that no other arm takes over, each with the
+// reason.
 var ownOfStart = map[string]string{
 	"Arm": "the id of the arm itself", "Generation": "counts the starts of the arm itself",
 	"Nonce": "identifies one start", "Dir": "belongs to one start",
@@ -24,7 +25,8 @@ var ownOfStart = map[string]string{
 	"Chosen":    "the brain passes on what is to be passed on",
 }
 
-// notOfSubarm and notOfSuccessor list the other fields that a subarm and a successor do not take over.
+// notOfSubarm and notOfSuccessor contain the other fields that a subarm or a successor does not
+// take over.
 var (
 	notOfSubarm = map[string]string{
 		"EnvNames": "a subarm gets none of these variables", "Wrap": "an arm with a wrapper has no subarms",
@@ -39,8 +41,8 @@ var (
 	}
 )
 
-// A new field of SpawnConfig must not vanish silently: subarm.Config and successor.Config copy the
-// configuration field by field.
+// subarm.Config and successor.Config copy a configuration field by field. If a new field of
+// SpawnConfig is neither copied nor listed, this test fails.
 func TestEachFieldOfAConfigurationIsTakenOverOrListed(t *testing.T) {
 	t.Parallel()
 	asSubarm := func(c coleo.SpawnConfig) coleo.SpawnConfig {
@@ -84,7 +86,7 @@ func TestEachFieldOfAConfigurationIsTakenOverOrListed(t *testing.T) {
 	}
 }
 
-// fill sets a value, and everything in it, to something that is not zero.
+// fill sets a value, and all values inside it, to something other than zero.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

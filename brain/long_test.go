@@ -12,7 +12,7 @@ import (
 func TestTheEndOfARunOfManyEventsIsFoundLater(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	const long = 2500 // several pages
+	const long = 2500 // long enough for several pages
 	var events []coleo.Event
 	for i := range uint64(long) {
 		events = append(events, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: i + 1, Arm: "a", Run: "r",

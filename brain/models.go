@@ -15,10 +15,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// Models returns the models of all harnesses, each with its price and the number of arms that have
-// it. It also returns to which agent CLIs the user is logged in. The models of a harness come from
-// the catalogue, or from the harness's provider in the price book. The logins of hosts that do not
-// answer are missing.
+// Models returns the models of all harnesses, each with its price and the number of arms that use
+// it. It also returns the agent CLIs to which the user is logged in. The models of a harness come
+// from the catalogue, or from the harness's provider in the price book. Logins are missing for
+// hosts that do not answer.
 func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
 	arms, err := b.Arms(ctx, true)
@@ -38,17 +38,19 @@ func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	return out, nil
 }
 
-// tellChange writes into a reply which model was asked for, if the arm gets another model.
+// tellChange writes the requested model into a reply, if the arm gets another model.
 func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	if reply.ModelChange = change; change != nil {
 		reply.ModelFallback = change.Reason
 	}
 }
 
-// SwitchModel gives an arm another model. Some agent CLIs take a model only at their start. If the
-// order allows a restart and the arm is idle, SwitchModel restarts such an agent CLI and resumes
-// the conversation. Otherwise the model takes effect at the next start. If the model is not
-// available, SwitchModel replaces it in the same way as a start.
+// SwitchModel gives an arm another model. If the model is not available, SwitchModel replaces it in
+// the same way as a start.
+//
+// Some agent CLIs accept a model only at their start. If the order allows a restart and the arm is
+// idle, SwitchModel restarts such an agent CLI and resumes the conversation. Otherwise the model
+// takes effect at the next start.
 func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
 	o.Scope = cmp.Or(o.Scope, coleo.ScopeArm)
 	arm, err := b.Arm(ctx, idOrName)
@@ -102,8 +104,8 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 	return change, err
 }
 
-// orderModel sends an order for a model to the arm's host. If no host knows the arm, only the arm's
-// row stores the model of the next start.
+// orderModel sends an order for a model to the arm's host. If no host knows the arm, orderModel
+// only stores the model of the next start in the arm's row.
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
@@ -128,7 +130,7 @@ func (b *Brain) checkHostTakesDefaults(host string) error {
 	return nil
 }
 
-// fallbackSeen records that a person has seen the replacement of an arm's model.
+// fallbackSeen stores that a person has seen which model replaces the arm's model.
 func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwitch, error) {
 	if arm.ModelFallback == nil {
 		return coleo.ModelSwitch{}, coleo.Errorf(coleo.EConflict, "arm %s has the model that was asked for", arm.Name)
@@ -144,7 +146,7 @@ func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwi
 	return coleo.ModelSwitch{From: model, To: model, Fallback: now.ModelFallback}, err
 }
 
-// mayRestart returns an error if an order allows a restart that would lose something.
+// mayRestart returns an error if an order allows a restart, but the restart would lose something.
 func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
 	if !o.Restart {
 		return nil
@@ -167,12 +169,12 @@ func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
 	return nil
 }
 
-// providersTimeout is how long the brain waits for the replies of hosts. A host starts an agent CLI to
-// get the catalogue.
+// providersTimeout is how long the brain waits for the replies of hosts. A host needs this much
+// time because it starts an agent CLI to get the catalogue.
 const providersTimeout = 90 * time.Second
 
-// askProviders gets the catalogue of models from a host. It returns the error of the last host that it
-// asked, and EUnavailable if there is no host agent.
+// askProviders fetches the catalogue of models from a host. If no host answers, askProviders
+// returns the error of the last host that it asked, or EUnavailable if there is no host agent.
 func (b *Brain) askProviders(ctx context.Context) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, providersTimeout)
 	defer cancel()

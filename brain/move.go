@@ -17,8 +17,8 @@ import (
 	"coleo.dev/repeat"
 )
 
-// moveTimeout is how long one move may take. Most of this time is for the host agent,
-// which must attach to the arm.
+// moveTimeout is the time limit for one move. Most of this time is for the host agent, which must
+// attach to the arm.
 const moveTimeout = spawnTimeout
 
 // movingToHosts returns the task that moves arms from host local to host agents. An arm stays on host
@@ -43,13 +43,13 @@ func (b *Brain) movingToHosts() repeat.Task {
 		}}
 }
 
-// moveToHost gives an arm of host local to a host agent. It returns the new row of the
-// arm. If no host agent can take the arm, moveToHost changes nothing and returns no
-// error. It returns EBusy while somebody types into the arm.
+// moveToHost gives an arm of host local to a host agent, and returns the new row of the arm. If no
+// host agent can take the arm, moveToHost changes nothing and returns no error. It returns EBusy
+// while somebody types into the arm.
 //
-// First host local releases the arm, and then the host agent takes the arm. If serve is
-// killed between these steps, the arm is not lost. The arm's folder already names the
-// host agent, and that host agent takes the arm without an order.
+// First host local releases the arm, and then the host agent takes the arm. If serve is killed in
+// between, the arm is not lost: the arm's folder already names the host agent, and that host agent
+// takes the arm without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.hostForLocalArm(arm.Harness)
 	if !ok || !roster.IsLocal(arm.AgentID) {
@@ -80,8 +80,8 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 	return b.Arm(ctx, arm.ID)
 }
 
-// moveRowToHost writes the new host of an arm into the arm's row, after host local has
-// released the arm. After that, the row accepts the events of the new host.
+// moveRowToHost writes the new host of an arm into the arm's row, after host local has released the
+// arm. From then on, events of the new host can change the row.
 func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
 	return b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if roster.IsLocal(row.AgentID) {
@@ -91,8 +91,8 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 	})
 }
 
-// hostForLocalArm returns a host agent that can take an arm of the harness. It returns false if
-// there is none.
+// hostForLocalArm returns a host agent that can take an arm of the given harness. It returns false
+// if there is none.
 func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	for _, beat := range b.roster.Live() {
 		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
@@ -104,7 +104,7 @@ func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 }
 
 // moving marks the arm with the given id as moving to another host, until the caller calls done. If
-// the arm is already moving, moving first waits until that move has ended.
+// the arm is already moving, moving first waits for the end of that move.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
 	for {
@@ -152,9 +152,9 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	return arm.AgentID
 }
 
-// askHere sends a command about an arm of host local. The arm may move to a host agent
-// before host local receives the command. Then host local does nothing and replies ENotFound, and
-// askHere sends the command to that host agent.
+// askHere sends a command about an arm of host local. If the arm moves to a host agent before the
+// command arrives, host local does nothing and replies ENotFound. askHere then sends the command to
+// that host agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	host := b.settledOn(ctx, arm)
 	err := b.roster.Ask(ctx, host, op, limit, in, out)
@@ -183,7 +183,7 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusal returns the error for a Recover without a remedy that can be carried out.
+// refusal returns the error of Recover if there is no remedy, or none that Coleo may carry out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false
@@ -197,7 +197,7 @@ func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Reme
 	return coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
 }
 
-// worktreeNotes returns what a user should know about the worktree that a start has just made.
+// worktreeNotes returns notes for the user about the worktree that a start has just created.
 func worktreeNotes(arm coleo.Arm) string {
 	var c coleo.SpawnConfig
 	if json.Unmarshal(arm.Config, &c) != nil || c.Worktree == nil {
@@ -206,8 +206,8 @@ func worktreeNotes(arm coleo.Arm) string {
 	return joinWarnings(c.Worktree.Notes...)
 }
 
-// localWarning returns a warning if an arm has just been started without a host agent.
-// Otherwise it returns "".
+// localWarning returns a warning if the arm was started without a host agent. Otherwise it returns
+// "".
 func localWarning(arm coleo.Arm) string {
 	if !roster.IsLocal(arm.AgentID) {
 		return ""

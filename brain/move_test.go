@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// withLocal adds host local, which answers as local says, and an arm that it drives.
+// withLocal adds an arm of host local. Host local answers by calling the given function.
 func (s *scripted) withLocal(local func(op bus.Op) (any, error)) coleo.Arm {
 	s.t.Helper()
 	s.brain.Local = func(context.Context) error { return nil }
@@ -42,8 +42,8 @@ func (s *scripted) giveToHost(arm coleo.Arm) {
 	check(s.t, err)
 }
 
-// TestACommandFollowsAnArmThatMoves: the command reaches host local after the arm has
-// gone to a host agent.
+// TestACommandFollowsAnArmThatMoves sends a command that reaches host local after the arm has gone
+// to a host agent.
 func TestACommandFollowsAnArmThatMoves(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -70,7 +70,7 @@ func TestACommandWaitsWhileItsArmMoves(t *testing.T) {
 		return coleo.Receipt{ID: "run-1"}, nil
 	})
 	done := s.brain.moving(arm.ID)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // the move takes longer
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // shorter than the move
 	defer cancel()
 	if _, err := s.brain.Prompt(ctx, "ada", coleo.Prompt{Text: "hello"}, ""); err == nil || asked.Load() != 0 {
 		t.Errorf("during the move a prompt = %v, and the host agent was asked %d times", err, asked.Load())

@@ -11,28 +11,30 @@ import (
 	"coleo.dev/wire"
 )
 
-// StartAttempt is one call of StartOnce. All attempts with the same Arm start this arm at most once.
+// StartAttempt is one attempt of StartOnce to start an arm. All attempts with the same Arm start
+// this arm at most once.
 type StartAttempt struct {
-	Arm   string // the id of the new arm; each attempt has the same id
-	Run   string // the id of the run of its first prompt
+	Arm   string // the id of the new arm; the same in each attempt
+	Run   string // the id of the run that the first prompt begins
 	By    string // who has requested the start, for people
-	Again bool   // an earlier call may have given the order
+	Again bool   // whether an earlier attempt may have sent the order
 }
 
-// OnceResult says what StartOnce has done.
+// OnceResult is the result of StartOnce.
 type OnceResult string
 
 // The results of StartOnce.
 const (
 	OnceStarted OnceResult = "started"
-	OnceRefused OnceResult = "refused" // nothing was started, and another call would be refused too
-	OnceLater   OnceResult = "later"   // nothing was started, because no host agent is there; call again
-	OnceUnknown OnceResult = "unknown" // the order was given, and nobody has said what came of it; call again
+	OnceRefused OnceResult = "refused" // nothing was started, and a further attempt would also be refused
+	OnceLater   OnceResult = "later"   // nothing was started, because there is no host agent; try again
+	OnceUnknown OnceResult = "unknown" // the order was sent, but no reply says whether the arm was started; try again
 )
 
-// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed meanwhile, the
-// caller calls it again with the same id and with Again. The host agent carries out a repeated order
-// only once. The error says why the result is not OnceStarted.
+// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed before it
+// knew the result, the caller calls StartOnce with the same id and with Again. The host agent
+// carries out a repeated order only once. If the result is not OnceStarted, the error contains the
+// reason.
 func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAttempt) (OnceResult, error) {
 	arm, err := b.DB.Arm(ctx, once.Arm)
 	switch {
@@ -56,7 +58,7 @@ func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAt
 	return OnceRefused, err
 }
 
-// orderOnceMore repeats the order of StartOnce for an arm whose row exists.
+// orderOnceMore repeats the order of StartOnce for an arm whose row already exists.
 func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest,
 	once StartAttempt) (OnceResult, error) {
 	var config coleo.SpawnConfig
@@ -81,7 +83,7 @@ func (o StartAttempt) first(prompt string, now time.Time) *coleo.Queued {
 	return &coleo.Queued{ID: o.Run, Text: prompt, Added: now.UTC(), By: o.By}
 }
 
-// takeID gives a new arm the id of the call.
+// takeID gives a new arm the id in o. It returns EConflict if the arm already exists.
 func (o StartAttempt) takeID(arm *coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "an arm called %q exists already: nothing was started", arm.Name)

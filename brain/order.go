@@ -13,11 +13,11 @@ import (
 	"coleo.dev/bus"
 )
 
-// This file has the order that starts an arm: the row that is written before it, its number, and what
-// is stored when the host agent has replied.
+// This file orders the starts of arms. It writes the row before the order, chooses the generation,
+// and stores the host agent's reply.
 
-// order tells the host agent to start the next generation of an arm. It changes no row, because the
-// events of the host change the row.
+// order orders the host agent to start the next generation of an arm. It does not change the row,
+// because the host's events will do that.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
@@ -40,7 +40,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		b.noteMade(ctx, arm.ID, report.Config)
 		b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.permits.Renew(ctx, arm.AgentID) // if this fails, Keep renews the permits
+			_, _ = b.permits.Renew(ctx, arm.AgentID) // ignore an error, because Keep renews the permits later
 		}
 	}
 	return err
@@ -49,7 +49,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 func generationKey(arm string) string { return "generation." + arm }
 
 // nextGeneration stores and returns a new generation number. No earlier order to start the arm has
-// used this number. This includes orders to another host agent that never replied.
+// contained this number, not even an order that was never answered.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()
@@ -58,15 +58,14 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	last, _ := strconv.Atoi(text) // the text "" gives 0
+	last, _ := strconv.Atoi(text) // an empty text means 0
 	next := max(last, arm.Generation) + 1
 	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }
 
-// noteMade stores what the host agent has made for the start of an arm: the worktree, and what
-// keeps the limits of the sandbox. It writes both into the configuration in the arm's row. If this
-// fails, the row does not show them until the next start. The host agent has a record of the
-// worktree in any case.
+// noteMade stores in the arm's row what the host agent has made for the start: the worktree, and
+// the mechanism that enforces the limits of the sandbox. If this fails, the row lacks both until
+// the next start. The host agent has its own record of the worktree.
 func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
 	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
 		return
@@ -88,8 +87,8 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 	})
 }
 
-// writeOrderedRow writes an arm's row before the arm's host is told to start the arm. It returns
-// the previous row. For a new arm, the previous row has no id.
+// writeOrderedRow writes an arm's row before serve orders the start. It returns the previous row.
+// The previous row of a new arm has no id.
 func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
 	var was coleo.Arm
 	if !known {
@@ -112,10 +111,9 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) 
 	return was, err
 }
 
-// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it
-// started nothing. It deletes the row of a new arm, and restores the previous row of an
-// old arm. It does not restore a row that an event of the host has changed since
-// writeOrderedRow.
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing.
+// It deletes the row of a new arm, and restores the previous row of an old arm. If an event of the
+// host has changed the row in between, undoOrderedRow does not restore it.
 func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
@@ -127,7 +125,7 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	}
 	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
-			labels := row.Labels // somebody can have changed them meanwhile, and no other value says it
+			labels := row.Labels // keep the labels, because a user can have changed them in between
 			*row = was
 			row.Labels = labels
 		}

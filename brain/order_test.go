@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// A start that fails takes back no labels that a user has changed while it was under way.
+// A start that fails must not undo a change of the labels that a user has made during the start.
 func TestAFailedStartKeepsNewLabels(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -2,15 +2,17 @@ package brain
 
 import "coleo.dev"
 
-// overlaps says which arms are being started again, and which are being removed. A start that overlaps a
-// removal would begin without the arm's settings, such as its model server, because the removal deletes them.
+// overlaps contains the arms that are being started again, and the arms that are being removed. The
+// two must not overlap: the removal deletes settings of the arm, such as its model server, and the
+// start would lack them.
 type overlaps struct {
-	starts   map[string]int // the number of starts in progress, by arm id
+	starts   map[string]int // the number of starts in progress; the key is the arm's id
 	removals map[string]bool
 }
 
-// beginStart notes that an arm is started again, until end is called. It returns EBusy while the arm is being
-// removed. The caller must then read the arm again.
+// beginStart marks an arm as being started again, until the caller calls end. It returns EBusy
+// while the arm is being removed. After beginStart, the caller must read the arm again, because it
+// may have changed.
 func (b *Brain) beginStart(arm coleo.Arm) (end func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -27,8 +29,9 @@ func (b *Brain) beginStart(arm coleo.Arm) (end func(), err error) {
 	}, nil
 }
 
-// beginRemoval notes that an arm is removed, until end is called. It returns EBusy while the arm is being started
-// again, or removed. The caller must then read the arm again.
+// beginRemoval marks an arm as being removed, until the caller calls end. It returns EBusy while
+// the arm is being started again or removed. After beginRemoval, the caller must read the arm
+// again, because it may have changed.
 func (b *Brain) beginRemoval(arm coleo.Arm) (end func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestNoArmIsStartedWhileItIsRemoved: such a start would begin without the settings that the removal deletes.
+// TestNoArmIsStartedWhileItIsRemoved is needed because such a start would lack the settings that
+// the removal deletes.
 func TestNoArmIsStartedWhileItIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

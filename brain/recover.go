@@ -18,9 +18,8 @@ import (
 )
 
 // Recover makes an arm work again. It gathers evidence, calls recovery.Decide for a remedy, and
-// carries out the remedy. If the remedy is a reattach, Recover returns success only after two
-// conditions hold. The session has proved its identity, and the host agent is attached to the
-// session.
+// carries out the remedy. If the remedy is to attach again, Recover waits until the session has
+// proved its identity and the host agent is attached to it.
 //
 // Recover returns ENotFound if there is no such arm. It returns EUnavailable, with the reason, if
 // there is no remedy. It returns EUnproven if the session cannot prove its identity. Other errors
@@ -48,7 +47,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	remedy := recovery.Decide(evidence)
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
 	var change *coleo.ModelFallback
-	if remedy.Starts() && q.Model != "" { // before anything is ended
+	if remedy.Starts() && q.Model != "" { // this must come before anything is ended
 		if change, err = b.resolveRecovery(ctx, arm, &q); err != nil {
 			return wire.SpawnReply{}, err
 		}
@@ -86,7 +85,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	return reply, err
 }
 
-// evidence gathers the facts from which recovery.Decide chooses a remedy.
+// evidence collects the facts from which recovery.Decide chooses a remedy.
 func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest) (recovery.Evidence, error) {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -119,20 +118,20 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that all processes of the last generation have ended. A
-// row becomes stopped only after a report of a host agent. If the host agent could not prove that
-// all processes have ended, the row's Rule says so.
+// ended reports whether an arm's row proves that all processes of the last generation have ended.
+// Only a report of a host agent makes a row stopped. If the host agent could not prove that all
+// processes have ended, the row's Rule shows this.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// lostConversation reports whether the agent CLI ended at its start because it does not have the
-// arm's conversation.
+// lostConversation reports whether the agent CLI ended at its last start because it does not have
+// the arm's conversation.
 func lostConversation(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
 // find asks the arm's host agent for a report about the arm. If the host agent does not know the
-// arm, the finding is Gone, because the host agent has also searched the folders of arms. If the
-// host agent cannot be asked, find returns the zero Finding.
+// arm, find returns recovery.Gone, because the host agent has also searched the folders of arms. If
+// the host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
@@ -163,8 +162,8 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// resolveRecovery replaces the model of a request if the model is not available. It does so in the
-// same way as a start.
+// resolveRecovery replaces the model of a request if the model is not available, in the same way as
+// a start.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
@@ -176,8 +175,7 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 }
 
 // restart starts the next generation of an arm with the configuration of the last generation. If
-// the request names a model, the arm may get another model instead. In this case, the parameter
-// change contains the model that was asked for.
+// the arm gets another model than the requested one, change contains the requested model.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig
@@ -188,7 +186,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	}
 	c.Workdir, c.Provider, c.Model = cmp.Or(q.Workdir, c.Workdir, arm.Workdir), cmp.Or(q.Provider, c.Provider),
 		cmp.Or(q.Model, c.Model)
-	c.Conversation, c.Fork = arm.SessionID, "" // the copy was made at an earlier start
+	c.Conversation, c.Fork = arm.SessionID, "" // if the conversation is a copy, an earlier start has made the copy
 	start.ForgetChosen(&c, q.Model, "")
 	if place := start.WindowPlace(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
 		place.Terminal, c.Window = c.Window.Terminal, place
@@ -196,7 +194,8 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = cmp.Or(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		row.RecoveryRequestedAt = b.Now().UTC() // the events of the host change most of the row
+		// change only this, because the host's events change the rest of the row
+		row.RecoveryRequestedAt = b.Now().UTC()
 		if q.Model != "" {
 			row.ModelFallback, row.DefaultModel = change, coleo.ModelName(c.Provider, c.Model)
 			if change != nil {
@@ -215,16 +214,18 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// neverOrdered reports whether a row belongs to a successor whose start seems never to have been ordered.
-// Such a row is left in two cases. Serve was killed after it wrote the row and before it sent the order.
-// Or the host agent was killed before it got the order. The caller knows that the host has no such arm.
+// neverOrdered reports whether a row belongs to a successor whose start was probably never ordered.
+// Such a row remains if serve was killed after it wrote the row and before it sent the order. It
+// also remains if the host agent was killed before it received the order. The caller must know that
+// the host has no such arm.
 func neverOrdered(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) && predecessorOf(arm) != nil
 }
 
-// dropNeverOrdered deletes the row of a successor whose start seems never to have been ordered: see neverOrdered. The
-// host agent first records that the task was not handed over. If it turns out that the host agent has
-// the order, dropNeverOrdered keeps the row. dropNeverOrdered reports whether the row was deleted.
+// dropNeverOrdered deletes the row of a successor whose start was probably never ordered, and
+// reports whether it was deleted: see neverOrdered. First the host agent records that the task was
+// not handed over. If the host agent has received the order after all, dropNeverOrdered keeps the
+// row.
 func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	if b.roster.OrderOpen(arm.ID) {
 		return false
@@ -240,7 +241,7 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
-		return false // the next pulse tries again
+		return false // try again after the next pulse
 	}
 	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name,
 		"successor", arm.Name)
@@ -248,8 +249,9 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// toldFailed reports whether the log already says that the task of an arm was not handed over to the
-// given successor. If the host agent ended during the hand-over, the next one has logged it.
+// toldFailed reports whether the log already reports that the task of an arm was not handed over to
+// the given successor. If a host agent ended during the hand-over, the next host agent has logged
+// this.
 func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: first, Kinds: []coleo.EventKind{coleo.EventHandover}})
 	return err == nil && slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -258,8 +260,8 @@ func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	})
 }
 
-// isOver reports whether an arm has stopped. If the row does not say so, isOver asks the arm's host
-// agent. The row can be out of date because the disk was full.
+// isOver reports whether an arm has stopped. If the row does not show this, isOver asks the arm's
+// host agent. The row can be out of date if the disk was full when the arm stopped.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

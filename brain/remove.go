@@ -11,17 +11,19 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file removes an arm for good: first on its host, then everything that serve stores about it.
+// This file removes an arm permanently, first on its host, and then from serve's database.
 
-// removeTimeout is the time limit for the removal of an arm. The arm's worktree can contain
-// much work that must be kept.
+// removeTimeout is the time limit for the removal of an arm. If the arm's worktree contains much
+// unsaved work, the host agent needs minutes to save it.
 const removeTimeout = 10 * time.Minute
 
-// Remove deletes a stopped arm and its files, including the journal and the queue. It returns how
-// many prompts were in the queue. It returns ENotFound if there is no such arm. It returns
-// EConflict if the arm is not stopped. It also returns EConflict if the arm's worktree contains
-// unsaved work and force is false. If force is true, Remove keeps the unsaved work under a git ref.
-// It returns EUnavailable if the host agent cannot be asked.
+// Remove deletes a stopped arm and its files, including the journal and the queue. It returns the
+// number of prompts that were in the queue.
+//
+// Remove returns ENotFound if there is no such arm, and EConflict if the arm is not stopped. If the
+// arm's worktree contains unsaved work, Remove returns EConflict, unless force is true. If force is
+// true, Remove keeps the unsaved work under a git ref. It returns EUnavailable if the host agent
+// cannot be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -55,8 +57,8 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 		b.ForgetComments(ctx, arm.ID))
 }
 
-// forget deletes an arm's row from the store. If the disk is full, forget uses the
-// reserve file.
+// forget deletes an arm's row from the store. If the disk is full, forget frees the reserve file
+// first.
 func (b *Brain) forget(ctx context.Context, id string) error {
 	err := b.DB.DeleteArm(ctx, id)
 	for store.NoRoom(err) && b.DB.GiveUpReserve() {

@@ -14,8 +14,9 @@ import (
 	"coleo.dev/store"
 )
 
-// TestAnOlderGenerationElsewhereIsEnded: a host agent that comes back is told to end the
-// arm that was started on another host meanwhile, and no other arm.
+// TestAnOlderGenerationElsewhereIsEnded has a host agent that was away while one of its arms was
+// started on another host. When the host agent comes back, it must be ordered to end this arm, and
+// no other arm.
 func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	t.Parallel()
 	testBus := bustest.New(t)
@@ -70,8 +71,8 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	}
 }
 
-// TestABeatThatSaysNothingNewIsQuiet: a beat publishes no arm that has not changed. A
-// beat about one arm leaves the other arms as they are.
+// TestABeatThatSaysNothingNewIsQuiet checks that a beat publishes only arms that have changed, and
+// that a beat about one arm does not change the other arms.
 func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -88,15 +89,16 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 		s.brain.roster.TakeBeat(beat)
 		return len(news())
 	}
-	// The brain's own pulses may publish beside the test's beats. So the test waits for each
-	// number.
+	// The brain also asks for pulses by itself, and may publish at the same time as the test. So
+	// the test waits until the number is right.
 	s.until("a beat without news publishes nothing", func() bool { return publishes() == 0 })
 	s.until("a beat with one arm's output publishes that arm alone", func() bool {
 		now = now.Add(time.Second)
 		beat.Arms[3].LastOutput = now
 		return publishes() == 1
 	})
-	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // the arm has ended
+	// a beat about one arm that has ended
+	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"})
 	if n := len(s.brain.roster.BeatOf(scriptedHost).Arms); n != 19 {
 		t.Errorf("after the end of one of 20 arms the host has %d", n)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Runs returns the runs that match a filter, from all hosts, newest first. It also returns a
-// cursor. The caller passes this cursor in the next call to get older runs. Runs returns EInvalid
-// for a bad cursor or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
+// cursor, which the caller passes in the next call to get older runs. Runs returns EInvalid for a
+// bad cursor or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
 func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	before, err := feed.PositionOf(f.Before)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 	report.Uncounted = cost.UncountedIn(used, func(harness string) string {
 		h, err := b.Registry.Get(harness)
 		if err != nil {
-			return "" // its description was removed
+			return "" // the harness of the run no longer exists
 		}
 		return h.Info().Work.Uncounted
 	})

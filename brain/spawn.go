@@ -26,22 +26,22 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	return b.spawn(ctx, q, nil, nil)
 }
 
-// starting is one start of an arm that somebody has requested, as far as it is prepared.
+// starting is one requested start of an arm. The functions below fill its fields one after another.
 type starting struct {
 	q      wire.SpawnRequest
-	parent *coleo.Arm    // a new arm begins with this arm's configuration; nil if with none
-	once   *StartAttempt // nil if the caller gives the arm no id
+	parent *coleo.Arm    // the arm whose configuration a new arm gets; nil if there is none
+	once   *StartAttempt // nil if the caller chooses no id for the arm
 
 	arm     coleo.Arm
-	known   bool // the arm exists and is stopped
+	known   bool // whether the arm already exists, and is stopped
 	config  coleo.SpawnConfig
 	first   *coleo.Queued        // the first prompt; nil if there is none
-	instead *coleo.ModelFallback // the model that was asked for; nil if the arm gets it
-	beside  string               // a warning about another arm in the same folder, or ""
+	instead *coleo.ModelFallback // the requested model, if the arm gets another one; otherwise nil
+	beside  string               // a warning if another arm works in the same folder, or ""
 }
 
-// spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration. If once is not
-// nil, the arm is a new one with the id in it.
+// spawn does the same as Spawn. If parent is not nil, a new arm gets parent's configuration. If
+// once is not nil, the arm must be new, and gets the id in once.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}
@@ -54,7 +54,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 			return wire.SpawnReply{}, err
 		}
 		defer end()
-		if _, err := b.Arm(ctx, s.arm.ID); err != nil { // it was removed meanwhile
+		if _, err := b.Arm(ctx, s.arm.ID); err != nil { // the arm was removed in the meantime
 			return wire.SpawnReply{}, err
 		}
 	}
@@ -78,7 +78,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	return reply, nil
 }
 
-// nameStart finds the arm of a start, or makes a new one. It gives a new arm its id, and the
+// nameStart finds the arm of a start, or creates a new arm. It gives a new arm its id, and the
 // configuration of its parent.
 func (b *Brain) nameStart(ctx context.Context, s *starting) (err error) {
 	if s.arm, s.known, err = b.named(ctx, s.q.Name); err != nil {
@@ -108,7 +108,8 @@ func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
 	return err
 }
 
-// placeStart chooses the host of a start. An earlier start on another host must have ended.
+// placeStart chooses the host of a start. If the arm ran on another host before, that run must have
+// ended.
 func (b *Brain) placeStart(_ context.Context, s *starting) error {
 	h, err := b.Registry.Get(s.arm.Harness)
 	if err != nil {
@@ -142,8 +143,8 @@ func (b *Brain) finishStart(ctx context.Context, s *starting) (err error) {
 	return err
 }
 
-// checkBudget returns EUnsupported if the budget of a request cannot be kept by the harness with the
-// model that the arm gets.
+// checkBudget returns EUnsupported if the harness cannot hold the arm to the requested budget with
+// the model that the arm gets.
 func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -156,8 +157,8 @@ func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
 	return start.CheckBudget(asked, h.Info(), arm, price)
 }
 
-// orderStart stores the row of a start, and orders the start. If the host agent reports that it started
-// nothing, the row is as it was before.
+// orderStart stores the row of a start, and orders the start. If the host agent reports that it
+// started nothing, orderStart restores the row.
 func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 	defer b.roster.HoldOrderOpen(s.arm.ID)()
 	if s.config.Worktree == nil {
@@ -206,7 +207,7 @@ func (b *Brain) startRules() start.Rules {
 		OnlyServe: len(hosts.Live) == 0 && hosts.Local}
 }
 
-// hostsNow returns what serve knows of the hosts now.
+// hostsNow returns what serve knows about the hosts now.
 func (b *Brain) hostsNow() placement.Hosts {
 	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
 }

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// sequences returns the numbers of the first n events.
+// sequences returns the numbers 1 to n.
 func sequences(n int) (out []uint64) {
 	for i := range n {
 		out = append(out, uint64(i+1))
@@ -21,8 +21,9 @@ func sequences(n int) (out []uint64) {
 	return out
 }
 
-// TestEachEventIsPublishedOnce: a host that no longer has the event at serve's cursor sends
-// its log from the beginning, and two goroutines read it. Subscribers see no event twice.
+// TestEachEventIsPublishedOnce has a host that no longer has the event at serve's cursor, so the
+// host sends its log from the beginning. Two goroutines read the log. Subscribers must receive no
+// event twice.
 func TestEachEventIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -32,7 +33,8 @@ func TestEachEventIsPublishedOnce(t *testing.T) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)
 		end := min(o.After+10, all)
-		return bus.Events{Epoch: "e", Head: all, Checked: true, List: list[:end]}, err // always from the beginning
+		// each answer begins at the beginning of the log
+		return bus.Events{Epoch: "e", Head: all, Checked: true, List: list[:end]}, err
 	})
 	news, err := s.brain.Subscribe(t.Context(), "")
 	check(t, err)
@@ -59,7 +61,8 @@ func TestEachEventIsPublishedOnce(t *testing.T) {
 	}
 }
 
-// watched returns a function that returns the updates that were published since its last call.
+// watched returns a function. Each call of this function returns the updates that were published
+// since the call before.
 func (s *scripted) watched() func() []wire.Update {
 	s.t.Helper()
 	news, err := s.brain.Subscribe(s.t.Context(), "")

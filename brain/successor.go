@@ -22,25 +22,28 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file hands the task of an arm over to a new arm, its successor.
+
 const (
-	// restTime is how long an interrupted turn may take to end.
+	// restTime is how long HandOver waits until an interrupted turn has ended.
 	restTime = 30 * time.Second
-	// mostParts is the largest number of arms whose work the first prompt of a successor describes.
-	// With more arms, the prompt would be too long.
+	// mostParts is the largest number of arms whose work is described in the first prompt of a
+	// successor. With more arms, the prompt would be too long.
 	mostParts = 5
-	// If the conversation of an arm cannot be read, its newest runs stand for the conversation.
-	// mostRuns is the largest number of these runs.
+	// mostRuns is the largest number of an arm's newest runs that are described instead of its
+	// conversation, if the conversation cannot be read.
 	mostRuns = 50
 )
 
-// HandOver gives the task of an arm to a new arm in the same folder, its successor. The first arm
-// is paused, and its queue moves to the successor. The row of the successor names the first arm as
-// the parent.
+// HandOver gives the task of an arm to a new arm in the same folder, its successor. It pauses the
+// first arm, and moves the first arm's queue to the successor. The row of the successor names the
+// first arm as the parent.
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
-// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm is working, and
-// EBlocked if the arm asks something. It returns neither of these two errors if the request asks to
-// interrupt the turn. HandOver also returns the errors of Spawn.
+// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm is working,
+// and EBlocked if the arm asks something. If the request asks to interrupt the turn, HandOver
+// interrupts the turn instead of returning these two errors. HandOver also returns the errors of
+// Spawn.
 //
 // After an error, the first arm is as it was before, except that its turn may have been
 // interrupted. If the host agent has not replied, later events of the first arm show whether the
@@ -49,8 +52,8 @@ func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	return b.handOver(ctx, idOrName, q, nil)
 }
 
-// handOver does the work of HandOver. If at is not nil, it names the parking that the hand-over
-// must end, and the successor's OnLimit is the rest of the arm's OnLimit.
+// handOver does the work of HandOver. If the parameter at is not nil, it names the parking that the
+// hand-over must end. The successor then gets the rest of the arm's OnLimit.
 func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRequest,
 	at *bus.ParkedAt) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
@@ -106,7 +109,8 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	return &told
 }
 
-// successorOf checks a request for a successor, and prepares its start, without the first prompt.
+// successorOf checks a request for a successor, and prepares the successor's start, except for the
+// first prompt.
 func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
 	at *bus.ParkedAt) (starting, error) {
 	s := starting{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
@@ -139,7 +143,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	return s, placement.CheckUnderstands(b.roster.BeatOf(s.arm.AgentID), s.order())
 }
 
-// successorArm returns the new arm that is to be the successor of another arm, on the same host.
+// successorArm returns a new arm on the host of the first arm, as its successor.
 func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (coleo.Arm, error) {
 	name, err := b.successorName(ctx, first, q)
 	if err != nil {
@@ -156,8 +160,7 @@ func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.Handov
 }
 
 // canSucceed returns an error if an arm of the given harness cannot be the successor of the first
-// arm. The successor starts on the host of the first arm, so one host agent changes both arms
-// together.
+// arm. Both arms must be on the same host, so that one host agent changes both together.
 func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 	if err := start.TakesTasks(to); err != nil {
 		return err
@@ -201,7 +204,7 @@ func (b *Brain) successorName(ctx context.Context, first coleo.Arm, q wire.Hando
 }
 
 // comeToRest checks that the arm is at rest. If the arm is not at rest and interrupt is true,
-// comeToRest interrupts the turn and pauses the queue. It then waits for the end of the turn, and
+// comeToRest pauses the queue and interrupts the turn. It then waits for the end of the turn, and
 // returns true.
 func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (bool, error) {
 	err := b.atRest(ctx, arm)
@@ -251,14 +254,14 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bu
 	}
 	b.roster.TakePulseOf(ctx, first.AgentID, s.arm.ID)
 	if order.Config.OnPartition == coleo.PartitionFreeze {
-		_, _ = b.permits.Renew(ctx, first.AgentID) // if this fails, Keep renews the permits
+		_, _ = b.permits.Renew(ctx, first.AgentID) // ignore an error, because Keep renews the permits later
 	}
 	b.PublishArm(ctx, first.ID)
 	return report, nil
 }
 
-// workOf returns what the successor of an arm learns about the task. It returns EConflict if nobody
-// has given the arm a task.
+// workOf returns the description of the task for the successor of an arm. If the arm has never
+// received a prompt, workOf returns EConflict.
 func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, error) {
 	w := successor.Work{Folder: first.Workdir}
 	chain := b.chainOf(ctx, first)
@@ -281,7 +284,7 @@ func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, er
 			break
 		}
 	}
-	for _, link := range chain { // the oldest arm knows where the work began
+	for _, link := range chain { // begin with the oldest arm, because its diff covers all of the work
 		d, err := b.Diff(ctx, link.ID, changes.DiffRequest{}, false)
 		if err == nil {
 			w.Diff = &d
@@ -292,7 +295,7 @@ func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, er
 	return w, nil
 }
 
-// chainOf returns the arm and the arms that had the task before it, the oldest first.
+// chainOf returns the arm and the arms that had its task before, the oldest first.
 func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor {
 	chain := []coleo.Predecessor{{ArmLink: coleo.ArmLink{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 		Conversation: arm.SessionID}}
@@ -304,15 +307,15 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 		chain = append(chain, *by)
 		var err error
 		if arm, err = b.DB.Arm(ctx, by.ID); err != nil {
-			break // the arm was removed; the agent CLI still has its conversation
+			break // the arm was removed, but the agent CLI still has its conversation
 		}
 	}
 	slices.Reverse(chain)
 	return chain
 }
 
-// partOf returns the work of one arm on a task. If the arm's conversation cannot be read, partOf
-// uses the arm's newest runs instead.
+// partOf returns the work that one arm has done on a task. If the arm's conversation cannot be
+// read, partOf uses the arm's newest runs instead.
 func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.Part, error) {
 	part := successor.Part{Name: link.Name, Harness: link.Harness}
 	if h, err := b.Registry.Get(link.Harness); err == nil {

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/subarm"
 )
 
-// Suspensions returns everything that an arm waits for: the dialog on its screen, and its open
-// calls of Coleo's tools. If idOrName is empty, Suspensions returns the suspensions of all arms. It
-// returns ENotFound if there is no such arm.
+// Suspensions returns everything that an arm waits for: the dialog on its screen, and the open
+// requests that its model has made with Coleo's tools. If idOrName is empty, Suspensions returns
+// the suspensions of all arms. It returns ENotFound if there is no such arm.
 func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspension, error) {
 	if idOrName != "" {
 		arm, err := b.Arm(ctx, idOrName)
@@ -29,13 +29,13 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The caller names the
-// person or program that answers. If idOrName is empty, AnswerSuspension looks for the id among all
-// arms. If id is empty, exactly one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by names
+// the person or program that answers. If idOrName is empty, AnswerSuspension searches all arms for
+// the id. If id is empty, exactly one suspension must be open.
 //
 // AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
-// does not fit. If id is empty and several suspensions are open, it returns EConflict with the
-// list. It also returns the errors of Respond.
+// does not fit. If id is empty and several suspensions are open, it returns EConflict with the list
+// of suspensions. It also returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
 	by string) (coleo.Suspension, error) {
 	list, err := b.Suspensions(ctx, idOrName)
@@ -86,13 +86,13 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 		len(list), strings.Join(lines, "; "))
 }
 
-// takeRequests begins to start the approved subarms of a host's arms.
+// takeRequests begins to carry out the approved requests of a host's arms.
 func (b *Brain) takeRequests(host string) {
 	b.following.Go(func() { b.fulfil(b.ctx, host) })
 }
 
-// fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot reach the
-// host, serve calls fulfil again after the host's next beat.
+// fulfil starts the subarms that were approved for a host's arms. If fulfil is interrupted or
+// cannot reach the host, serve calls it again after the host's next beat.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.roster.Ask(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
@@ -139,18 +139,18 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 		out = coleo.RequestOutcome{Failed: true, Text: err.Error()}
 	}
 	err = b.roster.Ask(ctx, host, bus.OpSettle, bus.DefaultTimeout, bus.SettleOrder{ID: s.ID, Outcome: out}, nil)
-	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the parent was removed
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // ENotFound means that the parent was removed
 		b.Log.Warn("tell what became of a request of an arm", "host", host, "request", s.ID, "error", err)
 	}
 }
 
-// errUnread means that the parent of a subarm may be running, but no host agent reads its
+// errUnread means that the parent of a subarm may be running, but no host agent reads the parent's
 // screen.
 var errUnread = errors.New("its parent is not read now")
 
-// startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier attempt
-// was interrupted, and startSubarm only repeats the order. If the host agent gets an order several
-// times, it starts the subarm only once.
+// startSubarm creates the row of a subarm and orders its start. If the row already exists, an
+// earlier attempt was interrupted, and startSubarm only repeats the order. The host agent starts
+// the subarm only once, even if it receives the order several times.
 func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension) error {
 	arm, err := b.DB.Arm(ctx, s.Request.Arm)
 	known := err == nil
@@ -177,7 +177,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 	return err
 }
 
-// enterSubarm checks again whether the parent may have the subarm. If so, it makes the subarm's
+// enterSubarm checks again whether the parent may have the subarm, and then creates the subarm's
 // row.
 func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig,
 	error) {
@@ -220,8 +220,8 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	return arm, config, err
 }
 
-// rowWithRoom returns the row of a parent. It returns an error if the parent or all hosts together have
-// too many subarms for another one.
+// rowWithRoom returns the row of a parent. It returns an error if no further subarm is allowed, for
+// this parent or for all hosts together.
 func rowWithRoom(arms []coleo.Arm, parent string) (coleo.Arm, error) {
 	row, children, fleet := coleo.Arm{}, 0, 0
 	for _, a := range arms {

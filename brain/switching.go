@@ -11,7 +11,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Modes returns the modes of an arm's agent CLI, and the mode that the host agent has seen last. It
+// Modes returns the modes of an arm's agent CLI, and the mode that the host agent last saw. It
 // returns ENotFound if there is no such arm.
 func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) {
 	arm, err := b.Arm(ctx, idOrName)
@@ -31,8 +31,8 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 
 // SwitchMode switches an arm to another mode. It returns when the screen shows the new mode. It
 // returns ENotFound if there is no such arm or mode. It returns EConflict if the keys do not lead
-// from the present mode to the new mode. It returns EInvalid if the order must allow the new mode
-// and does not. Other errors come from the host agent.
+// from the present mode to the new mode. It returns EInvalid if the new mode needs o.Allow and
+// o.Allow is false. Other errors come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
 	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMode, commands.PromptTimeout, func(arm coleo.Arm) any {
@@ -48,9 +48,9 @@ func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrd
 // again with this conversation. The conversation must belong to the arm's harness, HOME and folder.
 //
 // SwitchThread returns ENotFound if there is no such arm or conversation. It returns EThreadLocked
-// if another arm has the conversation. It returns EBusy while the arm is working, and EBlocked while the
-// arm asks something. After these errors, the arm is unchanged. If the start fails, the arm is
-// stopped, and Recover continues the arm's earlier conversation.
+// if another arm has the conversation. It returns EBusy while the arm is working, and EBlocked
+// while the arm asks something. After each of these errors, the arm is unchanged. If the start
+// fails, the arm is stopped, and Recover continues the arm's earlier conversation.
 func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// TestAScriptMayTakeAllOfItsTime: nobody stops waiting for an order that runs a project's script
-// before the script has had the longest time that a user can give it.
+// TestAScriptMayTakeAllOfItsTime checks the time limits of orders that run a project's script. Each
+// limit must be longer than the longest time that a user can allow for the script.
 func TestAScriptMayTakeAllOfItsTime(t *testing.T) {
 	t.Parallel()
 	for what, limit := range map[string]time.Duration{

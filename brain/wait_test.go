@@ -12,13 +12,14 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestARowAloneProvesNoState: the row says idle from before. The host agent has just
-// attached to the arm again, and its log says that the arm works.
+// TestARowAloneProvesNoState has an arm whose row still contains the state idle from before. The
+// host agent has just attached to the arm again, and its log contains that the arm works. A wait
+// for idle must not end.
 func TestARowAloneProvesNoState(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.rowsOf(1)
-	var head atomic.Uint64 // end of the log of the host agent; 0: the host agent is still attaching to the arm
+	var head atomic.Uint64 // the end of the host agent's log; 0 while the host agent still attaches to the arm
 	s.answerWith(bus.OpPulse, func(context.Context, json.RawMessage) (any, error) {
 		return bus.Pulse{Epoch: "e", Head: head.Load(), Arms: []bus.ArmPulse{{ID: "arm-0", Generation: 1,
 			Attached: head.Load() > 0, Process: bus.ProcessAlive}}}, nil
@@ -58,7 +59,7 @@ func stateEvent(t *testing.T, seq uint64, state coleo.State) coleo.Event {
 		Kind: coleo.EventState, Payload: change}
 }
 
-// TestAStateThatNobodyConfirmsIsNotReached: the host agent does not know the arm.
+// TestAStateThatNobodyConfirmsIsNotReached has a row for an arm that the host agent does not know.
 func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -71,8 +72,8 @@ func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsWaitedForWithItsDialog: the dialog goes away while the host agent is
-// asked to confirm the row, and the next one is not complete yet.
+// TestAQuestionIsWaitedForWithItsDialog has a dialog that goes away while the host agent is asked
+// to confirm the row. The next dialog is not complete yet.
 func TestAQuestionIsWaitedForWithItsDialog(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// rowsOf adds idle arms of the scripted host and returns their pulses.
+// rowsOf adds n idle arms of the host agent, and returns their pulses.
 func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
 	s.t.Helper()
 	for i := range n {
@@ -26,8 +26,8 @@ func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
 	return pulses
 }
 
-// TestAStartAsksOfItsArmAlone: the cost of a start and of an end does not grow with the
-// number of the host agent's arms.
+// TestAStartAsksOfItsArmAlone checks that a start asks for the pulse of one arm only. The cost of a
+// start must not grow with the number of the host agent's arms.
 func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -48,7 +48,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		newID <- o.NewID
-		// A host agent sends this beat when the start is written down.
+		// A host agent sends this beat when it has stored the start.
 		s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
 			Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
 		return bus.ArmReport{}, err
@@ -73,7 +73,8 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	}
 }
 
-// TestAnArmThatHasRunIsNotCalledNew: its id was made for an earlier order.
+// TestAnArmThatHasRunIsNotCalledNew checks that an order does not call the id of an arm new if an
+// earlier order contained it.
 func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -93,9 +94,9 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	}
 }
 
-// TestOneArmsNewsArePublishedAlone: this holds for a pulse of all arms and for a report
-// of one arm. The brain takes pulses of its own beside the test's, and may publish the
-// first one late. One round in which no other arm is published is therefore enough.
+// TestOneArmsNewsArePublishedAlone checks a pulse about all arms and a report about one arm. Each
+// must publish only the arm that has changed. The brain also asks for pulses by itself, and may
+// publish the first one late. So the test repeats until a round publishes no other arm.
 func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -128,8 +129,8 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 		published)
 }
 
-// TestASamePulseVouchesForAllArms: such a pulse leaves out what serve knows, and is still
-// evidence of a later moment.
+// TestASamePulseVouchesForAllArms checks a pulse that omits what serve already knows. Such a pulse
+// must still confirm the states of all arms for a later time.
 func TestASamePulseVouchesForAllArms(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -26,8 +26,8 @@ func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRe
 	return b.Arm(ctx, idOrName)
 }
 
-// If the window of a reattached arm is closed, reopen opens it again. If that fails, it returns a
-// sentence for users.
+// reopen opens the window of an arm to which the host agent has attached again, if the window is
+// closed. If this fails, reopen returns a sentence for users.
 func (b *Brain) reopen(ctx context.Context, arm coleo.Arm, q wire.WindowRequest) string {
 	if arm.Window == nil || arm.Window.State == coleo.WindowOpen || arm.Window.State == coleo.WindowOpening {
 		return ""

@@ -14,27 +14,29 @@ import (
 	"coleo.dev/boottime"
 )
 
+// This file sends orders to host agents and waits for their reports. It also receives orders.
+
 const (
-	// watchEvery is the time between two checks while Ask waits for a report. In each check, Ask
-	// asks the host agent whether the host agent still works on the order.
+	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
+	// host agent whether it still works on the order.
 	watchEvery = time.Second
-	// goneAfter is how long nobody may listen for the orders of a host agent. After that time, the
-	// host agent counts as gone. A reconnect takes much less time.
+	// goneAfter is the time after which a host agent counts as gone if nothing listens for its
+	// orders. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
-	// silentAfter is how long a host agent may send no reply to opAlive. After that time, Ask gives
-	// up the order. A host agent normally replies within a millisecond. On a loaded machine, the
-	// reply takes longer, but much less than silentAfter. The host agent knows this limit, so it
-	// types nothing for an order that Ask has given up.
+	// silentAfter is the time after which Ask gives up an order if the host agent does not reply to
+	// opAlive. A host agent normally replies within a millisecond, and on a loaded machine in much
+	// less than silentAfter. The host agent knows this limit, and types nothing for an order that
+	// Ask has given up.
 	silentAfter = 10 * time.Second
-	// answerTime is the time that remains for the report. The host agent must finish at least
-	// answerTime before the caller's deadline. So the host agent's own error, which says what was
+	// answerTime is the time that remains for sending the report. The host agent must finish at
+	// least answerTime before the caller's deadline, so that its own error, which says what was
 	// done, arrives in time. If a tenth of the caller's time is shorter than answerTime, Ask uses
 	// that tenth instead.
 	answerTime = 2 * time.Second
 )
 
 // opAlive asks a host agent how long it has listened for orders. Package bus itself replies. An
-// older host agent replies that it does not know this op. That also shows that the host agent is
+// older host agent replies that it does not know this op, which also shows that the host agent is
 // alive.
 const opAlive Op = "alive"
 
@@ -104,12 +106,12 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch calls onGone when the report of an order can no longer arrive. The report can no longer
-// arrive if the host agent has ended, is silent, or was started after the order was sent.
+// watch calls onGone when the report of an order can no longer arrive. This is the case if the host
+// agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time             // since when nobody listens; zero if somebody listens
-	heard := o.Waiting - silentAfter // when the host agent last gave a sign of life
+	var silent time.Time             // the time since which nothing listens; zero if something listens
+	heard := o.Waiting - silentAfter // the time of the host agent's last sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -146,9 +148,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 	}
 }
 
-// age returns how long a host agent has listened for orders. If the host agent does not say, age
-// returns the constant forever. The message to the host agent also contains the time until which
-// the caller is certain to wait for the report of the order.
+// age returns how long a host agent has listened for orders, or the constant forever if the host
+// agent does not report this. The request also contains waiting, the time until which the caller
+// will certainly wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -169,11 +171,11 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. If a host agent itself could not
-// reach something, its report can have the same code, but never has this type.
+// unreachable is the error for a host agent that cannot be asked. The report of a host agent that
+// could not reach something can have the same code, but never has this type.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // a host agent got the order, but has ended since
+	sent    bool // whether a host agent received the order, but has ended since then
 }
 
 // Error returns a message that says that the host agent cannot be asked.
@@ -193,7 +195,7 @@ func (u unanswered) Error() string { return u.because.Message }
 func (u unanswered) Unwrap() error { return u.because }
 
 // IsUnanswered reports whether err means that nobody knows whether the order was carried out. Any
-// other error is the host agent's own report, or means that no host agent got the order.
+// other error is the host agent's own report, or means that no host agent received the order.
 func IsUnanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
@@ -203,8 +205,8 @@ func IsUnanswered(err error) bool {
 func IsUnreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
 // Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it passes each
-// order to the given function in a new goroutine. It sends the function's result as the report of
-// the order.
+// order to a function in a new goroutine, and sends the function's result as the report of the
+// order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {
 	began := time.Now()
@@ -233,8 +235,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.nc.Flush()
 }
 
-// answer sends the report of an order. If answer cannot send the report, it sends an error instead.
-// The error says that the order was carried out.
+// answer sends the report of an order. If it cannot send the report, it sends an error instead,
+// which says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {
@@ -252,6 +254,6 @@ func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v",
 		op, err)}
 	if payload, err = json.Marshal(instead); err == nil {
-		_ = msg.Respond(payload) // Unsent has already reported the reason
+		_ = msg.Respond(payload) // ignore the error, because Unsent has already reported the reason
 	}
 }

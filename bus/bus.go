@@ -12,19 +12,21 @@ import (
 	"coleo.dev"
 )
 
-// Conn is a connection to the bus. If the connection breaks, Conn connects again, until
-// Conn is closed or the server refuses its key.
+// Conn is a connection to the bus. If the connection breaks, Conn connects again, until Conn is
+// closed or the server refuses its key.
 type Conn struct {
 	// Unsent is called with the reason if the report of an order could not be sent. It can be nil,
 	// and must be set before Serve is called.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
-	lost chan struct{} // holds one signal: the connection has broken
-	back chan struct{} // holds one signal: the connection is up again
-	over chan struct{} // closed when the connection has ended and will not connect again
+	lost chan struct{} // receives a value when the connection breaks
+	back chan struct{} // receives a value when the connection is up again
+	over chan struct{} // closed when the connection has ended for good
 
-	senders waitingSenders // the senders of the orders that this process is carrying out
+	// the senders of the orders that this process is carrying out, with the times until which they
+	// wait
+	senders waitingSenders
 }
 
 // DefaultTimeout is the time limit of an order if the caller's context has no deadline.
@@ -47,8 +49,8 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 	return c, nil
 }
 
-// placeholderURL exists because the NATS client requires an address. Nothing connects to this
-// address, because each connection has its own dialer.
+// placeholderURL is an address for the NATS client, which requires one. Nothing connects to it,
+// because each connection has its own dialer.
 const placeholderURL = "nats://bus.invalid"
 
 func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
@@ -67,7 +69,7 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 // reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell sends a signal on c, or does nothing if c already holds a signal.
+// tell sends a value on c, unless c already contains a value.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -75,24 +77,23 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Lost returns a channel that receives a signal when the connection breaks. When the caller reads
-// the signal, the connection may already be up again. Connected says whether it is.
+// Lost returns a channel that receives a value when the connection breaks. When the caller reads
+// the value, the connection may already be up again, so the caller must check Connected.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
-// Back returns a channel that receives a signal when the connection is up again. The
-// process at the other end may be a new process that knows nothing about this process.
+// Back returns a channel that receives a value when the connection is up again. The process at the
+// other end may be a new process that knows nothing about this process.
 func (c *Conn) Back() <-chan struct{} { return c.back }
 
-// Over returns a channel that is closed when the connection has ended and will not
-// connect again. This happens after Close, or after the server has refused the key
-// twice.
+// Over returns a channel that is closed when the connection has ended for good. This happens after
+// Close, or after the server has refused the key twice.
 func (c *Conn) Over() <-chan struct{} { return c.over }
 
 // Connected reports whether the connection is up now.
 func (c *Conn) Connected() bool { return c.nc.IsConnected() }
 
-// Close sends the published messages that are not yet sent, for at most one second.
-// Then it ends the connection.
+// Close sends the published messages that are still waiting, for at most one second. Then it ends
+// the connection.
 func (c *Conn) Close() {
 	_ = c.nc.FlushTimeout(time.Second)
 	c.nc.Close()
@@ -100,12 +101,17 @@ func (c *Conn) Close() {
 
 // order is the message that carries an order over the bus.
 type order struct {
-	ID      string          `json:"id,omitempty"` // id of the order; for opAlive, id of the order to renew
-	Op      Op              `json:"op"`
-	Data    json.RawMessage `json:"data,omitempty"`
-	Timeout time.Duration   `json:"timeout"`              // the time to work on the order, counted from its arrival
-	End     time.Duration   `json:"end_at,omitempty"`     // when Timeout ends, on the clock of package boottime
-	Waiting time.Duration   `json:"waiting_to,omitempty"` // until when the sender is certain to wait, on the same clock
+	// the id of the order; in a message with opAlive, the id of the order that the sender still
+	// waits for
+	ID   string          `json:"id,omitempty"`
+	Op   Op              `json:"op"`
+	Data json.RawMessage `json:"data,omitempty"`
+	// how long the host agent may work on the order, from the arrival of the order
+	Timeout time.Duration `json:"timeout"`
+	// the time when Timeout ends, on the clock of package boottime
+	End time.Duration `json:"end_at,omitempty"`
+	// the time until which the sender will certainly wait, on the same clock
+	Waiting time.Duration `json:"waiting_to,omitempty"`
 }
 
 type report struct {
@@ -123,7 +129,7 @@ func commandSubject(host string) string { return "coleo.host." + token(host) + "
 const (
 	everyCommand = "coleo.host.*.command"
 	everyClaim   = "coleo.host.*.claim"
-	hostInbox    = "coleo.inbox" // inbox for replies to host agents; replies to serve use another inbox
+	hostInbox    = "coleo.inbox" // the inbox for replies to host agents; replies to serve use another inbox
 
 	beatSubject = "coleo.beat"
 	grewSubject = "coleo.grew"
@@ -134,7 +140,7 @@ const (
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
 // Beats starts to listen for beats, and then returns. Until ctx ends, it passes each beat to the
-// given function. RollCall makes every host agent send a beat.
+// function take. RollCall makes every host agent send a beat.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -142,24 +148,25 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls the given
-// function for each roll call.
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls the
+// function sendBeat for each roll call.
 func (c *Conn) RollCalls(ctx context.Context, sendBeat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { sendBeat() })
 }
 
-// Grown is the message that the log of a host has grown.
+// Grown is the message that the log of a host has new events.
 type Grown struct {
 	Host  string `json:"host"`
 	Epoch string `json:"epoch"`
 	Head  uint64 `json:"head"`
 }
 
-// Grew publishes a message that the log of a host has grown. It does not wait for the delivery.
+// Grew publishes the message that the log of a host has new events. It does not wait for the
+// delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it passes each of
-// these messages to the given function.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it passes each
+// message to the function take.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// socket returns the path for a bus in a new folder.
+// socket returns a path for a bus's socket, in a new folder.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func newKey(t *testing.T) Key {
 	return key
 }
 
-// pair returns serve's connection and a host agent's connection.
+// pair starts a bus, and returns a connection of serve and a connection of a host agent.
 func pair(t *testing.T) (serve, host *Conn) {
 	t.Helper()
 	path, key := socket(t), newKey(t)
@@ -99,12 +99,12 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 				dies()
 				<-ctx.Done()
 				if returns {
-					time.Sleep(100 * time.Millisecond) // no process starts faster
+					time.Sleep(100 * time.Millisecond) // a new process needs at least this long until it listens
 					if err := host.Serve(t.Context(), "h", nil); err != nil {
 						t.Error(err)
 					}
 				}
-				<-t.Context().Done() // a dead process sends no report
+				<-t.Context().Done() // like a dead process, send no report
 				return nil, nil
 			})
 			if err != nil {

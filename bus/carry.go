@@ -11,16 +11,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders stores the orders that this process is carrying out. For each order, it also
-// stores the time until which the sender is certain to wait, on the clock of package boottime. The
-// zero value is ready for use.
+// waitingSenders contains the orders that this process is carrying out. For each order, it contains
+// the time until which the sender will certainly wait, on the clock of package boottime. The zero
+// value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// add adds an order. The order's sender is certain to wait until the given time. The returned
-// function removes the order.
+// add adds an order whose sender will certainly wait until end. The returned function removes the
+// order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,8 +35,8 @@ func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	}
 }
 
-// renew changes the time until which the sender of an order is certain to wait. It ignores a time
-// that is earlier than the stored one, because renewals can arrive out of order.
+// renew stores a new time until which the sender of an order will certainly wait. It ignores a time
+// that is earlier than the stored time, because renewals can arrive out of order.
 func (w *waitingSenders) renew(id string, end time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *waitingSenders) renew(id string, end time.Duration) {
 	}
 }
 
-// until returns the time until which the sender of an order is certain to wait.
+// until returns the time until which the sender of an order will certainly wait.
 func (w *waitingSenders) until(id string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,10 +54,10 @@ func (w *waitingSenders) until(id string) time.Duration {
 
 // carryOut carries out an order while the order's sender waits for the report. If the sender no
 // longer waits when the order arrives, carryOut refuses the order. The sender and the host agent
-// use the same clock, because both run on this machine.
+// run on the same machine, so their clocks agree.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	if o.Waiting != 0 { // 0 is from a sender of an older version
+	if o.Waiting != 0 { // a sender of an older version does not set it
 		defer c.senders.add(o.ID, o.Waiting)()
 		ctx = coleo.WithLeft(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
 	}

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/boottime"
 )
 
-// An order is refused if it waited in a queue until its sender gave it up.
+// An order that has waited in a queue until its sender gave it up must be refused.
 func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	now := boottime.Now()
@@ -32,8 +32,8 @@ func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// The bus does not cut off a long prompt. The host agent's time ends before the time of
-// the caller who waits for the answer.
+// The host agent must have enough time for a long prompt. But its time must end before the time of
+// the caller, who waits for the answer.
 func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// claimTime is how long a host agent's own claim can take to arrive over the bus. It normally
-	// takes about a millisecond.
+	// claimTime is how long a host agent waits until its own claim has arrived over the bus. A
+	// claim normally takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long a host agent waits for more claims after its own claim has arrived.
-	// All host agents with the same id get the question at the same moment. If a claim arrives
+	// claimQuiet is how long a host agent waits for further claims after its own claim has arrived.
+	// All host agents with the same id receive the request at the same moment. If a claim arrives
 	// later, the next contest finds it.
 	claimQuiet = 100 * time.Millisecond
 )
 
-// Claim is a host agent's message that it has an id. Host agents with the same id receive the
-// message.
+// Claim is the message with which a host agent claims an id. All host agents with this id receive
+// it.
 type Claim struct {
-	Instance string `json:"instance"` // a random value for each run of the host agent
+	Instance string `json:"instance"` // a random value that identifies this run of the host agent
 	Hostname string `json:"hostname"`
 	PID      int    `json:"pid"`
 	// Age is how long this run of the host agent has had the id. Claims are compared by this
-	// duration, because the clocks of machines can be wrong.
+	// duration and not by a time, because the clocks of machines can be wrong.
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against the other claim. The claim with the higher Age
-// wins. If the ages are equal, the lower Instance wins.
+// before reports whether the claim c wins against the claim other. The claim with the higher Age
+// wins. If the ages are equal, the claim with the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -44,8 +44,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for requests for the claims to the id of this host, and then returns.
-// Until ctx ends, the reply to each request is the claim that the given function returns.
+// Claims starts to listen for requests for the claims to this host's id, and then returns. Until
+// ctx ends, it replies to each request with the claim that the function mine returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {
@@ -59,9 +59,9 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 	return c.nc.Flush()
 }
 
-// Contest checks whether another live host agent has the given id. If another host
-// agent has had the id for longer, Contest returns an EConflict error that names the
-// other host agent. Contest takes at most 2 s.
+// Contest checks whether another live host agent has the given id. If another host agent has had
+// the id for longer, Contest returns an EConflict error that names this host agent. Contest takes
+// at most 2 s.
 func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

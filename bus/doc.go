@@ -2,6 +2,6 @@
 // NATS server that is part of the serve process and listens on a unix socket.
 //
 // The bus stores nothing. Everything that must not be lost is in the logs of the hosts. Serve has a
-// cursor for each log and reads the events after the cursor. If the bus loses a message about a
-// log, serve reads the missed events when the next message arrives.
+// cursor for each log, and reads the events after the cursor. If the bus loses a message about a
+// log, serve reads the missed events after the next message.
 package bus

@@ -15,9 +15,9 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// Key is the private key of a client of the bus. The server sends a random challenge,
-// and the client signs the challenge to prove that it has the key. The client never
-// sends the key.
+// Key is the private key of a client of the bus. The server sends a random challenge, and the
+// client proves with a signature of the challenge that it has the key. The client never sends the
+// key itself.
 type Key struct {
 	pair   nkeys.KeyPair
 	public string
@@ -40,10 +40,9 @@ func keyOf(pair nkeys.KeyPair) (Key, error) {
 	return Key{pair: pair, public: public}, nil
 }
 
-// KeyFile reads a key from a file that only its owner can read (mode 0600). If the file
-// is missing, KeyFile creates the file with a new key. It returns EForbidden if the
-// file's mode gives rights to other users. It returns EInvalid if the file does not
-// contain a key.
+// KeyFile reads a key from a file that only its owner can read (mode 0600). If the file does not
+// exist, KeyFile creates the file with a new key. It returns EForbidden if the file's mode gives
+// rights to other users, and EInvalid if the file does not contain a key.
 func KeyFile(path string) (Key, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +68,8 @@ func KeyFile(path string) (Key, error) {
 	return keyOf(pair)
 }
 
-// makeKeyFile creates a key file with a new key. If another process creates the file
-// first, makeKeyFile returns the key in that file.
+// makeKeyFile creates a key file with a new key. If another process creates the file first,
+// makeKeyFile returns the key in that file.
 func makeKeyFile(path string) (Key, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -80,7 +79,8 @@ func makeKeyFile(path string) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("write the bus's key: %w", err)
 	}
-	whole, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	// CreateTemp creates the file with mode 0600
+	whole, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return Key{}, fmt.Errorf("write the bus's key: %w", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// Op is the name of an order to a host agent. The comment of each op has two types:
-// first the type of the order's data, then the type of the report.
+// Op is the name of an order to a host agent. The comment of each op contains two types: the type
+// of the order's data, and the type of the report.
 type Op string
 
 // The orders.
@@ -19,7 +19,7 @@ const (
 	OpRemove  Op = "remove"   // ArmOrder -> Removed: delete a stopped arm and its files
 	OpRename  Op = "rename"   // RenameOrder -> nothing
 	OpLabel   Op = "label"    // LabelOrder -> LabelReport: change the arm's labels
-	OpBudget  Op = "budget"   // BudgetOrder -> BudgetReport: give the arm a budget, or only report its budgets
+	OpBudget  Op = "budget"   // BudgetOrder -> BudgetReport: change the budget of the arm, or only report its budgets
 	OpOnLimit Op = "on-limit" // OnLimitOrder -> OnLimitReport: change what the arm does at a limit
 	OpList    Op = "list"     // nothing -> []ArmReport
 	OpReport  Op = "report"   // ArmOrder -> ArmReport
@@ -29,8 +29,9 @@ const (
 	OpChecked   Op = "checked"
 	OpRespond   Op = "respond"   // RespondOrder -> nothing
 	OpInterrupt Op = "interrupt" // ArmOrder -> coleo.Interruption
-	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: a prompt for now, also during a turn
-	OpAbort     Op = "abort"     // ArmOrder -> coleo.Aborted: interrupt, and pause a queue that is not empty
+	OpSteer     Op = "steer"     // PromptOrder -> coleo.Steering: send a prompt at once, even during a turn
+	// ArmOrder -> coleo.Aborted: interrupt the turn, and pause the queue unless it is empty
+	OpAbort     Op = "abort"
 	OpCompact   Op = "compact"   // ArmOrder -> coleo.Receipt: shorten the conversation
 	OpMode      Op = "mode"      // ModeOrder -> ModeReport: switch to another mode
 	OpModel     Op = "model"     // ModelOrder -> ModelReport: use another model
@@ -44,28 +45,30 @@ const (
 	OpLease     Op = "lease"     // LeaseOrder -> coleo.Lease
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
-	OpLogins    Op = "logins"    // nothing -> []coleo.Login: to which agent CLIs this host's user is logged in
-	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: cheap; serve sends it every PulseEvery
-	OpPermit    Op = "permit"    // PermitOrder -> Clock: permit typing into arms that need a permit
+	OpLogins    Op = "logins"    // nothing -> []coleo.Login: the agent CLIs to which this host's user is logged in
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: a cheap request, which serve sends every PulseEvery
+	OpPermit    Op = "permit"    // PermitOrder -> Clock: allow typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
-	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window; answers when it is open
+	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window, and report when it is open
 	OpQueue     Op = "queue"     // QueueOrder -> coleo.QueueReport: change the arm's queue, or ask for it
-	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer what the arm has asked with a tool
-	OpTasks     Op = "tasks"     // ArmOrder -> []coleo.Task: the tasks that the arm has written with a tool
-	OpRequests  Op = "requests"  // nothing -> []coleo.Suspension: the approved requests of arms that serve must carry out
-	OpSettle    Op = "settle"    // SettleOrder -> nothing: what became of such a request
-	OpSucceed   Op = "succeed"   // SucceedOrder -> SucceedReport: start the successor of an arm
-	// AlternativeOrder -> ModelReport or nothing: what a parked arm does instead of waiting
+	OpAnswer    Op = "answer"    // AnswerOrder -> coleo.Suspension: answer a suspension that is not a dialog
+	// ArmOrder -> []coleo.Task: the tasks that the arm's model has written with one of Coleo's
+	// tools
+	OpTasks    Op = "tasks"
+	OpRequests Op = "requests" // nothing -> []coleo.Suspension: the approved requests of arms that serve must carry out
+	OpSettle   Op = "settle"   // SettleOrder -> nothing: report the outcome of an approved request to the host agent
+	OpSucceed  Op = "succeed"  // SucceedOrder -> SucceedReport: start the successor of an arm
+	// AlternativeOrder -> ModelReport or nothing: carry out a parked arm's alternative to waiting
 	OpAlternative Op = "alternative"
-	OpTake        Op = "take" // ArmOrder -> ArmReport: take up an arm whose folder names this host
+	OpTake        Op = "take" // ArmOrder -> ArmReport: take over an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
 	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
 	OpThreadChange Op = "thread_change" // ThreadChangeOrder -> coleo.Thread
 
-	OpDiff        Op = "diff"        // DiffOrder -> Piece: what the arm has changed in its folder
+	OpDiff        Op = "diff"        // DiffOrder -> Piece: the changes that the arm has made in its folder
 	OpCheckpoints Op = "checkpoints" // ArmOrder -> []changes.Checkpoint
-	OpRestore     Op = "restore"     // RestoreOrder -> changes.Restored: put the files of a checkpoint back
+	OpRestore     Op = "restore"     // RestoreOrder -> changes.Restored: restore the files of a checkpoint
 	OpMerge       Op = "merge"       // MergeOrder -> changes.Merged: merge the arm's work into another branch
 )
 
@@ -79,10 +82,10 @@ func (o Op) Types() bool {
 	}
 }
 
-// SpawnOrder starts an arm. The new generation must be higher than all earlier ones. So serve sets
-// Config.Generation above every generation of the arm that it knows on any host. The host agent
-// raises this number if it knows an equal or higher one. The host agent also sets Config.Dir,
-// Config.Nonce and Config.Environ.
+// SpawnOrder starts an arm. The new generation must be higher than all earlier generations. Serve
+// sets Config.Generation higher than every generation of the arm that it knows on any host. If the
+// host agent knows an equal or higher generation, it raises this number. The host agent also sets
+// Config.Dir, Config.Nonce and Config.Environ.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -93,29 +96,29 @@ type SpawnOrder struct {
 	// contains their values. If Env is empty, the host agent uses the variables that it has stored
 	// for the arm.
 	Env map[string]string `json:"env,omitempty"`
-	// EnvOf is the id of another arm of this host. The new arm also gets the variables of that arm.
-	// If Env is not empty, EnvOf is empty. If the host agent does not have the variables of that
-	// arm, it refuses the order.
+	// EnvOf is the id of another arm of this host whose variables the new arm also gets. If Env is
+	// not empty, EnvOf is empty. If the host agent does not have the variables of that arm, it
+	// refuses the order.
 	EnvOf string `json:"env_of,omitempty"`
 	// Script contains the replies of the scripted model, as JSON. If Script is empty, the host
 	// agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
-	// NewID means that serve has made a new random ID for this order. So the arm was never started.
-	// It has no files, and no process carries the arm's mark.
+	// NewID means that serve has created a new random ID for this order. So the arm was never
+	// started, it has no files, and no process carries the arm's mark.
 	NewID bool `json:"drawn,omitempty"`
 
 	// Request is the id of the request that this order carries out. It is set for a subarm, and for
-	// an arm that a trigger starts. If the arm was started before, the host agent starts nothing and
-	// reports the arm. So serve can send the order again.
+	// an arm that a trigger starts. If the arm was already started, the host agent starts nothing
+	// and reports about the arm. So serve can repeat the order.
 	Request string `json:"request,omitempty"`
-	// First is the first prompt of the start. The host agent puts it at the head of the arm's queue,
-	// in the same write as the intended start.
+	// First is the first prompt. The host agent puts it at the head of the arm's queue, in the same
+	// write in which it stores the intended start.
 	First *coleo.Queued `json:"first,omitempty"`
-	// Then has the prompts that follow First in the queue of a successor. The host agent sets
-	// it: they come from the queue of the first arm.
+	// Then contains the prompts that follow First in the queue of a successor. They come from the
+	// queue of the first arm. The host agent sets Then.
 	Then []coleo.Queued `json:"-"`
-	// InsteadOf says which model was asked for, if Config contains another model.
+	// InsteadOf names the requested model, if Config contains another model.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
@@ -125,15 +128,16 @@ type SpawnOrder struct {
 type SucceedOrder struct {
 	Arm   string     `json:"arm"`
 	Spawn SpawnOrder `json:"spawn"`
-	// At is the parking that the hand-over ends. It is nil if a person orders the hand-over.
+	// At names the parking that the hand-over ends. It is nil if a person orders the hand-over.
 	At *ParkedAt `json:"at,omitempty"`
-	// Failed says why serve has ordered no start. The host agent then only records that the task was
-	// not handed over. It refuses this with EConflict if it has the order to start the successor.
+	// Failed is the reason why serve has ordered no start. If it is set, the host agent only
+	// records that the task was not handed over. If the host agent already has an order to start
+	// the successor, it returns EConflict instead.
 	Failed string `json:"failed,omitempty"`
 }
 
-// SucceedReport is the report about a successor that has started. Moved has the ids of the
-// prompts that have moved from the queue of the first arm to that of the successor.
+// SucceedReport is the report about a successor that has started. Moved contains the ids of the
+// prompts that have moved from the first arm's queue to the successor's queue.
 type SucceedReport struct {
 	ArmReport
 	Moved []string `json:"moved,omitempty"`
@@ -142,11 +146,11 @@ type SucceedReport struct {
 // ArmOrder is an order about one arm.
 type ArmOrder struct {
 	Arm string `json:"arm"`
-	// Generation is for OpKill. OpKill ends the arm only if the arm's last start has this
+	// Generation is for OpKill, which ends the arm only if the arm's last start has this
 	// generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
-	// Force is for OpRemove. If Force is true, the host agent keeps the unsaved work of the arm's
-	// worktree under a ref. If Force is false, the host agent refuses to remove an arm with unsaved
+	// Force is for OpRemove. If it is true, the host agent keeps the unsaved work of the arm's
+	// worktree under a ref. If it is false, the host agent refuses to remove an arm with unsaved
 	// work.
 	Force bool `json:"force,omitempty"`
 }
@@ -160,10 +164,11 @@ type QueueOrder struct {
 // WindowOrder opens the window of an arm.
 type WindowOrder struct {
 	Arm   string             `json:"arm"`
-	Place *coleo.WindowPlace `json:"place,omitempty"` // nil: where the arm's start was to open it
+	Place *coleo.WindowPlace `json:"place,omitempty"` // nil means the place that the arm's start named
 }
 
-// ThreadOrder asks for one conversation, and for the messages after the number After.
+// ThreadOrder asks for one conversation and for its messages after the message with the number
+// After.
 type ThreadOrder struct {
 	Harness string `json:"harness"`
 	ID      string `json:"id"`
@@ -178,7 +183,7 @@ type ThreadChangeOrder struct {
 	Change  coleo.ThreadChange `json:"change"`
 }
 
-// ReleaseOrder tells host local to give an arm to a host agent. If the arm is busy, host local does
+// ReleaseOrder makes host local give an arm to a host agent. If the arm is busy, host local does
 // not wait, but refuses the order.
 type ReleaseOrder struct {
 	Arm string `json:"arm"`
@@ -208,7 +213,7 @@ type ModeReport struct {
 type ModelOrder struct {
 	Arm string `json:"arm"`
 	coleo.ModelOrder
-	// InsteadOf says which model was asked for, if the order contains another model.
+	// InsteadOf names the requested model, if the order contains another model.
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
@@ -219,10 +224,10 @@ type ModelReport struct {
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// PermitOrder allows typing into the listed arms until a certain time. Until is that time, on the
-// host agent's clock with the id Clock. If the host agent's clock has another id, the order allows
-// nothing. The report always contains the host agent's clock. To ask for the clock, serve sends an
-// order with an empty Clock.
+// PermitOrder allows typing into the listed arms until the time Until. Until is a time on the host
+// agent's clock with the id Clock. If the host agent's clock has another id, the order allows
+// nothing. The report always contains the host agent's clock. To ask only for the clock, serve
+// sends an order with an empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
@@ -230,7 +235,7 @@ type PermitOrder struct {
 }
 
 // Clock is the time on a host agent's clock. Now is the time since the machine was started,
-// including sleep. The ID names the host agent's process.
+// including sleep. The ID identifies the host agent's process.
 type Clock struct {
 	ID  string        `json:"id"`
 	Now time.Duration `json:"now"`
@@ -253,14 +258,14 @@ type LabelReport struct {
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// BudgetOrder gives an arm a budget, or only asks for its budgets.
+// BudgetOrder changes the budget of an arm, or only asks for the arm's budgets.
 type BudgetOrder struct {
 	Arm string `json:"arm"`
 	coleo.BudgetOrder
 }
 
-// BudgetReport lists the budgets that apply to an arm. It also contains what the user has chosen
-// for the arm.
+// BudgetReport contains the budgets that apply to an arm, and the user's present choices for the
+// arm.
 type BudgetReport struct {
 	coleo.BudgetReport
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
@@ -283,15 +288,15 @@ type AnswerOrder struct {
 	By       string         `json:"by,omitempty"` // who answers, for people
 }
 
-// SettleOrder reports the outcome of a request that an arm's model has made.
+// SettleOrder reports to the host agent the outcome of a request that an arm's model has made.
 type SettleOrder struct {
 	ID      string               `json:"id"`
 	Outcome coleo.RequestOutcome `json:"outcome"`
 }
 
 // DiffOrder asks for the changes of an arm. A diff can be larger than a message of the bus, so the
-// report contains only the first piece of the diff. To ask for a later piece, serve sends an order
-// with the ID of the diff and the offset From.
+// report contains only its first piece. To ask for a later piece, serve sends an order with the ID
+// of the diff and the offset From.
 type DiffOrder struct {
 	Arm     string              `json:"arm"`
 	Request changes.DiffRequest `json:"wish"`
@@ -299,7 +304,7 @@ type DiffOrder struct {
 	From    int                 `json:"from,omitempty"`
 }
 
-// Piece is a part of a changes.Diff in JSON. Total is the size of the whole JSON, in bytes.
+// Piece is a part of the JSON of a changes.Diff. Total is the size of the whole JSON, in bytes.
 type Piece struct {
 	ID    string `json:"id,omitempty"`
 	Data  []byte `json:"data"`
@@ -312,20 +317,20 @@ type RestoreOrder struct {
 	N   int    `json:"n"`
 }
 
-// MergeTime is the time that a host agent gives a merge. This includes the time in which the merge
-// waits for other merges into the repository. A check of the project may take script.MaxTimeout of
-// it.
+// MergeTime is the time limit of a host agent for a merge. It includes the time in which the merge
+// waits for other merges into the repository. A check of the project alone may take
+// script.MaxTimeout.
 const MergeTime = 24 * time.Minute
 
 // MergeOrder merges an arm's work into another branch. The arm must have a worktree.
 type MergeOrder struct {
 	Arm     string               `json:"arm"`
 	Request changes.MergeRequest `json:"wish"`
-	By      string               `json:"by,omitempty"` // who asked for it
+	By      string               `json:"by,omitempty"` // the person or program that asked for the merge
 }
 
-// ScreenOrder asks for the screen that an arm had at the time At. If At is zero, it asks for the
-// present screen.
+// ScreenOrder asks for the screen of an arm at the time At. If At is zero, it asks for the present
+// screen.
 type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
@@ -341,9 +346,9 @@ type RecordOrder struct {
 	From       int64  `json:"from"`
 }
 
-// OutputOrder asks for a piece of an arm's output. The piece begins at the byte offset From. A
-// negative offset counts from the end of the output. If there is no output at the offset yet, the
-// host agent waits for output. Wait is the longest time for this.
+// OutputOrder asks for a piece of an arm's output, which begins at the byte offset From. A negative
+// offset counts from the end of the output. If there is no output at the offset yet, the host agent
+// waits for it for at most Wait.
 type OutputOrder struct {
 	Arm  string        `json:"arm"`
 	From int64         `json:"from"`
@@ -366,18 +371,18 @@ type ResizeOrder struct {
 	Rows  int    `json:"rows"`
 }
 
-// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name that users see for
-// the owner of the lease.
+// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name of the lease's owner
+// for users.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
-	ID      string `json:"id,omitempty"` // the lease to renew or release; if empty, take a new lease
+	ID      string `json:"id,omitempty"` // the id of the lease to renew or release; "" takes a new lease
 	Holder  string `json:"holder,omitempty"`
 	Release bool   `json:"release,omitempty"`
 }
 
 // EventsOrder asks for the events that follow one event in a host's log. After is the number of
 // that event, and Epoch is its epoch. If Epoch is set and the log does not contain that event, the
-// report begins with the log's first event.
+// report begins with the first event of the log.
 type EventsOrder struct {
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch,omitempty"` // "" means any epoch
@@ -386,9 +391,10 @@ type EventsOrder struct {
 
 // Events is a piece of a host's log.
 type Events struct {
-	Epoch   string        `json:"epoch"` // the epoch of the newest event
-	List    []coleo.Event `json:"list"`
-	Head    uint64        `json:"head"`              // the sequence number of the newest event
-	Checked bool          `json:"checked,omitempty"` // the host agent has looked for the given event in its log
-	Deleted uint64        `json:"deleted,omitempty"` // events up to this number may have been deleted
+	Epoch string        `json:"epoch"` // the epoch of the newest event
+	List  []coleo.Event `json:"list"`
+	Head  uint64        `json:"head"` // the sequence number of the newest event
+	// whether the host agent has searched its log for the event that the order names
+	Checked bool   `json:"checked,omitempty"`
+	Deleted uint64 `json:"deleted,omitempty"` // events up to this number may have been deleted
 }

@@ -14,11 +14,11 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// readyTimeout limits how long the start of the NATS server can take. A measured start took 38 ms.
+// readyTimeout is the time limit for the start of the NATS server. A measured start took 38 ms.
 const readyTimeout = 10 * time.Second
 
-// maxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a
-// piece of output is many times smaller.
+// maxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a piece of output
+// is much smaller.
 const maxPayload = 4 << 20
 
 // acceptRetry is the pause before the next attempt after accept has failed, for example
@@ -29,7 +29,7 @@ const acceptRetry = 100 * time.Millisecond
 // connect to it over a unix socket.
 type Server struct {
 	ns     *natsserver.Server
-	own    Key // the key of this process, new at each start and only in memory
+	own    Key // the key of this process; it is new at each start, and exists only in memory
 	socket *localsocket.Listener
 	joined sync.WaitGroup
 }
@@ -68,8 +68,8 @@ func Listen(path string, hostKey Key, checkPeer func(localsocket.Peer) error) (*
 	return s, nil
 }
 
-// hostPermissions returns the permissions for host agents. A host agent can receive
-// orders, reply to them, and publish beats, claims and news about its log.
+// hostPermissions returns the permissions of host agents. A host agent can receive orders, reply to
+// them, and publish beats, claims and news about its log.
 func hostPermissions() *natsserver.Permissions {
 	return &natsserver.Permissions{
 		Publish: &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
@@ -112,12 +112,13 @@ func (s *Server) join(conn net.Conn) {
 	copying.Wait()
 }
 
-// Dial connects this process to the bus. Only connections from Dial can give orders.
+// Dial connects this process to the bus, with the right to give orders. No other connection has
+// this right.
 func (s *Server) Dial(name string) (*Conn, error) {
 	return dial(s.own, name, nats.InProcessServer(s.ns))
 }
 
-// Close shuts down the server, ends its connections, and waits until all of this is done.
+// Close shuts down the server, ends its connections, and waits until both have ended.
 func (s *Server) Close() {
 	_ = s.socket.Close()
 	s.ns.Shutdown()

@@ -28,8 +28,8 @@ func TestOnlyTheRightKeyEntersTheBus(t *testing.T) {
 	}
 }
 
-// An arm's agent CLI can read the host agents' key, so any process that has this key can
-// act as a host agent. It must not be able to give orders to one.
+// An arm's agent CLI can read the host agents' key, and could use it to act as a host agent. A
+// connection with this key must not be able to give orders.
 func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)
@@ -71,8 +71,8 @@ func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	}
 }
 
-// A process that answers in serve's place gets only a signature of a challenge that it
-// chose. It gets no secret.
+// A process that listens at serve's socket in serve's place may receive a signature of a challenge
+// that it has chosen. It must not receive a secret.
 func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 	t.Parallel()
 	path, key := socket(t), newKey(t)

@@ -1,5 +1,5 @@
-// Package cost computes what models have cost, and says how certain each amount is. Its functions
-// are pure. The caller passes the usage and the prices.
+// Package cost computes the cost of models, and how certain each amount is. Its functions are pure:
+// the caller passes the usage and the prices.
 package cost
 
 import (
@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Key is a word that names a grouping of usage. Programs send keys, so a key never changes
-// its meaning.
+// Key is a word that names a grouping of usage. Programs send keys, so the meaning of a key never
+// changes.
 type Key string
 
 // The keys.
@@ -51,8 +51,8 @@ func ParseKeys(text string) ([]Key, error) {
 	return out, nil
 }
 
-// Source says where a cost comes from. A Source is Reported, or the source of the price that was
-// used to compute the cost.
+// Source is the source of a cost: Reported, or the source of the price from which the cost was
+// computed.
 type Source = coleo.PriceSource
 
 // Reported means that the agent CLI itself reported the cost.
@@ -69,14 +69,14 @@ type Row struct {
 // Amount is usage together with its cost.
 type Amount struct {
 	Calls     int     `json:"calls"`
-	Input     int     `json:"input_tokens"`  // includes tokens of caches
+	Input     int     `json:"input_tokens"`  // includes the tokens from and to caches
 	Cached    int     `json:"cached_tokens"` // the part of Input that came from a cache
 	Written   int     `json:"written_tokens"`
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts splits Dollars by source. The part of coleo.PriceUnknown is always 0, and Unpriced
-	// counts its tokens instead.
+	// Parts contains the part of Dollars from each source. The part of coleo.PriceUnknown is always
+	// 0, because Unpriced counts its tokens instead.
 	Parts map[Source]float64 `json:"parts"`
 	// Unpriced is the number of tokens without a known price. Dollars does not include
 	// them.
@@ -93,18 +93,20 @@ type Amount struct {
 type Report struct {
 	Rows  []Row  `json:"rows"`
 	Total Amount `json:"total"`
-	// Uncounted says which calls of the model the figures lack, for each harness with such calls.
+	// Uncounted names the model calls that are missing from the figures, for each harness with such
+	// calls.
 	Uncounted []Uncounted `json:"uncounted"`
 }
 
 // Uncounted is a kind of calls whose tokens an agent CLI does not report.
 type Uncounted struct {
 	Harness string `json:"harness"`
-	Calls   string `json:"calls"` // in words, such as "titles"
+	Calls   string `json:"calls"` // a few words for the calls, such as "titles"
 }
 
-// UncountedIn returns the calls that the usage in the list lacks, sorted by harness. The function words
-// names these calls for a harness. It returns "" if the harness reports all calls.
+// UncountedIn returns the model calls that are missing from the usage in the list, sorted by
+// harness. For each harness, the function words must return a description of these calls, or "" if
+// the harness reports all calls.
 func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
 	out := []Uncounted{}
 	for _, u := range list {
@@ -126,8 +128,8 @@ type Prices interface {
 
 // Tell groups usage by keys and adds up the cost. Days begin at midnight in the given time zone.
 //
-// The user's own price of a model has the highest priority. The cost that the agent CLI has
-// reported comes second. The price that prices.Find returns comes third.
+// The user's own price of a model has the highest priority. Second comes the cost that the agent
+// CLI has reported, and third the price that prices.Find returns.
 func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location) Report {
 	groups := map[string]*Row{}
 	out := Report{Rows: []Row{}, Total: newAmount()}
@@ -151,7 +153,7 @@ func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location)
 	}
 	slices.SortStableFunc(out.Rows, func(a, b Row) int {
 		if slices.Contains(by, ByDay) && a.By[ByDay] != b.By[ByDay] {
-			return cmp.Compare(b.By[ByDay], a.By[ByDay]) // the newest day first
+			return cmp.Compare(b.By[ByDay], a.By[ByDay]) // newest day first
 		}
 		return cmp.Compare(b.Dollars, a.Dollars)
 	})
@@ -176,8 +178,8 @@ func valueOf(u coleo.UsageEntry, key Key, zone *time.Location) string {
 	return ""
 }
 
-// Of returns the cost of an entry in US dollars, and the source of that cost. Without a known
-// price, it returns 0 and coleo.PriceUnknown.
+// Of returns the cost of an entry in US dollars, and the source of that cost. If no price is known,
+// it returns 0 and coleo.PriceUnknown.
 func Of(u coleo.UsageEntry, prices Prices) (float64, Source) {
 	if p, ok := prices.Override(u.Provider, u.Model); ok {
 		return p.Of(u.Usage, u.Context), p.Source

@@ -10,7 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// somePrices are prices by PROVIDER/MODEL. Those that begin with "own " are the user's own.
+// somePrices contains prices. A key is PROVIDER/MODEL, or "own PROVIDER/MODEL" for the user's own
+// price.
 type somePrices map[string]coleo.Price
 
 func (p somePrices) Override(provider, model string) (coleo.Price, bool) {
@@ -92,7 +93,7 @@ func TestUsageIsGroupedByEachKey(t *testing.T) {
 	east := time.FixedZone("east", 2*3600)
 	for by, want := range map[string]string{
 		"arm":       "two 3 | one 2",
-		"day":       "2026-02-01 1 | 2026-01-31 4", // 23:00 UTC is the next day there
+		"day":       "2026-02-01 1 | 2026-01-31 4", // in this time zone, 23:00 UTC belongs to the next day
 		"model":     "a/mine 3 | a/big 2",
 		"project":   "/w/two 3 | /w/one 2",
 		"run":       "r-two 3 | r-one 2",

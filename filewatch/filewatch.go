@@ -1,8 +1,7 @@
 // Package filewatch reports changes in folders as soon as the kernel reports them.
 //
-// A process uses one Watcher for everything, because the kernel limits the number of watchers for
-// each user. Package filewatch does not know why somebody watches a folder. It watches exactly the
-// folders that it gets, and not the folders below them.
+// A process uses one Watcher for everything, because the kernel limits the number of watchers of
+// each user. The Watcher watches exactly the given folders, without the folders below them.
 package filewatch
 
 //platform:linux Changes in folders = are reported by inotify
@@ -17,17 +16,17 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// ErrFull says that the kernel watches no more folders for this user.
+// ErrFull means that the kernel watches no further folders for this user.
 var ErrFull = errors.New("the kernel watches no more folders for this user")
 
 // Change is one change in a folder.
 type Change struct {
 	// Path is the file or the folder that changed. It is "" if Lost is true.
 	Path string
-	// Made means that the path is new. Gone means that the path was deleted or renamed. If a watched
-	// folder is gone, it is not watched any more.
+	// Made means that the path is new. Gone means that the path was deleted or renamed. After a
+	// watched folder is gone, the Watcher no longer watches it.
 	Made, Gone bool
-	// Lost means that changes were lost, so anything can have changed.
+	// Lost means that the kernel has lost changes, so that anything can have changed.
 	Lost bool
 }
 
@@ -35,29 +34,29 @@ type Change struct {
 // time.
 type Watcher struct {
 	mu      sync.Mutex
-	kernel  *fsnotify.Watcher             // nil while no folder is watched
+	kernel  *fsnotify.Watcher             // nil while the Watcher watches no folder
 	folders map[string]map[*Listener]bool // the listeners of each folder
 }
 
-// New returns a Watcher that watches no folder yet. It uses no kernel resources before the first
-// folder.
+// New returns a Watcher that watches no folder yet. It uses no kernel resources until the first
+// folder is added.
 func New() *Watcher { return &Watcher{folders: map[string]map[*Listener]bool{}} }
 
-// Listener is told about the changes in its folders. Close it after use.
+// Listener receives the changes in its folders. It must be closed after use.
 type Listener struct {
 	w    *Watcher
 	told func(Change)
-	mine map[string]bool // its folders; the Watcher's lock guards it
+	mine map[string]bool // the listener's folders; protected by the Watcher's lock
 }
 
-// Listen returns a listener without folders. For each change, the Watcher calls the given function.
-// The function must return at once, and must not call the Watcher or the listener.
+// Listen returns a listener without folders. For each change, the Watcher calls the function told,
+// which must return at once and must not call the Watcher or the listener.
 func (w *Watcher) Listen(told func(Change)) *Listener {
 	return &Listener{w: w, told: told, mine: map[string]bool{}}
 }
 
-// Add watches one more folder. It returns ErrFull if the kernel watches no more folders. It also
-// returns an error if the folder does not exist, or if the system has no watcher.
+// Add adds a folder to the watched folders. It returns ErrFull if the kernel watches no further
+// folders. It also returns an error if the folder does not exist, or if the system has no watcher.
 func (l *Listener) Add(folder string) error {
 	w := l.w
 	w.mu.Lock()
@@ -76,7 +75,8 @@ func (l *Listener) Add(folder string) error {
 	return nil
 }
 
-// asErrFull returns ErrFull for the error with which the kernel refuses one more folder.
+// asErrFull returns an error that wraps ErrFull, if err means that the kernel refuses a further
+// folder. It returns any other error unchanged.
 func asErrFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return errors.Join(ErrFull, err)
@@ -92,7 +92,7 @@ func (l *Listener) Remove(folder string) {
 	l.w.stop()
 }
 
-// Folders returns the folders of this listener, in no order.
+// Folders returns the folders of this listener, unsorted.
 func (l *Listener) Folders() []string {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *Listener) Folders() []string {
 	return list
 }
 
-// Close stops watching all folders of this listener. After Close, told is not called any more.
+// Close stops watching all folders of this listener. After Close, the Watcher no longer calls told.
 func (l *Listener) Close() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *Watcher) remove(l *Listener, folder string) {
 	}
 }
 
-// start starts the kernel's watcher if it does not run.
+// start starts the kernel's watcher, unless it is running.
 func (w *Watcher) start() error {
 	if w.kernel != nil {
 		return nil
@@ -168,7 +168,7 @@ func (w *Watcher) deliver(kernel *fsnotify.Watcher, c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kernel != kernel {
-		return // all folders were removed meanwhile
+		return // in the meantime, all folders were removed
 	}
 	if c.Lost {
 		for _, l := range w.listeners() {

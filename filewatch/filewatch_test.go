@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-// told collects what a listener is told.
+// told returns a listener, and a channel that receives the listener's changes.
 func told(w *Watcher) (*Listener, chan Change) {
 	all := make(chan Change, 1000)
 	return w.Listen(func(c Change) {
 		select {
 		case all <- c:
-		default: // nobody reads so many
+		default: // more changes than a test reads
 		}
 	}), all
 }
 
-// until reads changes until one is about the path.
+// until reads changes until a change has the given path and fits returns true for it.
 func until(t *testing.T, all chan Change, path string, fits func(Change) bool) {
 	t.Helper()
 	for {
@@ -64,7 +64,8 @@ func TestEachListenerIsToldAboutItsFolders(t *testing.T) {
 	}
 }
 
-// TestAFolderThatComesAgainCanBeWatchedAgain: the kernel forgets a folder that was deleted.
+// TestAFolderThatComesAgainCanBeWatchedAgain deletes a watched folder, which the kernel then no
+// longer watches. The folder must be watchable again after it was created again.
 func TestAFolderThatComesAgainCanBeWatchedAgain(t *testing.T) {
 	t.Parallel()
 	w, dir := New(), filepath.Join(t.TempDir(), "folder")

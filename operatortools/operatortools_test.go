@@ -17,9 +17,9 @@ import (
 	"coleo.dev/api"
 )
 
-// fakeServe answers each request with the body that it has for it, and records the requests.
+// fakeServe answers each request with a prepared body, and records the requests.
 type fakeServe struct {
-	answers map[string]string // by method and path
+	answers map[string]string // the prepared bodies; a key is the method and the path
 	asked   []string
 	status  int
 }
@@ -36,7 +36,8 @@ func (f *fakeServe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, f.answers[r.Method+" "+r.URL.Path])
 }
 
-// connected returns an MCP client of the tools that a token with the given scopes has.
+// connected returns an MCP client that is connected to a server. The server's token has the given
+// scopes.
 func connected(t *testing.T, f *fakeServe, scopes ...coleo.TokenScope) *mcp.ClientSession {
 	t.Helper()
 	serve := httptest.NewServer(f)
@@ -56,7 +57,7 @@ func connected(t *testing.T, f *fakeServe, scopes ...coleo.TokenScope) *mcp.Clie
 	return session
 }
 
-// call calls a tool, and returns its text and whether it has failed.
+// call calls a tool, and returns the text of the result and whether the call has failed.
 func call(t *testing.T, s *mcp.ClientSession, name string, arguments any) (string, bool) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -97,7 +98,7 @@ func TestOnlyToolsOfTheTokensScopesAreOffered(t *testing.T) {
 	}
 }
 
-// TestEachToolAsksForItsRoute calls every tool.
+// TestEachToolAsksForItsRoute calls every tool, and checks that the tool requests the right route.
 func TestEachToolAsksForItsRoute(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

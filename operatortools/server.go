@@ -15,6 +15,8 @@ import (
 	"coleo.dev/api"
 )
 
+// This file contains the MCP server. The tools are in tools.go.
+
 const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list shows the arms. A prompt begins a " +
 	"run: " +
 	"run_wait waits for its end and its answer. You cannot answer for an arm that you have prompted or started."
@@ -54,11 +56,11 @@ type tool struct {
 	add   adder
 }
 
-// An adder adds a tool to an MCP server. The tool uses the client for its calls.
+// An adder adds a tool to an MCP server. The tool makes its requests with the client.
 type adder func(s *mcp.Server, t tool, client *api.Client)
 
-// calls returns an adder for a tool whose arguments have the type In. The tool calls the given
-// function, and returns its result as JSON.
+// calls returns an adder for a tool whose arguments have the type In. The tool calls do, and
+// returns the result as JSON.
 func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder {
 	return func(s *mcp.Server, t tool, client *api.Client) {
 		described := &mcp.Tool{Name: t.name, Description: t.text, Annotations: &mcp.ToolAnnotations{
@@ -77,9 +79,9 @@ func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder
 	}
 }
 
-// failed returns the result of a failed call. The result contains the whole API error: its code,
-// what was done, and what was not done. If an open dialog is the reason, the result also contains
-// the dialog.
+// failed returns the result of a failed call. It contains the whole API error: its code, what was
+// done, and what was not done. If the reason is an open dialog, the result also contains the
+// dialog.
 func failed(err error) *mcp.CallToolResult {
 	var e *coleo.Error
 	switch {

@@ -9,14 +9,16 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the tools: their names, their descriptions, and their requests to the API.
+
 const (
-	// If the model gives no time, a call waits for usualWait. The model can give at most
-	// longestWait, because many MCP clients cut off a call after 60 s. To wait longer, the model
-	// calls again.
+	// usualWait is how long a call waits if the model names no time. longestWait is the longest
+	// time that the model can name. It is short, because many MCP clients cut off a call after 60
+	// s, so the model must call again to wait longer.
 	usualWait   = 30 * time.Second
 	longestWait = 50 * time.Second
 
-	usualEvents = 50 // events or runs in one result, so that it does not fill a model's context
+	usualEvents = 50 // the number of events or runs in one result, so that the result does not fill the model's context
 )
 
 type armOnly struct {
@@ -98,10 +100,10 @@ type row struct {
 	Workdir string       `json:"workdir,omitempty"`
 	Domain  string       `json:"domain,omitempty"`
 	Labels  coleo.Labels `json:"labels,omitempty"`
-	Waits   int          `json:"waits,omitempty"` // for how many answers the arm waits
+	Waits   int          `json:"waits,omitempty"` // the number of answers for which the arm waits
 }
 
-// tools returns all tools. Each has the name of a verb of the command line.
+// tools returns all tools. The name of each tool is a verb of the command line.
 func tools() []tool {
 	return append(readTools(), []tool{
 		{"arm_prompt", coleo.MayPrompt, "Send a prompt to an idle arm. The result comes when the agent has verifiably " +
@@ -175,7 +177,7 @@ func questions(ctx context.Context, c *api.Client, arm string) (any, error) {
 }
 
 // withBound returns a context for a call that waits. The context ends after the given number of
-// seconds, but not later than after longestWait. If this number is 0, the context ends after
+// seconds, but at the latest after longestWait. If the number is 0, the context ends after
 // usualWait.
 func withBound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	wait := usualWait

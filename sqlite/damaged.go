@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Damaged reports whether err says that a file is damaged or is not a database.
+// Damaged reports whether err means that a file is damaged or is not a database.
 func Damaged(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)

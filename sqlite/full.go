@@ -9,8 +9,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Full reports whether err says that a write failed because the disk is full or the
-// user's quota is used up.
+// Full reports whether err means that a write failed because the disk is full or the user's quota
+// is used up.
 func Full(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true

@@ -7,21 +7,21 @@ import (
 	"net/url"
 	"os"
 
-	_ "github.com/mattn/go-sqlite3" // the driver registers itself
+	_ "github.com/mattn/go-sqlite3" // registers the driver
 )
 
-// busyMillis is how many milliseconds an access waits for a database that another
-// process has locked. The other process can be a user's sqlite3 shell.
+// busyMillis is the time for which an access waits if another process has locked the database, in
+// milliseconds. The other process can be a user's sqlite3 shell.
 const busyMillis = 5000
 
 // Open opens a database of Coleo. The options are for the driver, in the form of a URL query. If
-// the file is missing, the first write creates it.
+// the file does not exist, the first write creates it.
 func Open(path, options string) (*sql.DB, error) {
 	return sql.Open("sqlite3", source(path, options))
 }
 
-// ReadOnly opens a database of another program for reading, even while that program
-// writes to it. If the file is missing, the error wraps fs.ErrNotExist.
+// ReadOnly opens a database of another program for reading, even while that program writes to it.
+// If the file does not exist, the error wraps fs.ErrNotExist.
 func ReadOnly(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Taken reports whether err says that a write was refused because a unique value
+// Taken reports whether err means that a write was refused because a value that must be unique
 // already exists.
 func Taken(err error) bool {
 	var e sqlite3.Error

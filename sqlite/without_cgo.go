@@ -2,14 +2,14 @@
 
 package sqlite
 
-// Without cgo there is no SQLite, and Coleo cannot open any database. So the functions below never
-// see an error of SQLite.
+// Without cgo there is no SQLite, and Coleo cannot open any database. The functions below therefore
+// never receive an error of SQLite.
 
-// Damaged returns false.
+// Damaged always returns false.
 func Damaged(error) bool { return false }
 
-// Full returns false.
+// Full always returns false.
 func Full(error) bool { return false }
 
-// Taken returns false.
+// Taken always returns false.
 func Taken(error) bool { return false }

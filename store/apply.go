@@ -11,14 +11,15 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after an event. It gets the row before the event. The zero Arm
-// means that the arm has no row. Apply has no side effects, so a replayed log gives the same rows
-// as the live events. EventSpawned and EventReattached create a row. EventRemoved deletes the row.
+// Apply returns the row of an arm after an event. The parameter arm is the row before the event, or
+// the zero Arm if the arm has no row. Apply has no side effects, so a replayed log gives the same
+// rows as the live events. EventSpawned and EventReattached create a row. EventRemoved deletes the
+// row.
 //
-// Only the host that owns an arm can change the arm's row. A host becomes the owner when it starts
-// the arm, or when it proves that the arm runs there. The event that makes a host the owner must
-// have at least the generation of the row. Events of the previous owner change nothing. An event
-// with an unreadable payload also changes nothing.
+// Only events of the host that owns an arm can change the arm's row. A host becomes the owner when
+// it starts the arm, or when it proves that the arm runs there. The event that makes a host the
+// owner must have at least the generation of the row. Events of the previous owner change nothing.
+// An event with an unreadable payload also changes nothing.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -58,7 +59,7 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
-	default: // the row has no field for this event
+	default: // no field of the row depends on this event
 	}
 	return arm
 }
@@ -86,15 +87,15 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
 		arm.Window = nil
-		arm.LastOutputAt = time.Time{} // the last output of an earlier session says nothing about this session
+		arm.LastOutputAt = time.Time{} // the last output of an earlier session is meaningless for this session
 		if arm.AgentID != e.Host {
-			arm.Queue = nil // the queue stays with the former host
+			arm.Queue = nil // the queue does not move to another host with the arm
 		}
 	}
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
 	if arm.AgentID != e.Host || e.Kind == coleo.EventSpawned {
-		arm.Suspensions = nil // another host asks again, and a new agent CLI has asked nothing
+		arm.Suspensions = nil // another host asks the questions again, and a new agent CLI has no open questions
 	}
 	arm.AgentID = e.Host
 	arm.LastActivityAt = e.Time
@@ -133,7 +134,8 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyPromptArrived records that the prompt of a run is no longer on its way.
+// applyPromptArrived stores that the prompt of a run has arrived, so that it is no longer being
+// sent.
 func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Queue != nil && e.Run != "" && arm.Queue.Sending == e.Run {
 		next := *arm.Queue
@@ -146,8 +148,8 @@ func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyParked stores why the arm is parked, or that the arm is not parked. The reason is a part of
-// the queue's summary, because Coleo sends nothing from the queue of a parked arm.
+// applyParked stores why the arm is parked, or that the arm is not parked. The reason is part of
+// the queue's summary, because Coleo sends no prompts from the queue of a parked arm.
 func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	c, ok := payload[coleo.ParkChange](e)
 	if !ok {
@@ -196,7 +198,7 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applySuspension updates the list of the questions on which the arm waits.
+// applySuspension updates the list of questions for whose answers the arm waits.
 func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	s, ok := payload[coleo.Suspension](e)
 	if !ok || s.ID == "" || arm.Status == coleo.StatusStopped {
@@ -215,7 +217,7 @@ func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyWindow stores the state of the arm's window. The window of a stopped arm is gone.
+// applyWindow stores the state of the arm's window. A stopped arm has no window.
 func applyWindow(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	c, ok := payload[coleo.Change](e)
 	if !ok || c.Window == nil || arm.Status == coleo.StatusStopped {
@@ -234,8 +236,8 @@ func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyModel stores a model that a user has chosen. It ignores the name that an agent CLI gives to
-// its model, because that name can differ from the name in the start configuration.
+// applyModel stores a model that a user has chosen. It ignores the model name that an agent CLI
+// reports, because this name can differ from the name in the start configuration.
 func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	m, ok := payload[coleo.ModelChanged](e)
 	if !ok || !m.Ordered {
@@ -243,7 +245,8 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
 	was := arm.ModelFallback
-	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) { // a person may have seen the same fallback
+	// keep the old fallback if it is the same, because a person may have seen it
+	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) {
 		arm.ModelFallback = m.Fallback
 	}
 	return touched(arm, e.Time)

@@ -37,7 +37,7 @@ func TestEventsBecomeARow(t *testing.T) {
 	unreadable.Payload = []byte(`{"reading": 7}`)
 	for name, c := range map[string]struct {
 		events []coleo.Event
-		want   string // status state rule pid agent generation conversation dialog
+		want   string // status, state, rule, pid, agent, generation, conversation, dialog
 	}{
 		"a spawned arm starts": {[]coleo.Event{spawn("a", 1)}, "starting initializing - 41 h1 1 c -"},
 		"a reading decides the status": {[]coleo.Event{spawn("a", 1), reading(coleo.Executing, nil)},
@@ -184,8 +184,8 @@ func line(a coleo.Arm) string {
 		or(a.SessionID), or(dialog))
 }
 
-// The row has the last state of the arm's window, and the port of its server, until the arm
-// stops or starts again.
+// The row must contain the last mode, and the last model that a user has ordered. It must not
+// contain the model name that a record reports.
 func TestM2ARowHasItsModeAndTheOrderedModel(t *testing.T) {
 	t.Parallel()
 	mode := func(to string) coleo.Event { return event(coleo.EventMode, "a", coleo.ModeChanged{To: to}) }
@@ -203,6 +203,7 @@ func TestM2ARowHasItsModeAndTheOrderedModel(t *testing.T) {
 	}
 }
 
+// The row must contain the state of the arm's window, and its server's port, until the arm stops.
 func TestARowHasItsWindow(t *testing.T) {
 	t.Parallel()
 	window := func(state coleo.WindowState) coleo.Event {
@@ -247,7 +248,7 @@ func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
 			coleo.Failed: coleo.StatusError, coleo.Dead: coleo.StatusStopped,
 		} {
 			a := coleo.Arm{ID: "a", Status: pause}
-			if pause == coleo.StatusPaused { // only its queue says so
+			if pause == coleo.StatusPaused { // only the row's queue shows a paused queue
 				a.Queue = &coleo.QueueState{Paused: "a test"}
 			}
 			a = Apply(a, reading(state, nil))
@@ -310,7 +311,7 @@ func TestReplayGivesTheRowsThatWereSeenLive(t *testing.T) {
 	}
 }
 
-// feed projects events in pieces, some of them twice.
+// feed calls Project with the events, divided into random pieces. It projects some pieces twice.
 func feed(t *testing.T, r *rand.Rand, s *ServeDB, events []coleo.Event) {
 	t.Helper()
 	for at := 0; at < len(events); {
@@ -321,7 +322,7 @@ func feed(t *testing.T, r *rand.Rand, s *ServeDB, events []coleo.Event) {
 	}
 }
 
-// fold applies events in memory, without a database.
+// fold applies events to rows in memory, without a database.
 func fold(events []coleo.Event) []coleo.Arm {
 	arms := map[string]coleo.Arm{}
 	for _, e := range events {
@@ -337,8 +338,8 @@ func fold(events []coleo.Event) []coleo.Arm {
 	return out
 }
 
-// randomEvents returns the logs of three hosts that take arms from each other, in an
-// order of arrival.
+// randomEvents returns the logs of three hosts, mixed in a random order of arrival. The hosts take
+// arms from each other.
 func randomEvents(r *rand.Rand, n int) []coleo.Event {
 	seq := map[string]uint64{}
 	out := make([]coleo.Event, n)

@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// ApplyRun returns the row of a run after an event. It gets the row before the event. The zero Run
-// means that the run has no row. ApplyRun has no side effects, so a replayed log gives the same
-// rows. It does not set ArmName and Harness, because they come from the arm's row.
+// ApplyRun returns the row of a run after an event. The parameter run is the row before the event,
+// or the zero Run if the run has no row. ApplyRun has no side effects, so a replayed log gives the
+// same rows. It does not set ArmName and Harness, because these come from the arm's row.
 //
 // If the payload of an event is unreadable, ApplyRun only counts the event.
 func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {
@@ -39,7 +39,7 @@ func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {
 		run.Files++
 	case coleo.EventUsage:
 		return applyUsage(run, e)
-	default: // the row has no field for this event
+	default: // no field of the row depends on this event
 	}
 	return run
 }
@@ -118,8 +118,8 @@ func applyUsage(run coleo.Run, e coleo.Event) coleo.Run {
 	return run
 }
 
-// cutText returns at most coleo.MaxRunText bytes of a text. It never splits a character. The bool
-// is true if the text was cut.
+// cutText returns at most the first coleo.MaxRunText bytes of a text, without splitting a
+// character. It also reports whether the text was cut.
 func cutText(text string) (string, bool) {
 	if len(text) <= coleo.MaxRunText {
 		return text, false

@@ -20,8 +20,8 @@ func auditFields(a *coleo.Audit) []field {
 	}
 }
 
-// BeginAudit records a command before the command is carried out. It returns the id of
-// the record. The record survives a power failure.
+// BeginAudit records a command before the command is carried out, and returns the id of the record.
+// The record survives a power failure.
 func (s *ServeDB) BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error) {
 	a.Result, a.Error = coleo.AuditOpen, ""
 	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -65,7 +65,7 @@ func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audi
 	return list, nil
 }
 
-// tokenBounds is the stored JSON form of the bounds of a token.
+// tokenBounds contains the bounds of a token, in the form in which they are stored as JSON.
 type tokenBounds struct {
 	Scopes []coleo.TokenScope `json:"scopes"`
 	Arms   map[string]string  `json:"arms,omitempty"`
@@ -97,8 +97,8 @@ func (r *tokenRow) fields() []field {
 	}
 }
 
-// AddToken stores a new operator token. It returns EConflict if there is a token with this
-// name. The write survives a power failure.
+// AddToken stores a new operator token. It returns EConflict if another token has this name. The
+// write survives a power failure.
 func (s *ServeDB) AddToken(ctx context.Context, t coleo.OperatorToken) error {
 	r := tokenRow{t, boundsOf(t)}
 	added, err := s.changeTokens(ctx, insertion("operator_tokens", r.fields())+" ON CONFLICT (name) DO NOTHING",
@@ -112,8 +112,8 @@ func (s *ServeDB) AddToken(ctx context.Context, t coleo.OperatorToken) error {
 	return nil
 }
 
-// NoteTokenUse stores the time of the last use of an operator token. It does nothing if the token
-// was removed.
+// NoteTokenUse stores the time of the last use of an operator token. If the token was removed,
+// NoteTokenUse does nothing.
 func (s *ServeDB) NoteTokenUse(ctx context.Context, t coleo.OperatorToken) error {
 	_, err := s.changeTokens(ctx, "UPDATE operator_tokens SET used_at = ? WHERE hash = ?", moment{&t.Used}, t.Hash)
 	if err != nil {
@@ -149,7 +149,8 @@ func (s *ServeDB) RemoveToken(ctx context.Context, name string) error {
 	return nil
 }
 
-// changeTokens executes a statement and reports whether the statement changed a row.
+// changeTokens executes a statement on the table of tokens, and reports whether the statement
+// changed a row.
 func (s *ServeDB) changeTokens(ctx context.Context, statement string, args ...any) (changed bool, err error) {
 	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec(statement, args...)

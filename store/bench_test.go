@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// BenchmarkAppend measures the cost of an acknowledged event. It appends one alone, a hundred at
-// once, and one intent, which waits for the disk.
+// BenchmarkAppend measures how long it takes to append one event, a hundred events at once, or one
+// intent, which waits for the disk.
 func BenchmarkAppend(b *testing.B) {
 	output, stop := event(coleo.EventWitness, "a", nil), event(coleo.EventStopped, "a", nil)
 	hundred := make([]coleo.Event, 100)
@@ -32,7 +32,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkProject measures what a batch of a hundred events costs serve.
+// BenchmarkProject measures how long serve needs to project a batch of a hundred events.
 func BenchmarkProject(b *testing.B) {
 	s, err := OpenServe(filepath.Join(b.TempDir(), "serve.db"))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package store keeps the data that Coleo must not forget, in two SQLite databases. HostDB contains
-// the event log and the arms of one host agent. ServeDB contains serve's view of all hosts. Serve
-// computes this view from the logs of the hosts.
+// the event log and the arms of one host agent. ServeDB contains serve's view of all hosts, which
+// serve computes from the logs of the hosts.
 //
 // Only one process at a time can open a database. In this process, one connection writes and
 // several connections read. After a method has returned without an error, its write survives the
@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// readers is the number of connections for reading. The API requests for one
-	// machine have never needed four connections at the same time, and four connections
-	// are cheap.
+	// readers is the number of connections for reading. The API requests for one machine have never
+	// needed four connections at the same time, and four connections are cheap.
 	readers = 4
-	// writerCache is the size of the writer's page cache, in KiB. It has room for the pages at
-	// which the indexes grow. Each arm has some of these pages for each kind of event.
+	// writerCache is the size of the writer's page cache, in KiB. It must have room for the last
+	// pages of the indexes, where new entries go. For each arm and each kind of event, there are
+	// some such pages.
 	writerCache = 16_000
 )
 
-// durability says which failures a write survives. Every write survives the end of the
+// durability determines which failures a write survives. Every write survives the end of the
 // process.
 type durability string
 
@@ -43,7 +43,7 @@ const (
 	// that is lost in this way.
 	ordinary durability = "NORMAL"
 	// intent is for writes that must not be lost, such as a spawn, a stop or an approval. When the
-	// method returns, the write and all earlier writes are on the disk.
+	// method returns, this write and all earlier writes are on the disk.
 	intent durability = "FULL"
 )
 
@@ -51,11 +51,11 @@ const (
 type database struct {
 	path   string
 	lock   *os.File
-	writer *sql.DB // one connection, which the callers use one after another
+	writer *sql.DB // has one connection, so that only one write happens at a time
 	reader *sql.DB
 }
 
-// open locks the database, creates it if it is missing, and migrates its tables.
+// open locks the database, creates it if it does not exist, and migrates its tables.
 func open(path string, s schema) (*database, error) {
 	path, err := resolvePath(path)
 	if err != nil {
@@ -69,15 +69,15 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // a coleo.Error already names the store in its message
+	var said *coleo.Error // a coleo.Error already contains the name of the store
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}
 	return nil, errors.Join(err, d.Close())
 }
 
-// resolvePath creates the database's folder. It returns the absolute path without symbolic links.
-// So two different paths to the same database share one lock.
+// resolvePath creates the database's folder, and returns the absolute path without symbolic links.
+// Two different paths to the same database therefore use the same lock.
 func resolvePath(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -98,8 +98,8 @@ func resolvePath(path string) (string, error) {
 }
 
 // connect opens the connections. Before that, it sets the mode of the database file, because SQLite
-// creates the files next to the database with the same mode. The caller holds the lock, so no other
-// process has the database open.
+// creates the files next to the database with the same mode. The caller must hold the lock, so that
+// no other process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -139,13 +139,13 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost is the size, in bytes, of the largest database that shrinkable rewrites. A rewrite of
-// that size takes about 100 ms, and needs disk space for a second copy of the database. In a larger
+// rewriteMost is the size of the largest database that shrinkable rewrites, in bytes. A rewrite of
+// a database of this size takes about 100 ms, and needs disk space for a second copy. In a larger
 // database, free pages are reused, but they are not returned to the disk.
 const rewriteMost = 64 << 20
 
-// shrinkable changes a database that an older Coleo created, so that the database can
-// return free pages to the disk. Databases that this version creates need no change.
+// shrinkable changes a database that an older Coleo created, so that free pages can be returned to
+// the disk. Databases that this version creates need no change.
 func (d *database) shrinkable() error {
 	var mode, pages int
 	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode,
@@ -161,8 +161,8 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// write runs fn in one transaction, with the given durability. If ctx ends while write waits for
-// the connection, write returns an error. A transaction that has begun always finishes, so the
+// write calls fn in one transaction with the given durability. If ctx ends while write waits for
+// the connection, write returns an error. A transaction that has begun always finishes, so that the
 // caller knows its outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)

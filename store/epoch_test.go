@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// copyDB copies a closed database.
+// copyDB copies the file of a closed database.
 func copyDB(t *testing.T, from, to string) {
 	t.Helper()
 	raw, err := os.ReadFile(from)
@@ -23,7 +23,7 @@ func copyDB(t *testing.T, from, to string) {
 	}
 }
 
-// note appends one event with a text.
+// note appends one event that contains a text.
 func note(t *testing.T, h *HostDB, text string) coleo.Event {
 	t.Helper()
 	out, err := h.Append(t.Context(), event(coleo.EventWitness, "a", coleo.Note{Text: text}))
@@ -33,8 +33,8 @@ func note(t *testing.T, h *HostDB, text string) coleo.Event {
 	return out[0]
 }
 
-// TestARestoredDatabaseNeverWritesAnEventASecondTime: an event that is written after a
-// copy was restored differs from the event that was lost.
+// TestARestoredDatabaseNeverWritesAnEventASecondTime restores a database from an older copy. The
+// next event must differ from the event that was lost, although both have the same number.
 func TestARestoredDatabaseNeverWritesAnEventASecondTime(t *testing.T) {
 	t.Parallel()
 	path, copied := filepath.Join(t.TempDir(), "host.db"), filepath.Join(t.TempDir(), "copy.db")
@@ -61,8 +61,8 @@ func TestARestoredDatabaseNeverWritesAnEventASecondTime(t *testing.T) {
 	}
 }
 
-// TestALogThatGoesOnFromACopyIsFollowed: the log's epochs are A, B and A again, and then
-// come events that nobody has read.
+// TestALogThatGoesOnFromACopyIsFollowed projects a log whose epochs are A, B and A again. After
+// that come events of a further epoch.
 func TestALogThatGoesOnFromACopyIsFollowed(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
@@ -78,8 +78,8 @@ func TestALogThatGoesOnFromACopyIsFollowed(t *testing.T) {
 		return list
 	}
 	project(t, s, in("A", 0, 3)...)
-	project(t, s, in("B", 0, 2)...) // the database was lost
-	project(t, s, in("A", 0, 4)...) // an older database was restored
+	project(t, s, in("B", 0, 2)...) // the database was lost, and a new one was created
+	project(t, s, in("A", 0, 4)...) // the database was restored from an older copy
 	if epoch, seq, err := s.Cursor(ctx, "h1"); epoch != "A" || seq != 4 || err != nil {
 		t.Errorf("cursor = %s %d, %v; want A 4", epoch, seq, err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// timeLayout is the format of stored times. They are in UTC, with nanoseconds and a fixed width.
-// Texts of this format sort in the order of their times, and people can read them.
+// timeLayout is the format of stored times, in UTC and with a fixed width. Texts in this format
+// sort in the order of their times, and people can read them.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// A cell converts one Go value to the value of a column and back. A zero value is stored as NULL,
-// unless the comment of the cell type says otherwise.
+// A cell converts a Go value to the value of a column and back. A zero value is stored as NULL,
+// unless the comment of the cell's type says otherwise.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
@@ -45,7 +45,7 @@ func (c text[T]) Scan(src any) error {
 	return err
 }
 
-// number is an integer. If the field `kept` is true, zero is stored as 0 instead of NULL.
+// number is an integer. If the field kept is true, zero is stored as 0 instead of NULL.
 type number struct {
 	p    *int
 	kept bool
@@ -167,8 +167,7 @@ func columns(fields []field) string {
 	return strings.Join(names, ", ")
 }
 
-// cells returns the cells of the fields. They are the arguments of a statement or the targets of
-// Scan.
+// cells returns the cells of the fields, as the arguments of a statement or as the targets of Scan.
 func cells(fields []field) []any {
 	out := make([]any, len(fields))
 	for i, f := range fields {
@@ -183,8 +182,8 @@ func insertion(table string, fields []field) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columns(fields), marks)
 }
 
-// upsertStatement returns a statement that inserts a row. If a row with the same id exists,
-// the statement updates that row. The first field is the id.
+// upsertStatement returns a statement that inserts a row, or updates the row with the same id if
+// there is one. The first field is the id.
 func upsertStatement(table string, fields []field) string {
 	set := make([]string, 0, len(fields))
 	for _, f := range fields[1:] {

@@ -23,23 +23,22 @@ type HostDB struct {
 	db     *database
 	head   *head
 	epoch  string                 // the epoch of the events that this process writes
-	legacy string                 // the epoch of events that are stored without an epoch
+	legacy string                 // the epoch of old events that were stored without an epoch
 	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
-	insert *sql.Stmt // adds an event; it is prepared once
+	insert *sql.Stmt // adds an event; prepared once, because it is executed for each event
 
-	deleted atomic.Uint64 // events up to this number may be missing from the log
+	deleted atomic.Uint64 // the highest number of a deleted event; earlier events may also be missing
 }
 
 // hostSchema is the schema of host.db. The bytes of the mark spell "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
-// OpenHost opens the database of a host agent. If the database is missing, OpenHost
-// creates it with a random host id, which SetHost can change. Each call of OpenHost
-// makes a new epoch for the events that this process writes. So, if the database is
-// restored from an older copy, a new event never has the epoch and number of a lost
-// event.
+// OpenHost opens the database of a host agent. If the database does not exist, OpenHost creates it
+// with a random host id, which SetHost can change. Each call of OpenHost creates a new epoch for
+// the events that this process writes. If the database was restored from an older copy, no new
+// event therefore has the epoch and number of a lost event.
 //
 // OpenHost returns EConflict in two cases:
 //   - Another process has the database open. The error names the process.
@@ -92,7 +91,7 @@ func (h *HostDB) load() error {
 	return err
 }
 
-// token returns 13 random characters. They are enough to make the token unique.
+// token returns 13 random characters, which are enough to be unique.
 func token() string { return strings.ToLower(rand.Text()[:13]) }
 
 // Close makes all calls of Wait return, and closes the database.
@@ -104,9 +103,8 @@ func (h *HostDB) Close() error {
 // Host returns the id of the host agent. Append writes this id into every event.
 func (h *HostDB) Host() string { return *h.host.Load() }
 
-// SetHost changes the id of the host agent. A program that follows the log sees the new
-// id as a new host, and reads the log from the beginning. SetHost returns EInvalid for
-// a bad id.
+// SetHost changes the id of the host agent. To a program that follows the log, the new id is a new
+// host, so the program reads the log from the beginning. SetHost returns EInvalid for a bad id.
 func (h *HostDB) SetHost(ctx context.Context, id string) error {
 	if err := coleo.CheckName(id); err != nil {
 		return err
@@ -125,7 +123,7 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
 // Has reports whether the log contains the event with the given epoch and sequence number. If seq
-// is 0, Has returns true, because 0 is the position before the first event of any log.
+// is 0, Has returns true, because every log has a beginning, which is the position 0.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -145,9 +143,9 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 // Head returns the sequence number of the last event, or 0 for an empty log.
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
-// Append writes the events to the end of the log. If it returns an error, it has written none of
-// them. Append sets Host, Epoch and Seq in the returned events, and ignores earlier values of these
-// fields. It wakes the callers of Wait. It returns EInvalid for a bad event.
+// Append writes the events to the end of the log, and wakes the callers of Wait. In the returned
+// events, Append has set Host, Epoch and Seq. It ignores the values that these fields had before.
+// After an error, the log contains none of the events. Append returns EInvalid for a bad event.
 //
 // After Append has returned, the events survive the end of this process. If one of the events is an
 // intent, all of the events also survive a power failure.
@@ -158,8 +156,7 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// append writes the events to the end of the log. It calls the given function in the same
-// transaction.
+// append writes the events to the end of the log, and calls a function in the same transaction.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
@@ -201,7 +198,7 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 	return out, nil
 }
 
-// durabilityOf returns intent if any of the events is an intent. Otherwise it returns
+// durabilityOf returns intent if at least one of the events is an intent. Otherwise it returns
 // ordinary.
 func durabilityOf(events []coleo.Event) durability {
 	for _, e := range events {
@@ -211,7 +208,7 @@ func durabilityOf(events []coleo.Event) durability {
 			coleo.EventBudget, coleo.EventHandover, coleo.EventOnLimit,
 			coleo.EventPolicy, coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady, coleo.EventMerge:
 			return intent
-		default: // an observation
+		default: // all other kinds are observations
 		}
 	}
 	return ordinary
@@ -223,12 +220,12 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 	return seq, err
 }
 
-// hostInsertion adds an event to the log.
+// hostInsertion is the statement that adds an event to the log.
 var hostInsertion = insertion("events", append(eventFields(&coleo.Event{}), field{name: "seq"}, field{name: "epoch"}))
 
-// Events returns the events after the given sequence number, in order. It returns at
-// most limit events, or 1000 if limit is 0. If the events are large, it returns fewer.
-// An empty result means that the log has no events after that number.
+// Events returns the events after the given sequence number, in order. It returns at most limit
+// events, or 1000 if limit is 0. If the events are large, it returns fewer. An empty result means
+// that the log contains no events after that number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -245,7 +242,7 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Newest returns an arm's newest event of the given kind. The bool is false if the log contains no
+// Newest returns an arm's newest event of the given kind. It returns false if the log contains no
 // such event.
 func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (coleo.Event, bool, error) {
 	e, found, err := h.newestWhere(ctx, "arm_id = ? AND kind = ?", arm, string(kind))
@@ -255,7 +252,7 @@ func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (
 	return e, found, err
 }
 
-// NewestOfRun returns a run's newest event of one of the given kinds. The bool is false if the log
+// NewestOfRun returns a run's newest event of one of the given kinds. It returns false if the log
 // contains no such event.
 func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...coleo.EventKind) (coleo.Event, bool, error) {
 	args := []any{arm, run}
@@ -270,11 +267,11 @@ func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...cole
 	return e, found, err
 }
 
-// NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of
-// the prompt's run, or a change of the arm's queue. The bool is false if the log contains no such event.
+// NewestOfPrompt returns an arm's newest event about the prompt with the given id: the start of the
+// prompt's run, or a change of the arm's queue. It returns false if the log contains no such event.
 //
-// No index has the ids of prompts, so the query reads Coleo's own events of the arm. HostBound limits
-// their number.
+// No index contains the ids of prompts, so the query reads all of Coleo's own events of the arm.
+// HostBound limits their number.
 func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Event, bool, error) {
 	e, found, err := h.newestWhere(ctx, "arm_id = ?1 AND "+ownEvents+" AND (kind = ?2 AND run_id = ?3 OR "+
 		"kind = ?4 AND payload ->> 'id' = ?3)", arm, string(coleo.EventRunStart), id, string(coleo.EventQueue))
@@ -284,7 +281,8 @@ func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Even
 	return e, found, err
 }
 
-// LastPrompts returns the newest event about each prompt of an arm, by the prompt's id. See NewestOfPrompt.
+// LastPrompts returns the newest event about each prompt of an arm: see NewestOfPrompt. The keys
+// are the ids of the prompts.
 func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.Event, error) {
 	last, shape := map[string]coleo.Event{}, coleo.Event{}
 	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(eventFields(&shape))+" FROM events WHERE arm_id = ? AND "+
@@ -297,7 +295,7 @@ func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.
 		id := e.Run
 		if e.Kind == coleo.EventQueue {
 			var c coleo.QueueChange
-			_ = json.Unmarshal(e.Payload, &c) // an unreadable event is about no prompt
+			_ = json.Unmarshal(e.Payload, &c) // ignore the error: without an id, an unreadable event is about no prompt
 			id = c.ID
 		}
 		if id != "" {
@@ -323,6 +321,6 @@ func (h *HostDB) newestWhere(ctx context.Context, condition string, args ...any)
 	return e, err == nil, err
 }
 
-// Wait returns nil when the log has an event after the given sequence number. It
-// returns ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
+// Wait returns nil when the log contains an event after the given sequence number. It returns ctx's
+// error if ctx ends first, and EUnavailable if the log is closed.
 func (h *HostDB) Wait(ctx context.Context, after uint64) error { return h.head.wait(ctx, after) }

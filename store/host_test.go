@@ -16,7 +16,7 @@ func TestAppendNumbersEventsAndKeepsThemAsTheyAre(t *testing.T) {
 	h := hostAt(t, path)
 	first := event(coleo.EventState, "a1", coleo.Change{Note: "<&> é"})
 	first.Run, first.Parent, first.Turn = "r1", "r0", 3
-	first.Seq, first.Host, first.Epoch = 77, "mine", "mine" // the caller cannot set these
+	first.Seq, first.Host, first.Epoch = 77, "mine", "mine" // Append must ignore these values
 	got, err := h.Append(t.Context(), first, event(coleo.EventWitness, "a2", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 		if _, err := h.Append(t.Context(), event(kind, "a", nil), event(coleo.EventWitness, "a", nil)); err != nil {
 			t.Fatal(err)
 		}
-		var level int // 1 is NORMAL, 2 is FULL
+		var level int // 1 means NORMAL, 2 means FULL
 		if err := h.db.writer.QueryRow("PRAGMA synchronous").Scan(&level); err != nil {
 			t.Fatal(err)
 		}

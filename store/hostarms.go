@@ -12,11 +12,11 @@ import (
 	"coleo.dev/trace"
 )
 
-// ArmRecord holds a host agent's knowledge about one of its arms. It says how to start the arm, how
-// to find the running arm again, and what the arm's last state was.
+// ArmRecord contains what a host agent knows about one of its arms: how to start the arm, how to
+// find the running arm again, and the arm's last state.
 type ArmRecord struct {
 	ID         string
-	Name       string // unique on this host
+	Name       string // no other arm of this host has the same name
 	Harness    string
 	Spec       coleo.SpawnConfig // stored without Environ
 	Desired    coleo.Desired
@@ -36,20 +36,20 @@ type ArmRecord struct {
 	Model     string
 	CreatedAt time.Time
 
-	// Run is the newest open run, or nil.
+	// Run is the newest open run, or nil if no run is open.
 	Run     *coleo.Receipt
-	Earlier []coleo.Receipt // older open runs, in order
+	Earlier []coleo.Receipt // the older open runs, oldest first
 
-	// Intended holds the prompts that are about to be typed, and those whose arrival a dialog
-	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the run that the
-	// prompt will begin.
+	// Intended contains the prompts that are about to be typed, and the prompts whose arrival a
+	// dialog hides. Only the fields ID, Time, Text, Compact and Unsettled are used. ID is the id of
+	// the run that the prompt will begin.
 	Intended []coleo.Receipt
 
-	// Trace says how far the sources of the arm's work have been read.
+	// Trace contains the positions up to which the sources of the arm's work have been read.
 	Trace trace.State
 
-	// Queue holds the prompts that wait until the arm is idle. It is nil if no prompt waits and the
-	// queue is not paused.
+	// Queue contains the prompts that wait until the arm is idle. It is nil if no prompt waits and
+	// the queue is not paused.
 	Queue *coleo.Queue
 }
 
@@ -82,20 +82,19 @@ func recordFields(r *ArmRecord) []field {
 
 func recordCells(r *ArmRecord) []any { return cells(recordFields(r)) }
 
-// PutArm stores the record of an arm. If an arm with the same id exists, PutArm
-// replaces its record. In the same transaction, PutArm appends the events that led to
-// the change, so that the record and the log always agree.
+// PutArm stores the record of an arm. If an arm with the same id exists, PutArm replaces its
+// record. In the same transaction, PutArm appends the events that led to the change, so that the
+// record and the log always agree.
 //
 // After PutArm has returned, the change survives a power failure, because a record contains
-// intents, such as the desired state, the generation and the handle. Use Observe to store
-// observations. PutArm returns EConflict if another arm has the same name. It returns EInvalid for
-// a bad record.
+// intents, such as the desired state or the generation. To store only observations, use Observe.
+// PutArm returns EConflict if another arm has the same name, and EInvalid for a bad record.
 func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event) error {
 	return h.PutArmWith(ctx, r, nil, events...)
 }
 
-// PutArmWith is like PutArm. In the same transaction, it also writes the change c that a tool has
-// made. c can be nil.
+// PutArmWith does the same as PutArm. In the same transaction, it also writes the change c that a
+// tool has made, unless c is nil.
 func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -124,7 +123,7 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed holds observations of an arm. Observe ignores fields with the zero value.
+// Observed contains observations of an arm. Observe ignores fields with the zero value.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -150,10 +149,10 @@ func (h *HostDB) Observe(ctx context.Context, id string, o Observed) error {
 	})
 }
 
-// AppendWork appends events of work. In the same transaction, it stores how far the sources of the
-// work have been read, and adds what the work has cost. It does not wait until they are on the
-// disk. After a power failure, all of this may be missing, and the sources are read again.
-// AppendWork returns ENotFound if there is no such arm.
+// AppendWork appends events of work. In the same transaction, it adds the cost of the work, and
+// stores how far the sources of the work have been read. AppendWork does not wait for the disk. If
+// a power failure undoes the write, the sources are read again. AppendWork returns ENotFound if
+// there is no such arm.
 func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, cost []Spending,
 	events ...coleo.Event) error {
 	_, err := h.append(ctx, ordinary, events, func(tx *sql.Tx) error {
@@ -166,8 +165,8 @@ func (h *HostDB) AppendWork(ctx context.Context, arm string, t trace.State, cost
 	return err
 }
 
-// Arm returns the arm with the given id. If no arm has this id, it returns the arm with this name.
-// If no arm has this name either, it returns ENotFound.
+// Arm returns the arm with the given id, or else the arm with the given name. If there is no such
+// arm, Arm returns ENotFound.
 func (h *HostDB) Arm(ctx context.Context, idOrName string) (ArmRecord, error) {
 	var r ArmRecord
 	err := h.db.reader.QueryRowContext(ctx, "SELECT "+columns(recordFields(&r))+" FROM arms "+byIDOrName, idOrName).
@@ -189,9 +188,9 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm deletes the record of an arm. It also deletes everything that the arm's model has
-// stored with Coleo's tools. The arm's events stay in the log. DeleteArm returns ENotFound if there
-// is no such arm.
+// DeleteArm deletes the record of an arm, and everything that the arm's model has stored with
+// Coleo's tools. The arm's events stay in the log. DeleteArm returns ENotFound if there is no such
+// arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
 		if err := forgetTools(tx, id); err != nil {
@@ -202,8 +201,8 @@ func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// byIDOrName selects one arm by its id or by its name. If one arm has the text as its id and
-// another arm has it as its name, byIDOrName selects the arm with the id.
+// byIDOrName selects one arm by its id or by its name. If both match different arms, byIDOrName
+// selects the arm with the id.
 const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
 
 func noArm(what string) error {
@@ -221,7 +220,7 @@ func readingArm(err error, what string) error {
 	return fmt.Errorf("read arm %s: %w", what, err)
 }
 
-// oneRow returns ENotFound if the statement has changed no row.
+// oneRow returns ENotFound if the statement has not changed a row.
 func oneRow(done sql.Result, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("write arm %s: %w", id, err)
@@ -233,8 +232,8 @@ func oneRow(done sql.Result, err error, id string) error {
 	return err
 }
 
-// checkArm returns EInvalid for a row that the database would reject. The message of
-// checkArm is clearer than the message of SQLite.
+// checkArm returns EInvalid for a row that the database would reject, because SQLite's own error
+// message is less clear.
 func checkArm(id, name, harness string, status coleo.Status) error {
 	if err := coleo.CheckName(name); err != nil {
 		return err
@@ -245,7 +244,7 @@ func checkArm(id, name, harness string, status coleo.Status) error {
 	case harness == "":
 		return coleo.Errorf(coleo.EInvalid, "arm %q has no harness", name)
 	}
-	switch status { // the published table allows "running" too, which Coleo itself gives no arm
+	switch status { // the published table also allows "running", but Coleo never uses this status
 	case coleo.StatusStarting, coleo.StatusRunning, coleo.StatusIdle, coleo.StatusBusy, coleo.StatusPaused,
 		coleo.StatusError, coleo.StatusStopped, coleo.StatusPlanningBlocked:
 		return nil

@@ -24,9 +24,8 @@ func hostFields(h *coleo.Host) []field {
 
 func hostCells(h *coleo.Host) []any { return cells(hostFields(h)) }
 
-// PutHost stores a host. If a host with the same id exists, PutHost replaces that host.
-// PutHost also writes the host's Hostname into the rows of the host's arms. It returns
-// EInvalid for a host without an id.
+// PutHost stores a host, or replaces the host with the same id. It also writes the host's Hostname
+// into the rows of the host's arms. It returns EInvalid for a host without an id.
 func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 	if h.ID == "" {
 		return coleo.Errorf(coleo.EInvalid, "a host on %q has no id", h.Hostname)

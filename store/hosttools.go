@@ -11,14 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// These limits say how many tool calls and answered suspensions are kept for each arm.
+// These constants are the numbers of tool calls and answered suspensions that are kept for each
+// arm.
 const (
-	keptCalls       = 500 // a caller repeats only calls that it has just made
-	keptSuspensions = 500 // that were answered
+	keptCalls       = 500 // enough, because a caller repeats only calls that it has just made
+	keptSuspensions = 500 // counts only suspensions that were answered
 )
 
-// ToolCall is a call of one of Coleo's tools. It has either a result, or the id of a suspension.
-// The answer to that suspension will be the result.
+// ToolCall is a call of one of Coleo's tools. It contains the result of the call, or the id of the
+// suspension whose answer will be the result.
 type ToolCall struct {
 	Key        string
 	Text       string
@@ -27,29 +28,29 @@ type ToolCall struct {
 
 // TaskList is an arm's list of tasks.
 type TaskList struct {
-	Last  int // the number in the id of the newest task
+	Last  int // the number in the id of the task that was added last
 	Tasks []coleo.Task
 }
 
-// Claim says that an arm uses a file.
+// Claim is an announcement of an arm that it uses a file.
 type Claim struct {
 	Arm    string
-	Path   string // absolute
-	Kind   string // read, write or exclusive
+	Path   string // the absolute path
+	Kind   string // "read", "write" or "exclusive"
 	Reason string
 	At     time.Time
 }
 
-// ToolChange holds the changes of a tool call or of an answer to a suspension. A nil field changes
-// nothing.
+// ToolChange contains the changes that a tool call or the answer to a suspension makes. A field
+// that is nil or empty changes nothing.
 type ToolChange struct {
 	Arm        string
 	Call       *ToolCall
-	Suspension *coleo.Suspension // new, or with its answer
-	Heard      string            // id of the suspension whose answer has reached the model
+	Suspension *coleo.Suspension // a new suspension, or an existing one with its answer
+	Heard      string            // the id of a suspension whose answer has reached the model
 	Tasks      *TaskList
 	Claim      *Claim
-	Release    bool // remove all claims of the arm
+	Release    bool // whether to remove all claims of the arm
 }
 
 func suspensionFields(s *coleo.Suspension) []field {
@@ -73,7 +74,7 @@ func suspensionFields(s *coleo.Suspension) []field {
 func suspensionCells(s *coleo.Suspension) []any { return cells(suspensionFields(s)) }
 
 // ChangeTools writes a change and its events in one transaction. After ChangeTools has returned, a
-// suspension survives a power failure. A power failure can undo other changes.
+// suspension in the change survives a power failure. A power failure can undo other changes.
 func (h *HostDB) ChangeTools(ctx context.Context, c ToolChange, events ...coleo.Event) error {
 	level := ordinary
 	if c.Suspension != nil {
@@ -125,7 +126,7 @@ func (c ToolChange) write(tx *sql.Tx) error {
 	return failed
 }
 
-// taskCell stores an empty list as [] and not as NULL.
+// taskCell returns a cell that stores an empty list as [] instead of NULL.
 func taskCell(t *TaskList) cell {
 	if t.Tasks == nil {
 		t.Tasks = []coleo.Task{}
@@ -133,7 +134,7 @@ func taskCell(t *TaskList) cell {
 	return documentOf(&t.Tasks)
 }
 
-// forgetTools deletes everything that the model of a removed arm has done with Coleo's tools.
+// forgetTools deletes everything that the model of an arm has stored with Coleo's tools.
 func forgetTools(tx *sql.Tx, arm string) error {
 	for _, table := range []string{"suspensions", "tool_calls", "arm_tasks", "file_claims"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE arm_id = ?", arm); err != nil {
@@ -144,22 +145,22 @@ func forgetTools(tx *sql.Tx, arm string) error {
 }
 
 // Suspensions returns the open suspensions of an arm, oldest first. If arm is "", it returns the
-// suspensions of all arms. If withUnheard is true, it also returns answered suspensions whose
-// answer has not reached the model.
+// suspensions of all arms. If withUnheard is true, it also returns suspensions whose answer has not
+// reached the model yet.
 func (h *HostDB) Suspensions(ctx context.Context, arm string, withUnheard bool) ([]coleo.Suspension, error) {
 	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
 		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, withUnheard)
 }
 
-// Requests returns the suspensions of all arms that have an approved request, oldest first. It
-// leaves out requests that Coleo has already carried out.
+// Requests returns the suspensions of all arms that contain an approved request, oldest first. It
+// omits requests that Coleo has already carried out.
 func (h *HostDB) Requests(ctx context.Context) ([]coleo.Suspension, error) {
 	list, err := h.suspensions(ctx, `WHERE request IS NOT NULL AND decision IS NOT NULL AND outcome IS NULL
 		ORDER BY answered_at, id`)
 	return slices.DeleteFunc(list, func(s coleo.Suspension) bool { return !s.Allowed() }), err
 }
 
-// Suspension returns one suspension. It returns ENotFound if there is none with this id.
+// Suspension returns the suspension with the given id, or ENotFound if there is none.
 func (h *HostDB) Suspension(ctx context.Context, id string) (coleo.Suspension, error) {
 	list, err := h.suspensions(ctx, "WHERE id = ?", id)
 	if err == nil && len(list) == 0 {
@@ -182,8 +183,8 @@ func (h *HostDB) suspensions(ctx context.Context, where string, args ...any) ([]
 	return list, nil
 }
 
-// ToolCall returns the call of an arm with the given key. The bool is false if there is no such
-// call yet.
+// ToolCall returns the call of an arm with the given key. It returns false if there is no such call
+// yet.
 func (h *HostDB) ToolCall(ctx context.Context, arm, key string) (ToolCall, bool, error) {
 	c := ToolCall{Key: key}
 	err := h.db.reader.QueryRowContext(ctx, "SELECT text, suspension FROM tool_calls WHERE arm_id = ? AND key = ?",

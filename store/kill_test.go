@@ -17,11 +17,11 @@ import (
 	"coleo.dev"
 )
 
-// writerArg makes the test binary a process that appends events until it is killed.
+// writerArg is the argument with which the test binary calls writeUntilKilled.
 const writerArg = "append-until-killed"
 
-// writeUntilKilled appends batches of one to four events. After each acknowledged batch
-// it prints the head.
+// writeUntilKilled appends batches of one to four events until the process is killed. After each
+// acknowledged batch, it prints the head of the log.
 func writeUntilKilled(path string, out io.Writer) error {
 	h, err := OpenHost(path)
 	if err != nil {
@@ -69,8 +69,8 @@ func TestKillingTheWriterLosesNoAcknowledgedEventAndLeavesNoGap(t *testing.T) {
 	}
 }
 
-// killWriter runs a writer, kills it after some acknowledgements and returns the last
-// acknowledged head.
+// killWriter starts a writer, kills it after the given number of acknowledgements, and returns the
+// last acknowledged head.
 func killWriter(t *testing.T, path string, after int) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], writerArg, path)
@@ -86,7 +86,7 @@ func killWriter(t *testing.T, path string, after int) uint64 {
 	lines := bufio.NewReader(out)
 	for n := 1; ; n++ {
 		line, err := lines.ReadString('\n')
-		if err != nil { // the end, perhaps in the middle of a line
+		if err != nil { // the end of the output, perhaps in the middle of a line
 			break
 		}
 		if last, err = strconv.ParseUint(strings.TrimSpace(line), 10, 64); err != nil {

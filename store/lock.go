@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// pidBytes is how many bytes of a lock file are read. The text of every pid is
+	// pidBytes is the number of bytes of a lock file that are read. The text of every pid is
 	// shorter.
 	pidBytes = 32
-	// lockTime is how long lock tries while another process has the file locked. A short lock by
-	// another process is normal, because Held locks the file for a moment. lockLook is the time
-	// between two attempts.
+	// lockTime is how long lock tries while another process has the file locked, and lockLook is
+	// the time between two attempts. lock must not fail at once, because Held locks the file for a
+	// moment.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock creates and locks the lock file of the database at a path. Only one process at a time can
-// have the file locked. The kernel releases the lock when the process ends, even if the process is
-// killed. The lock file contains the process's pid, for people to read.
+// lock creates and locks the lock file of the database at the given path. Only one process at a
+// time can lock the file. The kernel releases the lock when the process ends, even if the process
+// is killed. The lock file contains the process's pid, for people to read.
 func lock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -53,8 +53,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Held reports whether a process has the database at path open. A killed process counts until the
-// kernel has removed the process.
+// Held reports whether a process has the database at the given path open. A killed process still
+// counts until the kernel has removed it.
 func Held(path string) bool {
 	f, err := os.Open(path + ".lock")
 	if err != nil {
@@ -64,9 +64,9 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock releases the lock and closes the lock file. Closing alone can leave the file locked,
-// because a child that another goroutine has just forked also has the file open. The child closes
-// the file when it executes its program.
+// unlock releases the lock and closes the lock file. Closing the file would not release the lock if
+// another goroutine has just forked a child. The child also has the file open, until it executes
+// its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -14,20 +14,22 @@ import (
 	"coleo.dev"
 )
 
+// This file contains what the logs of both databases have in common.
+
 const (
 	// defaultPage is the largest number of events that a read returns if the caller
 	// gives no limit.
 	defaultPage = 1000
-	// maxPage is the largest limit that a caller can give. So the memory that one read needs is
+	// maxPage is the largest limit that a caller can set, so that the memory for one read is
 	// bounded.
 	maxPage = 10_000
-	// pageBytes is the largest total size of the payloads of one read, in bytes. It is half the
-	// size of the largest bus message. The other half is free for the other fields of the events. A
+	// pageBytes is the largest total size of the payloads that one read returns, in bytes. It is
+	// half the size of the largest bus message, so that the other fields of the events fit too. A
 	// read always returns at least one event, even if that event is larger.
 	pageBytes = 2 << 20
 )
 
-// page returns the largest number of rows to read if a caller gave the limit.
+// page returns the largest number of rows to read for the limit that a caller has set.
 func page(limit int) int {
 	if limit <= 0 {
 		return defaultPage
@@ -35,8 +37,8 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// eventFields returns the columns that the logs of both databases have in common. Each log puts its
-// own key columns before these columns.
+// eventFields returns the columns that the logs of both databases have in common. Each log has
+// further columns before them, which are its key.
 func eventFields(e *coleo.Event) []field {
 	return []field{
 		{"run_id", textOf(&e.Run)},
@@ -74,7 +76,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fit(e.Payload); err != nil { // the log of an older Coleo can have larger payloads
+		if e.Payload, err = fit(e.Payload); err != nil { // because an older Coleo may have stored larger payloads
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
@@ -85,7 +87,8 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// collect reads all rows. For each row, the given function returns the targets of Scan.
+// collect reads all rows. For each row, it scans the values into the targets that a function
+// returns.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {
 		return nil, err
@@ -103,17 +106,17 @@ func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, err
 }
 
 const (
-	// maxPayload is the largest size of the payload of one event, in bytes of encoded
-	// JSON. An event must fit into one message of the bus (4 MiB), and a page of events
-	// must fit into memory.
+	// maxPayload is the largest size of the payload of one event, in bytes of encoded JSON. An
+	// event must fit into one message of the bus (4 MiB), and a page of events must fit into
+	// memory.
 	maxPayload = 1 << 20
-	// maxEscape is the largest factor by which JSON text can grow when it is encoded
-	// again. For example, the one character "<" becomes six characters.
+	// maxEscape is the largest factor by which JSON text can grow when it is encoded again. For
+	// example, the character "<" becomes six characters.
 	maxEscape = 6
 )
 
-// fit limits a payload to maxPayload bytes. In a larger one, it shortens the longest texts and
-// lists. A shortened text says how many bytes are left out.
+// fit limits a payload to maxPayload bytes. In a larger payload, it shortens the longest texts and
+// lists. A shortened text ends with the number of bytes that were removed.
 func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
@@ -128,18 +131,17 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	// Half of the limit gives more than half of the bytes. So the first of the two next limits is
-	// never too small, and the second one cuts at most an eighth too much.
+	// A limit that is half as large gives more than half of the bytes. So the first argument of min
+	// is never too small, and the second removes at most an eighth too much.
 	for limit := maxPayload; limit > 0; limit = min(limit*maxPayload/len(sent), limit-limit/8-1) {
 		if sent, err = json.Marshal(cut(value, limit)); err != nil || len(sent) <= maxPayload {
 			return sent, err
 		}
 	}
-	return nil, nil // a payload of large keys cannot be shortened, but Coleo writes no such payload
+	return nil, nil // only large keys are left, which cannot be shortened; Coleo never writes such a payload
 }
 
-// cut shortens a decoded JSON value: each text to a limit in bytes, and each list to the same
-// number of elements.
+// cut shortens a decoded JSON value: each text to limit bytes, and each list to limit elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:
@@ -167,7 +169,7 @@ func cut(value any, limit int) any {
 	return value
 }
 
-// head is the end position of a log. It wakes the callers that wait for more events.
+// head is the end position of a log. It wakes the callers that wait for further events.
 type head struct {
 	mu     sync.Mutex
 	at     uint64
@@ -183,8 +185,8 @@ func (h *head) position() uint64 {
 	return h.at
 }
 
-// moveTo moves the end position forward. Writers can call it out of order, because an earlier
-// position changes nothing.
+// moveTo moves the end position forward. It ignores a position that is lower than the present one,
+// so writers can call it out of order.
 func (h *head) moveTo(at uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -206,8 +208,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil when the end position is higher than the given position. It returns ctx's error
-// if ctx ends first. It returns EUnavailable if the log is closed.
+// wait returns nil when the end position is higher than after. It returns ctx's error if ctx ends
+// first, and EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

@@ -13,20 +13,20 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema describes the tables of a database as numbered steps. Each change of the
-// tables is a new step. A step that was released is never edited.
+// schema describes the tables of a database as numbered steps. Each change of the tables adds a new
+// step, and a step that was released is never edited.
 type schema struct {
 	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
 	mark   int    // the application_id of SQLite, different for the two databases
-	// then holds the functions that finish those steps that need more than SQL. The keys are the
-	// names of the steps' files. The functions are called after the last step, because the code of
-	// this package reads and writes the newest tables.
+	// then contains the functions that finish the steps for which SQL is not enough. The keys are
+	// the names of the steps' files. The functions are called after the last step, because the code
+	// of this package reads and writes only the newest tables.
 	then map[string]func(*sql.Tx) error
 }
 
 // migrate carries out the steps that the database still lacks, in one transaction. PRAGMA
 // user_version is the number of completed steps. migrate returns EConflict if a newer Coleo has
-// completed more steps. It returns EInvalid if the database has another mark.
+// completed more steps, and EInvalid if the database has another mark.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s schema) migrate(d *database) error {
 				return fmt.Errorf("migration %s: %w", step.Name(), err)
 			}
 		}
-		for _, step := range steps[done:] { // the code knows the newest tables only
+		for _, step := range steps[done:] { // after all steps, because the functions use the newest tables
 			if then := s.then[step.Name()]; then != nil {
 				if err := then(tx); err != nil {
 					return fmt.Errorf("migration %s: %w", step.Name(), err)

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// TestTheNewestEventsOfAnArm compares Newest with the whole log.
+// TestTheNewestEventsOfAnArm compares the results of Newest with the whole log.
 func TestTheNewestEventsOfAnArm(t *testing.T) {
 	t.Parallel()
 	s, err := OpenServe(filepath.Join(t.TempDir(), "serve.db"))
@@ -17,7 +17,7 @@ func TestTheNewestEventsOfAnArm(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Close() })
 	var log []coleo.Event
-	for i := range 60 { // every third event is Coleo's own
+	for i := range 60 { // every third event has no source, so it is Coleo's own
 		e := coleo.Event{Host: "h", Epoch: "e", Seq: uint64(i + 1), Arm: []string{"a", "b"}[i%2], Kind: coleo.EventWitness,
 			Time: time.Now().UTC()}
 		if i%3 > 0 {
@@ -55,7 +55,8 @@ func TestTheNewestEventsOfAnArm(t *testing.T) {
 	}
 }
 
-// TestTheNewestEventOfAPrompt checks that only the start of a run and the queue tell what became of a prompt.
+// TestTheNewestEventOfAPrompt checks that only starts of runs and changes of the queue count as
+// events about a prompt.
 func TestTheNewestEventOfAPrompt(t *testing.T) {
 	t.Parallel()
 	h, err := OpenHost(filepath.Join(t.TempDir(), "host.db"))

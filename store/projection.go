@@ -10,7 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// projection writes one batch of events into serve.db. Its statements end with the transaction.
+// projection writes one batch of events into serve.db. Its statements are valid until the end of
+// its transaction.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
@@ -19,9 +20,9 @@ type projection struct {
 	hosts map[string]*reached
 	last  uint64 // the position of the last added event
 
-	insertEvent, readRow, saveRow *sql.Stmt // see ServeDB
+	insertEvent, readRow, saveRow *sql.Stmt // the same statements as in ServeDB
 
-	deleted uint64 // the host may have deleted its events up to this number
+	deleted uint64 // the highest number of an event that the host may have deleted
 }
 
 // reached is the position of the last projected event in a host's log.
@@ -30,13 +31,13 @@ type reached struct {
 	seq   uint64
 }
 
-// projected is the row of an arm before and after a batch. An empty ID means that the
-// arm has no row.
+// projected contains the row of an arm before and after a batch. An empty ID means that the arm has
+// no row.
 type projected struct {
 	before, after coleo.Arm
 }
 
-// add stores one event and applies the event to the row of the event's arm. If the event is already
+// add stores one event, and applies it to the row of the event's arm. If the event is already
 // stored, add does nothing.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.acceptNew(e)
@@ -59,7 +60,7 @@ func (p *projection) add(e *coleo.Event) error {
 	return p.addToRun(e)
 }
 
-// addToRun applies an event to the row of the event's run. Call addToRun after the event was
+// addToRun applies an event to the row of the event's run. It must be called after the event was
 // applied to the row of the event's arm.
 func (p *projection) addToRun(e *coleo.Event) error {
 	if e.Run == "" {
@@ -80,7 +81,8 @@ func (p *projection) addToRun(e *coleo.Event) error {
 	if err != nil {
 		return err
 	}
-	if run.ArmName == "" && arm.after.Name != arm.after.ID { // a row whose name is its id waits for its name
+	// if the arm's name in the row is its id, the real name is not known yet
+	if run.ArmName == "" && arm.after.Name != arm.after.ID {
 		run.ArmName = arm.after.Name
 	}
 	if run.Harness == "" {
@@ -98,13 +100,13 @@ func (p *projection) run(id string) (*runRow, error) {
 	return &row, err
 }
 
-// acceptNew reports whether an event is new. If the event is new, acceptNew moves the host's cursor
-// to the event. If events before the event are missing, acceptNew returns EConflict. But if the
-// host has deleted the missing events, acceptNew records a gap and accepts the event.
+// acceptNew reports whether an event is new. If so, acceptNew moves the host's cursor to the event.
+// If events before the event are missing, acceptNew returns EConflict. But if the host has deleted
+// the missing events, acceptNew records a gap and accepts the event.
 //
-// The epoch of a host's log changes each time the host opens its database. A database that was
-// restored from a copy also continues at a lower number. A new epoch is therefore no gap: no event is
-// missing if serve has stored the event before the new one.
+// The epoch of a host's log changes each time the host opens its database. If the database was
+// restored from a copy, the log also continues at a lower number. So a new epoch is not a gap by
+// itself: if serve has stored the event before the new event, no event is missing.
 func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
@@ -129,8 +131,8 @@ func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
 	return true, nil
 }
 
-// keepGap records a gap: the host has deleted events before the event e, and serve has never read
-// them.
+// keepGap records that events before the event e are missing, because the host deleted them before
+// serve read them.
 func (p *projection) keepGap(e *coleo.Event) error {
 	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
 		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
@@ -140,7 +142,8 @@ func (p *projection) keepGap(e *coleo.Event) error {
 	return nil
 }
 
-// precedes reports whether the host's event with the number e.Seq-1 is stored, in any epoch.
+// precedes reports whether the host's event with the number e.Seq-1 is stored, no matter in which
+// epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
 	var found bool
 	err := p.tx.QueryRow(`WITH RECURSIVE epochs (epoch) AS (
@@ -166,15 +169,15 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// isStored reports whether an event is already stored. It queries the log, so it works for every
-// epoch. For an event in the epoch of its host's cursor, a comparison with the cursor is enough.
+// isStored reports whether serve's log contains an event. For an event in the epoch of its host's
+// cursor, the caller can compare the event's number with the cursor instead.
 func (p *projection) isStored(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
 		e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
 }
 
-// serveInsertion adds an event to serve's log.
+// serveInsertion is the statement that adds an event to serve's log.
 var serveInsertion = insertion("run_events", append(eventFields(&coleo.Event{}), field{name: "host"},
 	field{name: "epoch"}, field{name: "seq"}))
 
@@ -228,7 +231,7 @@ func (p *projection) saveRuns() error {
 	return nil
 }
 
-// newProjection returns an empty projection in a transaction.
+// newProjection returns an empty projection for a transaction.
 func newProjection(ctx context.Context, tx *sql.Tx) *projection {
 	return &projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
 		runs: map[string]*runRow{}, hosts: map[string]*reached{}}
@@ -250,8 +253,8 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.before.ID != "" {
 		return updateArm(p.tx, &arm.after)
 	}
-	// If another arm has the name, no row is written, and the log can continue. The arm's next
-	// start creates the row if the name is free at that time.
+	// If another arm has the name, the statement writes no row, so that the log can continue. The
+	// arm's next start creates the row, if the name is free then.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.after))+" ON CONFLICT DO NOTHING", armCells(&arm.after)...)
 	return err
 }

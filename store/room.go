@@ -12,29 +12,28 @@ import (
 )
 
 const (
-	// reserveBytes is the full size of the reserve file. Each database has a reserve file. When the
-	// disk is full, the database frees space from this file. SQLite merges a write-ahead log into
-	// the database when the log has 1000 pages of 4 KiB. The merge can need as much space again.
+	// reserveBytes is the full size of a database's reserve file. When the disk is full, the
+	// database frees space from this file. SQLite merges a write-ahead log into the database when
+	// the log has 1000 pages of 4 KiB. The merge can need as much space again.
 	reserveBytes = 8 << 20
-	// reservePiece is how many bytes of the reserve file are freed at a time. A write seldom needs
-	// more. If more bytes were freed, the process that fills the disk could take the rest.
+	// reservePiece is the number of bytes of the reserve file that are freed at a time. A write
+	// rarely needs more. If more were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
 	// reservePage is the distance between two numbers in the reserve file, in bytes. File systems
 	// compare and compress blocks of at least this size.
 	reservePage = 4 << 10
 )
 
-// NoRoom reports whether err says that the disk is full.
+// NoRoom reports whether err means that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// FreeBytes returns how many bytes are free on the file system of the given folder. The bool is
+// FreeBytes returns the number of free bytes on the file system of the given folder. It returns
 // false if this number is unknown.
 func FreeBytes(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }
 
-// giveUp frees one piece of the reserve file. It returns false if nothing is left to
-// free.
+// giveUp frees one piece of the reserve file. It returns false if the reserve file is empty.
 func (d *database) giveUp() bool {
 	info, err := os.Stat(d.reserve())
 	if err != nil || info.Size() == 0 {
@@ -43,10 +42,10 @@ func (d *database) giveUp() bool {
 	return os.Truncate(d.reserve(), max(info.Size()-reservePiece, 0)) == nil
 }
 
-// keepReserve fills up the reserve file if the disk has room for twice the missing
-// part. It writes random bytes, because random bytes take up disk space even on file
-// systems that compress. Each piece has the same random bytes, with a number in each page: so no
-// two pages are the same.
+// keepReserve fills up the reserve file, if the disk has room for twice the missing part. It writes
+// random bytes, because random bytes occupy disk space even on file systems that compress data. All
+// pieces contain the same random bytes, but each page also contains its number, so no two pages are
+// equal.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())
@@ -78,17 +77,17 @@ func (d *database) keepReserve() error {
 	return nil
 }
 
-// GiveUpReserve frees a piece of the reserve file, for use when the disk is full. If it
-// returns true, the caller should retry the write that failed with NoRoom. It returns
-// false if nothing is left to free.
+// GiveUpReserve frees a piece of the reserve file. Call it when the disk is full. If it returns
+// true, the caller should retry the write that failed with NoRoom. It returns false if the reserve
+// file is empty.
 func (h *HostDB) GiveUpReserve() bool { return h.db.giveUp() }
 
 // KeepReserve fills up the reserve file if the disk has enough space.
 func (h *HostDB) KeepReserve() error { return h.db.keepReserve() }
 
-// GiveUpReserve frees a piece of the reserve file, for use when the disk is full. If it
-// returns true, the caller should retry the write that failed with NoRoom. It returns
-// false if nothing is left to free.
+// GiveUpReserve frees a piece of the reserve file. Call it when the disk is full. If it returns
+// true, the caller should retry the write that failed with NoRoom. It returns false if the reserve
+// file is empty.
 func (s *ServeDB) GiveUpReserve() bool { return s.db.giveUp() }
 
 // KeepReserve fills up the reserve file if the disk has enough space.

@@ -18,8 +18,8 @@ import (
 type EventFilter struct {
 	Run   string
 	Arm   string            // the arm's id
-	Kinds []coleo.EventKind // events of one of these kinds
-	After uint64            // a position that RunEvents or Head returned; 0 means the beginning of the log
+	Kinds []coleo.EventKind // selects events of these kinds
+	After uint64            // a position that RunEvents or Head has returned; 0 means the beginning of the log
 	Limit int               // 0 means 1000
 }
 
@@ -30,10 +30,10 @@ type Entry struct {
 	coleo.Event
 }
 
-// Entries returns the events that match the filter, in order of arrival. The events of
-// one host are in the order of the host's log. A page can have fewer events than the
-// limit although more events follow. An empty page means that no events follow. After
-// Entries has returned an event, Head returns at least the position of this event.
+// Entries returns the events that match the filter, in order of arrival. The events of one host are
+// in the order of the host's log. A page can contain fewer events than the limit even if more
+// events follow. Only an empty page means that no events follow. After Entries has returned an
+// event, Head returns at least the position of this event.
 func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 	query, args, err := s.entriesQuery(ctx, f)
 	if err != nil || query == "" {
@@ -44,8 +44,8 @@ func (s *ServeDB) Entries(ctx context.Context, f EventFilter) ([]Entry, error) {
 		return nil, fmt.Errorf("read events after %d: %w", f.After, err)
 	}
 	if len(out) > 0 {
-		// The head moves here too, because a reader can see an event before the writer of the event
-		// moves the head.
+		// Move the head here too, because a reader can see an event before the event's writer moves
+		// the head.
 		s.head.moveTo(out[len(out)-1].Position)
 	}
 	return out, nil
@@ -66,10 +66,10 @@ func (s *ServeDB) entries(ctx context.Context, query string, args []any) ([]Entr
 	return out, err
 }
 
-// entriesQuery returns the query for the events that match a filter. The query is "" if no event
-// can match. Each filter has an index, so the query never reads events that do not match. The only
-// exception is a filter by run. Its query also reads the arm's events during the run that do not
-// belong to the run. There are few such events.
+// entriesQuery returns the query for the events that match a filter, or "" if no event can match.
+// Each query uses an index, so that it reads only events that match. The only exception is a filter
+// by run. Its query also reads the events of the run's arm that happened during the run but do not
+// belong to it. There are few such events.
 func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []any, error) {
 	after, limit := int64(f.After), page(f.Limit)
 	var parts []part
@@ -94,15 +94,15 @@ func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []an
 
 var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
 
-// part is a part of serve's log. Its index contains the positions of the part's events in order.
+// part is a part of serve's log. An index contains the positions of the part's events in order.
 type part struct {
 	index string
-	where string // the SQL condition that selects its events
-	args  []any  // of where
+	where string // the SQL condition that selects the part's events
+	args  []any  // the arguments of where
 }
 
-// ofArm returns the parts of the log that contain an arm's events of the given kinds. Without
-// kinds, the parts contain all events of the arm.
+// ofArm returns the parts of the log that contain an arm's events of the given kinds. If there are
+// no kinds, the parts contain all events of the arm.
 func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 	if len(kinds) > 0 {
 		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)
@@ -120,8 +120,8 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 	return parts
 }
 
-// oldest returns a query for at most limit events from the given parts. The query selects the
-// events with the lowest positions above the given one.
+// oldest returns a query for events of the given parts: the events with the lowest positions above
+// the given position, and at most limit of them.
 func oldest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -134,9 +134,9 @@ func oldest(parts []part, position int64, limit int) (string, []any) {
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
-// Newest returns the newest events of an arm before a position, oldest first. If kind is not "",
-// Newest returns only events of that kind. The position 0 means the end of the log. Newest returns
-// at most limit events, and fewer if their payloads are large.
+// Newest returns the newest events of an arm before a position, oldest first. If kind is not "", it
+// returns only events of that kind. The position 0 means the end of the log. Newest returns at most
+// limit events, and fewer if their payloads are large.
 func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, before uint64, limit int) ([]Entry,
 	error) {
 	var kinds []coleo.EventKind
@@ -155,8 +155,8 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	return list, nil
 }
 
-// newest is like oldest, but its query selects the events with the highest positions below the
-// given one. The event with the highest position comes first.
+// newest returns a query for events of the given parts: the events with the highest positions below
+// the given position, and at most limit of them. The event with the highest position comes first.
 func newest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -169,7 +169,7 @@ func newest(parts []part, position int64, limit int) (string, []any) {
 		") ORDER BY p DESC LIMIT ?) ORDER BY pos DESC", append(args, limit)
 }
 
-// RunEvents is like Entries, but returns the events without their positions. It also
+// RunEvents does the same as Entries, but returns the events without their positions. It also
 // returns the value of After for the next call.
 func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.Event, next uint64, err error) {
 	entries, err := s.Entries(ctx, f)
@@ -198,8 +198,8 @@ func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, erro
 	return e, nil
 }
 
-// LastQueueChange returns the newest change of the queue entry with the given id. It also returns
-// the id of the arm whose queue has the entry. It returns ENotFound if there is no such change.
+// LastQueueChange returns the newest change of the queue entry with the given id, and the id of the
+// arm whose queue contains the entry. It returns ENotFound if there is no such change.
 func (s *ServeDB) LastQueueChange(ctx context.Context, id string) (c coleo.QueueChange, arm string, err error) {
 	var payload []byte
 	err = s.db.reader.QueryRowContext(ctx, "SELECT arm_id, payload FROM run_events WHERE kind = ? "+

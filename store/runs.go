@@ -61,7 +61,7 @@ func runFields(r *runRow) []field {
 	}
 }
 
-// position is a position in serve's log, or 0.
+// position is a position in serve's log. The position 0 is stored as NULL.
 type position struct{ p *int64 }
 
 func (c position) Value() (driver.Value, error) { return *c.p, nil }
@@ -92,7 +92,7 @@ func (c yes) Scan(src any) error {
 
 var selectRun = "SELECT " + columns(runFields(&runRow{})) + " FROM runs WHERE id = ?"
 
-// readRun reads a run's row. It returns the zero row if there is none.
+// readRun reads a run's row. If there is none, it returns the zero row.
 func readRun(ctx context.Context, q queryer, id string) (runRow, error) {
 	return scanRun(q.QueryRowContext(ctx, selectRun, id), id)
 }
@@ -113,14 +113,14 @@ func scanRun(found *sql.Row, id string) (runRow, error) {
 type RunFilter struct {
 	Arm     string        // the arm's id
 	Outcome coleo.Outcome // coleo.OutcomeOpen selects the open runs
-	Since   time.Time     // the runs that began then or later
-	Before  uint64        // the runs before the one at this position
+	Since   time.Time     // selects the runs that began at this time or later
+	Before  uint64        // selects the runs before the run at this position
 	Limit   int           // 0 means 1000
 }
 
-// selectRuns reads runs, and adds values from the present rows of their arms. If a run has no arm
-// name or no harness, it gets that of its arm. A run is open if it has no outcome and its arm
-// exists.
+// selectRuns reads runs, and adds values from the present rows of their arms. If a run contains no
+// arm name or no harness, the query takes it from the arm. A run is open if it has no outcome and
+// its arm exists.
 const selectRuns = ` COALESCE(runs.arm_name, arms.name, runs.arm_id, ''), COALESCE(runs.harness, arms.harness, ''),
 	runs.outcome IS NULL AND arms.id IS NOT NULL FROM runs LEFT JOIN arms ON arms.id = runs.arm_id `
 
@@ -133,7 +133,7 @@ func runColumns() string {
 }
 
 // Runs returns the runs that match the filter, newest first. It also returns the position of the
-// last returned run. This position is the value of Before for the next call.
+// last returned run, which is the value of Before for the next call.
 func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next uint64, err error) {
 	query, args := runColumns()+selectRuns+"WHERE 1", []any{}
 	also := func(condition string, values ...any) { query, args = query+" AND "+condition, append(args, values...) }
@@ -148,8 +148,8 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 		also("runs.outcome = ?", string(f.Outcome))
 	}
 	if !f.Since.IsZero() {
-		// The search begins at the first run since this time, so the query does not read earlier
-		// runs.
+		// The search begins at the first run after this time, so that the query does not read
+		// earlier runs.
 		also(`runs.first >= (SELECT MIN(first) FROM runs WHERE started_at >= ?) AND runs.started_at >= ?`,
 			moment{&f.Since}, moment{&f.Since})
 	}
@@ -168,9 +168,8 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 	return list, next, nil
 }
 
-// Run returns the run with the given id. The id can be shortened to a beginning that only one run
-// has. Run returns ENotFound if there is no such run, and EInvalid if several runs have this
-// beginning.
+// Run returns the run whose id begins with the given text. It returns ENotFound if there is no such
+// run, and EInvalid if several ids begin with this text.
 func (s *ServeDB) Run(ctx context.Context, id string) (coleo.Run, error) {
 	if id == "" {
 		return coleo.Run{}, coleo.Errorf(coleo.EInvalid, "a run needs an id: 'coleo run list' shows the ids")
@@ -189,11 +188,11 @@ func (s *ServeDB) Run(ctx context.Context, id string) (coleo.Run, error) {
 	return found[0].Run, nil
 }
 
-// fillMost is how many rows of runs fillRuns holds in memory before it writes them. Each row has at
-// most about 5 kB.
+// fillMost is the number of runs' rows that fillRuns holds in memory before it writes them. Each
+// row has at most about 5 kB.
 const fillMost = 1000
 
-// fillRuns makes the rows of runs from the events that are already in serve's log. It writes only
+// fillRuns creates the rows of runs from the events that are already in serve's log. It writes only
 // the fields that ApplyRun and the projection compute.
 func fillRuns(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)

@@ -23,7 +23,7 @@ func work(run string, turn int, kind coleo.EventKind, body any) coleo.Event {
 	return e
 }
 
-// wholeRun returns the events of a run with two turns and three calls.
+// wholeRun returns the events of a run with two turns and three tool calls.
 func wholeRun(id string) []coleo.Event {
 	return []coleo.Event{
 		work(id, 0, coleo.EventRunStart, coleo.Receipt{ID: id, Text: "do it", Origin: coleo.OriginHand}),
@@ -81,14 +81,15 @@ func TestLongTextsOfARunAreCutBetweenCharacters(t *testing.T) {
 	if want := long[:coleo.MaxRunText-1]; run.Prompt != want || !run.PromptCut {
 		t.Errorf("the prompt has %d bytes, cut %v; want %d", len(run.Prompt), run.PromptCut, len(want))
 	}
-	// JSON has replaced the half character at the end of the answer by three bytes.
+	// The cut text ended with a part of a character. JSON has replaced each byte of it by three
+	// bytes.
 	if !strings.HasPrefix(run.Answer, "xé") || !run.AnswerCut {
 		t.Errorf("the answer has %d bytes, cut %v", len(run.Answer), run.AnswerCut)
 	}
 }
 
-// randomRuns returns the log of a host with overlapping runs of three arms. Some events
-// are of unknown kinds, or have payloads that nobody can read.
+// randomRuns returns the log of a host with overlapping runs of three arms. Some events are of
+// unknown kinds, and some have unreadable payloads.
 func randomRuns(r *rand.Rand, n int) []coleo.Event {
 	var out []coleo.Event
 	for i := range 3 {
@@ -114,7 +115,7 @@ func randomRuns(r *rand.Rand, n int) []coleo.Event {
 	return numbered("h1", 0, out...)
 }
 
-// allRuns returns every run's row.
+// allRuns returns the rows of all runs.
 func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 	t.Helper()
 	list, _, err := s.Runs(t.Context(), RunFilter{})
@@ -124,8 +125,9 @@ func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 	return list
 }
 
-// TestRunsAreTheSameHoweverTheLogIsProjected: in any pieces, some of them twice, anew from
-// the stored log, and from the log of an older database.
+// TestRunsAreTheSameHoweverTheLogIsProjected projects the same log in three ways: in random pieces,
+// some of them twice; again from the stored log; and from the log of an older database. The rows of
+// the runs must be equal.
 func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -169,7 +171,7 @@ func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	}
 }
 
-// makeOlder undoes the migration that adds the runs.
+// makeOlder undoes the migration that added the table of runs.
 func makeOlder(t *testing.T, s *ServeDB) {
 	t.Helper()
 	if _, err := s.db.writer.Exec("DROP TABLE triggers; DROP TABLE trigger_history; DROP TABLE usage; " +
@@ -195,7 +197,7 @@ func TestRunsAreListedAndFound(t *testing.T) {
 	var events []coleo.Event
 	events = append(events, spawn("a1", 1), spawn("a2", 1))
 	for i := range 10 {
-		id, arm := fmt.Sprintf("run-%d", i), fmt.Sprint("a", 1+i%3) // nobody knows a3
+		id, arm := fmt.Sprintf("run-%d", i), fmt.Sprint("a", 1+i%3) // the arm a3 has no row
 		begin := work(id, 0, coleo.EventRunStart, coleo.Receipt{ID: id})
 		begin.Arm, begin.Time = arm, start.Add(time.Duration(i)*time.Hour)
 		if events = append(events, begin); i%2 == 0 {
@@ -211,7 +213,7 @@ func TestRunsAreListedAndFound(t *testing.T) {
 	}{
 		"all":                {RunFilter{}, "9876543210"},
 		"of an arm":          {RunFilter{Arm: "a1"}, "9630"},
-		"open":               {RunFilter{Outcome: coleo.OutcomeOpen}, "9731"}, // the arm of 5 is gone
+		"open":               {RunFilter{Outcome: coleo.OutcomeOpen}, "9731"}, // the arm of the run 5 was removed
 		"failed":             {RunFilter{Outcome: coleo.OutcomeFailed}, "86420"},
 		"since":              {RunFilter{Since: start.Add(7 * time.Hour)}, "987"},
 		"since, of an arm":   {RunFilter{Since: start.Add(4 * time.Hour), Arm: "a2"}, "74"},
@@ -221,7 +223,7 @@ func TestRunsAreListedAndFound(t *testing.T) {
 		"with an outcome of": {RunFilter{Outcome: coleo.OutcomeDied}, ""},
 	} {
 		got := ""
-		for f := c.filter; ; { // in pages of two
+		for f := c.filter; ; { // reads pages of two runs
 			f.Limit = 2
 			list, next, err := s.Runs(ctx, f)
 			if err != nil {
@@ -277,7 +279,7 @@ func TestEventsAreSelectedByKind(t *testing.T) {
 	}
 }
 
-// TestNoPageReadsTheWholeLog: SQLite's plan for each filter uses an index.
+// TestNoPageReadsTheWholeLog checks that SQLite uses an index for each filter.
 func TestNoPageReadsTheWholeLog(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -319,7 +321,7 @@ func TestEventsOfWorkPushNothingElseOut(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
 	events := []coleo.Event{spawn("a1", 1)}
-	for i := range 60 { // the oldest runs go
+	for i := range 60 { // more runs than the bound below allows, so that the oldest are deleted
 		events = append(events, wholeRun(fmt.Sprint("run-", i))...)
 	}
 	for range 3000 {
@@ -342,7 +344,7 @@ func TestEventsOfWorkPushNothingElseOut(t *testing.T) {
 			own++
 		}
 	}
-	if own != 50+1 || works != 400 { // arm.spawned stays as well
+	if own != 50+1 || works != 400 { // one more for arm.spawned, which is always kept
 		t.Errorf("%d events of work and %d others are left, want 400 and 51", works, own)
 	}
 	if first := left[1]; first.Kind != coleo.EventRunStart || first.Run != "run-35" {
@@ -354,7 +356,7 @@ func TestEventsOfWorkPushNothingElseOut(t *testing.T) {
 	thinAll(t, func(ctx context.Context, after string) (string, int, error) {
 		return s.ThinRuns(ctx, after, start, Bound{Most: 10, Age: 1e6 * time.Hour})
 	})
-	if n := len(allRuns(t, s)); n != 25 { // 35 to 59 still have events
+	if n := len(allRuns(t, s)); n != 25 { // the runs 35 to 59 still have events
 		t.Errorf("%d runs are left, want 25", n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ServeDB is the database of serve. It contains all hosts, the events of all hosts, and the row of
-// every arm, as the API returns it. Only one serve process writes to the database.
+// every arm in the form in which the API returns it. Only one serve process writes to the database.
 //
 // A method that writes waits for earlier writes until ctx ends. A write that has begun always
 // finishes. A method that reads returns ctx's error when ctx ends.
@@ -18,8 +18,8 @@ type ServeDB struct {
 	db   *database
 	head *head
 
-	// insertEvent, readRow and saveRow are the writer's statements. They are prepared once, because
-	// Project executes them for each event or run.
+	// insertEvent, readRow and saveRow are statements of the writer. They are prepared once,
+	// because Project executes them for each event or run.
 	insertEvent, readRow, saveRow *sql.Stmt
 }
 
@@ -27,8 +27,7 @@ type ServeDB struct {
 var serveSchema = schema{folder: "serve", mark: 0x636c7376,
 	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns, "013_usage.sql": fillUsage}}
 
-// OpenServe opens the database of serve. If the database is missing, OpenServe creates
-// it.
+// OpenServe opens the database of serve. If the database does not exist, OpenServe creates it.
 //
 // OpenServe returns EConflict in two cases:
 //   - Another process has the database open. The error names the process.
@@ -62,9 +61,8 @@ func (s *ServeDB) Close() error {
 	return s.db.Close()
 }
 
-// Cursor returns the epoch and number of the last projected event of a host. The caller
-// must read the host's log after this position. If the host is unknown, Cursor returns
-// "" and 0.
+// Cursor returns the epoch and number of the last projected event of a host. Events after this
+// position must be read from the host's log. If the host is unknown, Cursor returns "" and 0.
 func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
 	epoch, seq, err = cursor(ctx, s.db.reader, host)
 	if err != nil {
@@ -97,8 +95,9 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but for a host that has deleted old events. Events of this host can
-// be missing up to the number lastDeleted. Gap returns the number of the last missing event.
+// ProjectPast does the same as Project for a host that has deleted old events. Events of this host
+// may be missing up to the number lastDeleted. Gap then returns the number of the last missing
+// event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, lastDeleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -143,6 +142,6 @@ func (s *ServeDB) Gap(ctx context.Context, host string) (deleted uint64, err err
 // is empty.
 func (s *ServeDB) Head() uint64 { return s.head.position() }
 
-// Wait returns nil when the log has an event after the given position. It returns ctx's
-// error if ctx ends first. It returns EUnavailable if the database is closed.
+// Wait returns nil when the log contains an event after the given position. It returns ctx's error
+// if ctx ends first, and EUnavailable if the database is closed.
 func (s *ServeDB) Wait(ctx context.Context, after uint64) error { return s.head.wait(ctx, after) }

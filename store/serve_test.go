@@ -10,7 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// numbered gives events the keys that a host's log would give them.
+// numbered sets the keys that a host's log would give to the events. The first event gets the
+// number after+1.
 func numbered(host string, after uint64, events ...coleo.Event) []coleo.Event {
 	for i := range events {
 		events[i].Host, events[i].Epoch, events[i].Seq = host, "e1", after+uint64(i)+1
@@ -281,8 +282,8 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	}
 }
 
-// TestOnlyArmsToVerifyAreRead: a pulse contradicts no other rows, and there may be
-// hundreds.
+// TestOnlyArmsToVerifyAreRead checks ArmsToVerify. It must omit rows that a pulse cannot correct,
+// because there may be hundreds of such rows.
 func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -15,6 +15,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
+// This file stores the rows of arms in serve's database.
+
 func armFields(a *coleo.Arm) []field {
 	return []field{
 		{"id", textOf(&a.ID)},
@@ -43,7 +45,8 @@ func armFields(a *coleo.Arm) []field {
 		{"model_fallback", documentOf(&a.ModelFallback)},
 		{"total_tokens", number{p: &a.TotalTokens, kept: true}},
 		{"total_cost", amount{&a.TotalCost}},
-		// The published table has the next four columns, and the API the four fields. Coleo leaves them empty.
+		// The published table contains the next four columns, and the API contains their fields.
+		// Coleo leaves them empty.
 		{"current_task_id", textOf(&a.CurrentTaskID)},
 		{"current_task_subject", textOf(&a.CurrentTaskSubject)},
 		{"current_bug_id", textOf(&a.CurrentBugID)},
@@ -64,11 +67,11 @@ func armFields(a *coleo.Arm) []field {
 
 func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 
-// shownCell stores what the agent CLI shows to its user: its window and its mode.
+// shownCell stores what the agent CLI shows to its user: the window and the mode.
 type shownCell struct{ arm *coleo.Arm }
 
-// shownDocument is the JSON form of a shownCell. The fields of the window are on the same level as
-// the mode.
+// shownDocument is the JSON form of a shownCell. It contains the fields of the window, and the mode
+// beside them.
 type shownDocument struct {
 	*coleo.Window
 	Mode string `json:"mode,omitempty"`
@@ -88,10 +91,10 @@ func (c shownCell) Scan(src any) error {
 	return err
 }
 
-// statusCell stores the status planning_blocked as paused. Coleo itself gives no arm this status, but the
-// published table has it. planningCell, the cell of
-// another column, stores whether the status is planning_blocked. When a row is read,
-// planningCell must be scanned after statusCell.
+// statusCell stores the status planning_blocked as paused. planningCell, the cell of another
+// column, stores whether the status is planning_blocked. When a row is read, planningCell must be
+// scanned after statusCell. Coleo itself never uses planning_blocked, but the published table
+// contains it.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {
@@ -132,8 +135,8 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 	return err
 }
 
-// Arms returns the arms of all hosts, sorted by name. If includeAll is false, Arms leaves out idle
-// arms of the harness "manual" that have no task. Arms does not set the field Runtime, because
+// Arms returns the arms of all hosts, sorted by name. If includeAll is false, it omits idle arms of
+// the harness "manual" that have no task. Arms does not set the field Runtime, because
 // coleo.Summarise computes it.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
@@ -146,8 +149,8 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// ArmsToVerify returns those arms of a host whose rows can be corrected by the host agent's next pulse.
-// These are the stopped arms, the arms with the given rule, and the arms whose name is their id.
+// ArmsToVerify returns the arms of a host whose rows the host agent's next pulse may correct. These
+// are the stopped arms, the arms with the given rule, and the arms whose name is their id.
 func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -159,8 +162,8 @@ func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.
 	return list, nil
 }
 
-// ArmUsingFolder returns the name of an arm that is not stopped and uses the given work folder. It ignores
-// the arm with the given id. It returns "" if there is no other such arm.
+// ArmUsingFolder returns the name of an arm that uses the given work folder and is not stopped, or
+// "" if there is none. It ignores the arm with the given id.
 func (s *ServeDB) ArmUsingFolder(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
@@ -170,8 +173,8 @@ func (s *ServeDB) ArmUsingFolder(ctx context.Context, id, workdir string) (name 
 	return name, nil
 }
 
-// Arm returns the arm with the given id. If no arm has this id, it returns the arm with this name.
-// If no arm has this name either, it returns ENotFound.
+// Arm returns the arm with the given id, or else the arm with the given name. If there is no such
+// arm, Arm returns ENotFound.
 func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	a, err := readArm(ctx, s.db.reader, byIDOrName, idOrName)
 	if err != nil {
@@ -180,9 +183,8 @@ func (s *ServeDB) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return a, nil
 }
 
-// CreateArm adds the row of an arm. If the context budget is 0, CreateArm sets it to
-// 300000 tokens. It returns EConflict if another arm has the name or the id. It returns
-// EInvalid for a bad row.
+// CreateArm adds the row of an arm. If the context budget is 0, CreateArm sets it to 300,000
+// tokens. It returns EConflict if another arm has the name or the id, and EInvalid for a bad row.
 func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	if a.ContextBudget == 0 {
 		a.ContextBudget = defaultContextBudget
@@ -197,10 +199,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm edits the row of an arm with the given function, and returns the new row. It reads and
-// writes the row in one transaction. If the function returns an error, UpdateArm writes nothing and
-// returns that error. UpdateArm returns ENotFound if there is no such arm. It returns EConflict if
-// another arm has the new name. It returns EInvalid for a bad row.
+// UpdateArm edits the row of an arm with the function change, and returns the new row. It reads and
+// writes the row in one transaction. If change returns an error, UpdateArm writes nothing and
+// returns that error. UpdateArm returns ENotFound if there is no such arm, EConflict if another arm
+// has the new name, and EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -251,9 +253,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a heartbeat that a host agent has sent. lastOutputs holds the time of the last
-// output for each arm that the host agent reports as alive. Beat does not change arms that have
-// moved to another host. It returns the ids of the arms that have new output.
+// Beat stores the time of a beat of a host agent. lastOutputs contains the time of the last output
+// of each arm that the host agent reports as alive. Beat does not change arms that have moved to
+// another host. It returns the ids of the arms that have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, lastOutputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(lastOutputs)))

@@ -13,18 +13,17 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// checkTime is the longest time of a check. A database is checked when it is opened. In this time
-// SQLite reads about 500 MB. Damage in the unchecked rest of a larger database is found when that
-// rest is used.
+// checkTime is the time limit for checking a database when it is opened. SQLite reads about 500 MB
+// in this time. In a larger database, damage in the rest is found when that part is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. It holds the report of SQLite.
+// damaged is the error for a damaged database. The field what contains the report of SQLite.
 type damaged struct{ what string }
 
 // Error returns a message with the report of SQLite.
 func (d damaged) Error() string { return "the database is damaged: " + d.what }
 
-// Damaged reports whether err says that a database is damaged.
+// Damaged reports whether err means that a database is damaged.
 func Damaged(err error) bool {
 	return err != nil && (errors.As(err, new(damaged)) || sqlite.Damaged(err))
 }
@@ -46,9 +45,9 @@ func (d *database) check() error {
 	return nil
 }
 
-// SetAside renames a damaged database and returns the new path. It deletes nothing. It
-// returns "" if the database does not exist or is not damaged. If a process has the
-// database open, SetAside returns an EConflict error that names the process.
+// SetAside renames a damaged database and returns the new path, without deleting anything. It
+// returns "" if the database does not exist or is not damaged. If a process has the database open,
+// SetAside returns an EConflict error that names the process.
 func SetAside(path string, now time.Time) (string, error) {
 	path, err := resolvePath(path)
 	if err != nil {
@@ -84,14 +83,15 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file. The first path is that of the
-// database, and the second one that of the new file. Other processes can use the database during
-// the copy. Copy returns an error if the new file already exists.
+// Copy writes a consistent copy of the database at oldPath to a new file at newPath. Other
+// processes can use the database during the copy. Copy returns an error if the new file already
+// exists.
 func Copy(ctx context.Context, oldPath, newPath string) error {
 	if _, err := os.Stat(oldPath); err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}
-	// SQLite would create a file that others can read.
+	// Create the file first, because SQLite would create it with a mode that allows other users to
+	// read it.
 	f, err := os.OpenFile(newPath, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("copy a database: %w", err)

@@ -21,7 +21,7 @@ func TestADamagedDatabaseIsNotOpenedAndMovedAsideWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	const page = 4096
-	if _, err := f.WriteAt(make([]byte, page), 500*page); err != nil { // far from the pages that an open reads
+	if _, err := f.WriteAt(make([]byte, page), 500*page); err != nil { // a page that opening the database does not read
 		t.Fatal(err)
 	}
 	f.Close()

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// Spending is what models have cost in one account on one day.
+// Spending is the cost of models in one account on one day.
 type Spending struct {
-	Account string // an arm, a project or the fleet: see host/spending
-	Day     string // as 2026-01-31, in the host's time zone
+	Account string // the name of an arm, of a project or of the fleet: see host/spending
+	Day     string // such as 2026-01-31, in the host's time zone
 	Dollars float64
 }
 
 func spendingCells(s *Spending) []any { return []any{&s.Account, &s.Day, &s.Dollars} }
 
-// Spendings returns what models have cost, for each account and day.
+// Spendings returns the cost of models for each account and day.
 func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
 	rows, err := h.db.reader.QueryContext(ctx, "SELECT account, day, dollars FROM spending ORDER BY account, day")
 	list, err := collect(rows, err, spendingCells)
@@ -25,7 +25,7 @@ func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
 	return list, nil
 }
 
-// AddSpending adds amounts to accounts. It does not wait until the amounts are on the disk.
+// AddSpending adds amounts to accounts. It does not wait for the disk.
 func (h *HostDB) AddSpending(ctx context.Context, list []Spending) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error { return addSpending(tx, list) })
 }

@@ -50,7 +50,7 @@ func TestABudgetBecomesAPartOfTheRow(t *testing.T) {
 		coleo.BudgetOfDay)
 	for name, c := range map[string]struct {
 		events []coleo.Event
-		step   coleo.BudgetStep // "" if the row has no budget
+		step   coleo.BudgetStep // "" if the row contains no budget
 		scope  coleo.BudgetScope
 		why    string
 	}{

@@ -112,7 +112,7 @@ func TestASecondOpenerIsRefusedInOneLineThatNamesTheFirst(t *testing.T) {
 func TestFilesAreForTheirOwnerAlone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made")
-	path := filepath.Join(dir, "a ?#%41.db") // a URL parser would misread these characters
+	path := filepath.Join(dir, "a ?#%41.db") // a URL parser would misinterpret these characters
 	h := hostAt(t, path)
 	if _, err := h.Append(t.Context(), event(coleo.EventWitness, "a", nil)); err != nil {
 		t.Fatal(err)

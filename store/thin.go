@@ -12,43 +12,44 @@ import (
 	"coleo.dev"
 )
 
-// Bound says how many entries to keep, and for how long. An entry is deleted if it is not among the
-// newest entries of its class, or if it is older than Age. The events of an arm have two classes.
-// An event of work has a source. Coleo's own events have none. There are many events of work, but
-// they never push out Coleo's own events.
+// Bound determines how many entries are kept, and for how long. An entry is deleted if it is older
+// than Age, or if it is not one of the newest entries of its class. The events of an arm have two
+// classes: events of work, which have a source, and Coleo's own events. Because of the classes,
+// many events of work never displace Coleo's own events.
 type Bound struct {
-	Most int // entries, without events of work
-	Work int // events of work; 0 for entries of other tables
+	Most int // the number of newest entries that are kept, without events of work
+	Work int // the number of newest events of work that are kept; 0 in other tables
 	Age  time.Duration
 }
 
-// These are the bounds of the logs. ServeBound keeps more events than HostBound. As long as a host
-// agent has an event, it can send the event again, and serve must recognize the event. An event of
-// work has about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events
-// of two long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so
-// HostBound keeps half of the events of a long run. The row of a run has at most 5 kB and outlives
-// the run's events.
+// These are the bounds of the logs. ServeBound must be larger than HostBound: a host agent can send
+// an event again as long as it has it, and serve must recognize the event. An event of work has
+// about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events of two
+// long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound
+// keeps half of the events of a long run. The row of a run has at most 5 kB, and is kept longer
+// than the run's events.
 var (
-	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // events of each arm, in host.db
-	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
+	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // for the events of each arm in host.db
+	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // for the events of each arm in serve.db
 	RunBound   = Bound{Most: 10_000, Age: 400 * 24 * time.Hour}
 	UsageBound = Bound{Age: 400 * 24 * time.Hour}
 	AuditBound = Bound{Most: 50_000, Age: 400 * 24 * time.Hour}
 )
 
 const (
-	// thinRows is the largest number of rows that one transaction deletes. A deletion of this size
-	// takes a few milliseconds, and other writes wait during this time.
+	// thinRows is the largest number of rows that one transaction deletes. Other writes must wait
+	// during the transaction, which takes a few milliseconds.
 	thinRows = 500
-	// thinLook is how many of the oldest events of a class one transaction reads. It is larger than
-	// thinRows, because some of the oldest events are never deleted and are read each time.
+	// thinLook is the number of the oldest events of a class that one transaction reads. It is
+	// larger than thinRows, because some of the oldest events are never deleted and are read each
+	// time.
 	thinLook = thinRows + 200
 	// freePages is the largest number of pages (4 KiB each) that one call of vacuum
 	// returns to the disk.
 	freePages = 1000
 )
 
-// entry holds the fields of an event that decide whether the event is deleted.
+// entry contains the fields of an event that determine whether the event is deleted.
 type entry struct {
 	at          int64 // the event's key in its table
 	host, epoch string
@@ -60,7 +61,7 @@ type entry struct {
 
 // shelf describes the table that contains a log.
 type shelf struct {
-	table, key string // names
+	table, key string // the names of the table and of its key column
 	host       string // the SQL expression for the host of an event
 }
 
@@ -73,29 +74,28 @@ func (l shelf) nextArm(ctx context.Context, q queryer, arm string) (string, erro
 	return id.String, err
 }
 
-// thinning is the state of one call of thin, in its transaction.
+// thinning is the state of one call of thin, in the call's transaction.
 type thinning struct {
 	shelf
 	tx     *sql.Tx
 	arm    string
 	oldest string // the time of the oldest event to keep
-	// stays reports whether an event is kept, even if it is outside the bound.
+	// stays reports whether an event must be kept, even if it is outside the bound.
 	stays  func(*sql.Tx, entry) (bool, error)
-	newest map[coleo.EventKind]int64 // see findNewest; nil if not read yet
+	newest map[coleo.EventKind]int64 // see findNewest; nil before the first use
 	gone   []int64                   // the keys of the deleted events
 }
 
-// The classes of events, as conditions. For each class, there is an index of the events by arm and
-// key.
+// The classes of events, as SQL conditions. For each class, there is an index of the events by arm
+// and key.
 const (
 	ownEvents  = "source IS NULL"
 	workEvents = "source IS NOT NULL"
 )
 
-// thin deletes events of one arm that are outside a bound, in one transaction. It returns the keys
-// of the deleted events. If mustStay returns true for an event, thin keeps the event, even if the
-// event is outside the bound. If noteDeleted is not nil, thin calls it with the highest deleted
-// key, in the same transaction.
+// thin deletes events of one arm that are outside a bound, in one transaction, and returns their
+// keys. It keeps each event for which mustStay returns true. If noteDeleted is not nil, thin calls
+// it with the highest deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	mustStay func(*sql.Tx, entry) (bool, error), noteDeleted func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -114,8 +114,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// class deletes those events of one class that are too old, or that are not among the newest
-// events. The newest maxEvents events stay.
+// class deletes the events of one class that are too old, or that are not among the newest
+// maxEvents events.
 func (t *thinning) class(class string, maxEvents int) error {
 	last := int64(0)
 	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
@@ -133,7 +133,7 @@ func (t *thinning) class(class string, maxEvents int) error {
 	}
 	for _, e := range list {
 		if e.at > last && e.time >= t.oldest || len(t.gone) == thinRows {
-			break // the following events are newer, or enough are deleted
+			break // all further events are kept, or enough events are deleted
 		}
 		kept, err := t.keeps(e)
 		if err != nil {
@@ -163,7 +163,7 @@ func (t *thinning) keeps(e entry) (bool, error) {
 }
 
 // findNewest finds the key of the arm's newest own event of each kind, if the arm still has a row.
-// Thin does not delete these events, so that serve can rebuild the row from them.
+// thin keeps these events, so that serve can compute the row from them again.
 func (t *thinning) findNewest() error {
 	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
 		" AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", t.arm)
@@ -182,7 +182,7 @@ func (d *database) vacuum(ctx context.Context) error {
 		return fmt.Errorf("give back room: %w", err)
 	}
 	defer rows.Close()
-	for rows.Next() { // SQLite gives one page back for each call of Next
+	for rows.Next() { // SQLite returns one page to the disk for each call of Next
 	}
 	return rows.Err()
 }
@@ -193,8 +193,8 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the next arm after the given
-// arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no arm follows.
+// Thin deletes events of one arm that are outside a bound. It chooses the arm whose id follows the
+// given arm id, and returns the id of the chosen arm, or "" if no id follows.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;
@@ -226,14 +226,13 @@ func (h *HostDB) Thin(ctx context.Context, after string, firstUnread uint64, now
 	return arm, len(gone), err
 }
 
-// Vacuum returns some free pages to the disk: at most 1000 in one call.
+// Vacuum returns at most 1000 free pages to the disk.
 func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the next arm
-// after the given arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no
-// arm follows.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the arm whose
+// id follows the given arm id, and returns the id of the chosen arm, or "" if no id follows.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -253,7 +252,7 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 	return arm, len(gone), err
 }
 
-// Vacuum returns some free pages to the disk: at most 1000 in one call.
+// Vacuum returns at most 1000 free pages to the disk.
 func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }
 
 // ThinAudit deletes the oldest records of commands that are outside a bound. One call deletes at
@@ -277,9 +276,9 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// ThinRuns deletes the oldest runs of one arm that are outside a bound. It chooses the next arm
-// after the given arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no
-// arm follows. One call deletes at most 500 runs.
+// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It
+// chooses the arm whose id follows the given arm id, and returns the id of the chosen arm, or "" if
+// no id follows.
 //
 // ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

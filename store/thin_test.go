@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// longLog returns a host's log of 3000 events of 1 kB from an arm with an open run, and
-// some events of a removed arm.
+// longLog creates a host's log with 3000 events of 1 kB. They belong to an arm with an open run.
+// The log also contains some events of a removed arm.
 func longLog(t *testing.T, path string) *HostDB {
 	t.Helper()
 	h := hostAt(t, path)
@@ -45,7 +45,7 @@ func longLog(t *testing.T, path string) *HostDB {
 	return h
 }
 
-// thinAll deletes until nothing is left to delete.
+// thinAll calls thin until nothing is left to delete.
 func thinAll(t *testing.T, thin func(ctx context.Context, after string) (string, int, error)) {
 	t.Helper()
 	for after := ""; ; {
@@ -65,7 +65,7 @@ func thinAll(t *testing.T, thin func(ctx context.Context, after string) (string,
 	}
 }
 
-// readLog reads a host's log.
+// readLog returns all events of a host's log.
 func readLog(t *testing.T, h *HostDB) (all []coleo.Event) {
 	t.Helper()
 	for after := uint64(0); ; after = all[len(all)-1].Seq {
@@ -97,7 +97,7 @@ func TestOldEventsOfAHostAreDeletedAndTheirRoomIsGivenBack(t *testing.T) {
 	h = hostAt(t, path)
 	thin(2000)
 	left := readLog(t, h)
-	if n := len(left); n != 1306+4 { // 2000 to 3305, and four earlier ones that are kept
+	if n := len(left); n != 1306+4 { // the events 2000 to 3305, and four earlier events that are always kept
 		t.Errorf("%d events are left of 3305 when serve has read 2000", n)
 	}
 	if thin(h.Head()); len(readLog(t, h)) > 200+200+5 {
@@ -129,7 +129,7 @@ func TestOldEventsOfAHostAreDeletedAndTheirRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// size closes a database and measures its file.
+// size closes a database and returns the size of its file.
 func size(t *testing.T, h *HostDB, path string) int64 {
 	t.Helper()
 	h.Close()

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// keptTriggerEntries is how many entries of one trigger are kept.
+	// keptTriggerEntries is the number of entries of one trigger that are kept.
 	keptTriggerEntries = 1000
-	// keptTriggerRuns is how long each run is kept, even if the trigger has more than
+	// keptTriggerRuns is the time for which each run is kept, even if the trigger has more than
 	// keptTriggerEntries entries. A request to a webhook is valid for a few minutes. During this
 	// time, the run shows that the request was already accepted.
 	keptTriggerRuns = time.Hour
 )
 
-// triggerRow is a trigger, together with the part of it that is stored as JSON.
+// triggerRow is a trigger, and the part of it that is stored as JSON.
 type triggerRow struct {
 	trigger.Trigger
 	settings triggerSettings
 }
 
-// triggerSettings is what the user has chosen for a trigger. It is stored as JSON.
+// triggerSettings contains what the user has chosen for a trigger. It is stored as JSON.
 type triggerSettings struct {
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`
@@ -84,7 +84,7 @@ func (r *triggerEntryRow) fields() []field {
 	}
 }
 
-// AddTrigger stores a new trigger. It returns EConflict if a trigger with this name exists, or if
+// AddTrigger stores a new trigger. It returns EConflict if another trigger has this name, or if
 // there are too many triggers. The write survives a power failure.
 func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 	r := rowOf(t)
@@ -110,7 +110,8 @@ func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 	return named(err, "store the trigger %s", t.Name)
 }
 
-// named adds the failed action to an error, unless the error is for users.
+// named adds a description of the failed action to an error, unless the error is already meant for
+// users.
 func named(err error, format string, args ...any) error {
 	if err == nil || errors.As(err, new(*coleo.Error)) {
 		return err
@@ -118,9 +119,9 @@ func named(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// RemoveTrigger removes a trigger, and ends those of its runs that nobody has begun. The entries of
-// the trigger stay. RemoveTrigger returns ENotFound if there is no such trigger. The write survives
-// a power failure.
+// RemoveTrigger removes a trigger, and ends its runs that have not begun. The entries of the
+// trigger stay in the history. RemoveTrigger returns ENotFound if there is no such trigger. The
+// write survives a power failure.
 func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM triggers WHERE name = ?", name)
@@ -137,8 +138,8 @@ func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 	return named(err, "remove the trigger %s", name)
 }
 
-// liveArms is an SQL expression for the number of live arms of the trigger with the name t.name.
-// The number includes arms that are about to be started.
+// liveArms is an SQL expression for the number of live arms of the trigger with the name t.name. It
+// also counts arms whose start is about to be ordered.
 const liveArms = `(SELECT COUNT(*) FROM trigger_history e LEFT JOIN arms a ON a.id = e.arm_id
 	WHERE e.trigger_name = t.name
 	AND (e.state IN ('accepted', 'starting') OR e.state = 'started' AND a.status <> 'stopped'))`
@@ -165,7 +166,7 @@ func (s *ServeDB) Triggers(ctx context.Context) ([]trigger.Trigger, error) {
 }
 
 // AddTriggerEntries stores entries of a trigger, and the time up to which a schedule was carried
-// out. It skips a run if an earlier run has the same field Once. It reports whether it has stored
+// out. It skips a run if an earlier run has the same field Once, and reports whether it has stored
 // all entries. If the trigger was removed, AddTriggerEntries returns ENotFound and stores nothing.
 // The write survives a power failure.
 func (s *ServeDB) AddTriggerEntries(ctx context.Context, t trigger.Trigger, handled time.Time, missed int,
@@ -201,8 +202,8 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	// The run of a webhook request stays as long as a copy of the request is valid, so that the
-	// copy is refused. The entry of an existing arm stays, because liveArms counts it.
+	// The run of a webhook request must stay while a copy of the request is valid, so that the copy
+	// is refused. The entry of an existing arm must stay, because liveArms counts it.
 	oldest := e.Time.Add(-keptTriggerRuns)
 	_, err = tx.Exec(`DELETE FROM trigger_history WHERE trigger_name IS ?1 AND id <= (SELECT id FROM trigger_history
 		WHERE trigger_name IS ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
@@ -212,7 +213,8 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	return true, err
 }
 
-// AddRefused stores that requests to a webhook were refused. The webhook need not exist.
+// AddRefused stores that requests to a webhook were refused. It also accepts the name of a webhook
+// that does not exist.
 func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := addTriggerEntry(tx, e)
@@ -221,8 +223,8 @@ func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	return named(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
-// SetTriggerRun changes the state of a run. It returns EConflict if the run is not in the old
-// state. The write survives a power failure.
+// SetTriggerRun changes the state of a run. It returns EConflict if the state of the run is not
+// oldState. The write survives a power failure.
 func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, oldState, newState trigger.RunState, why string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE trigger_history SET state = ?1, why = ?2,
@@ -239,13 +241,12 @@ func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, oldState, newStat
 	return named(err, "store that the run %d of a trigger is %s", id, newState)
 }
 
-// OpenTriggerRuns returns the runs that have not ended, the oldest first.
+// OpenTriggerRuns returns the runs that have not ended, oldest first.
 func (s *ServeDB) OpenTriggerRuns(ctx context.Context) ([]trigger.Entry, error) {
 	return s.triggerHistory(ctx, "WHERE state IN ('accepted', 'starting') ORDER BY id")
 }
 
-// TriggerRun returns the run whose field Once has the given value. It returns ENotFound if there is
-// none.
+// TriggerRun returns the run whose field Once has the given value, or ENotFound if there is none.
 func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, error) {
 	list, err := s.triggerHistory(ctx, "WHERE once = ?", once)
 	if err != nil || len(list) == 0 {
@@ -254,9 +255,8 @@ func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, e
 	return list[0], nil
 }
 
-// TriggerHistory returns the newest entries of a trigger, or of all triggers if the name is empty.
-// The newest entry comes first. If beforeID is not 0, TriggerHistory returns only entries with
-// lower ids.
+// TriggerHistory returns the newest entries of a trigger, newest first. If the name is empty, it
+// returns entries of all triggers. If beforeID is not 0, it returns only entries with lower ids.
 func (s *ServeDB) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
 	return s.triggerHistory(ctx, "WHERE (?1 = '' OR trigger_name = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3",
 		name, beforeID, page(limit))

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// An event of a newer host agent may be of a kind that this serve does not know. It is kept
-// as it came, in the log and in its run, and the events around it count.
+// A newer host agent can send an event of a kind that this serve does not know. Serve must store it
+// unchanged, in the log and in its run, and must also accept the events before and after it.
 func TestR1AnEventOfAnUnknownKindIsKept(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

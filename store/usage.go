@@ -14,12 +14,12 @@ import (
 	"coleo.dev/paths"
 )
 
-// addUsage adds the usage in an event to the table. The event must be new. It must already have
+// addUsage adds the usage in an event to the table. The event must be new, and must already have
 // been applied to the row of its arm.
 //
 // An event of the kind usage is about one reply, so nothing is counted twice. Some agent CLIs
-// report only a sum, their account. Then the event run_end contains the sum, and addUsage adds the
-// difference between this sum and the previous one.
+// report only a sum for the whole conversation, called an account. Then the event run_end contains
+// the account, and addUsage adds the difference between this account and the previous account.
 func (p *projection) addUsage(e *coleo.Event) error {
 	switch e.Kind {
 	case coleo.EventUsage:
@@ -39,8 +39,8 @@ func (p *projection) addUsage(e *coleo.Event) error {
 	}
 }
 
-// accountSource is the source of a usage that comes from the agent CLI's own account. No event of
-// the kind usage has this source.
+// accountSource is the source of a usage that comes from the agent CLI's account. No event of the
+// kind usage has this source.
 const accountSource = "account"
 
 func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
@@ -72,18 +72,18 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 	return nil
 }
 
-// mostAbove is the largest number of ancestors of an arm that projectOf looks at. Chains of
-// arms that have started each other are two or three arms long.
+// mostAbove is the largest number of ancestors of an arm that projectOf reads. A model's subarms
+// are rarely more than two or three generations deep.
 const mostAbove = 10
 
-// projectOf returns the folder that an arm works for. For an arm in a worktree, this is the folder from
-// which the worktree was made, even if the worktree belongs to an ancestor of the arm. For worktrees of
-// several repositories, projectOf returns the folders of all of them, with " + " between.
+// projectOf returns the folder for which an arm works. For an arm in a worktree, this is the folder
+// from which the worktree was made. The worktree can also belong to an ancestor of the arm. For
+// worktrees of several repositories, projectOf returns all of these folders, separated by " + ".
 func (p *projection) projectOf(row coleo.Arm) string {
 	workdir := row.Workdir
 	for range mostAbove {
 		var c coleo.SpawnConfig
-		_ = json.Unmarshal(row.Config, &c) // if this fails, c has no worktree
+		_ = json.Unmarshal(row.Config, &c) // ignore an error, because c then contains no worktree
 		if t := c.Worktree; t != nil && t.From != "" && paths.Within(t.Path, workdir) {
 			return strings.Join(append([]string{t.From}, t.With...), " + ")
 		}
@@ -96,9 +96,9 @@ func (p *projection) projectOf(row coleo.Arm) string {
 	return workdir
 }
 
-// countAccount counts the difference between an agent CLI's account and its earlier account. If the
-// earlier account is from another start, or is larger than the new account, the earlier account
-// counts as 0.
+// countAccount counts the difference between an agent CLI's account and its previous account. If
+// the previous account is from another start, or is larger than the new account, countAccount
+// counts the whole new account.
 func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	arm, err := p.arm(e.Arm)
 	if err != nil {
@@ -128,8 +128,8 @@ func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	return p.countUsage(e, coleo.ReplyUsage{Usage: used})
 }
 
-// accountOf returns the newest account that an arm's agent CLI has reported in the start with the
-// given generation. If there is none, accountOf returns a zero Usage.
+// accountOf returns the newest account that an arm's agent CLI has reported in the generation with
+// the given number. If there is none, accountOf returns a zero Usage.
 func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 	var u coleo.Usage
 	var text string
@@ -149,9 +149,9 @@ func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 // hourLayout is the format of a stored hour, in UTC.
 const hourLayout = "2006-01-02T15"
 
-// Used returns what arms have used since the given time. The time is rounded down to the hour. If
-// it is zero, Used returns the usage of all times. If arm is not "", Used counts only the usage of
-// the arm with this id. The result is in the order of the hours.
+// Used returns the usage of arms since the given time, in the order of the hours. The time is
+// rounded down to the hour. If the time is zero, Used returns the usage of all times. If arm is not
+// "", Used returns only the usage of the arm with this id.
 func (s *ServeDB) Used(ctx context.Context, arm string, since time.Time) ([]coleo.UsageEntry, error) {
 	from := ""
 	if !since.IsZero() {
@@ -198,7 +198,7 @@ func (s *ServeDB) ThinUsage(ctx context.Context, now time.Time, b Bound) error {
 	})
 }
 
-// fillUsage makes the rows of usage from the events that are already in serve's log.
+// fillUsage creates the rows of usage from the events that are already in serve's log.
 func fillUsage(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)
 	for after := int64(0); ; {

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// used returns the usage of an arm in one line for each row.
+// used returns one line of text for each row of an arm's usage.
 func used(t *testing.T, s *ServeDB, arm string) (lines []string) {
 	t.Helper()
 	list, err := s.Used(t.Context(), arm, time.Time{})
@@ -40,8 +40,9 @@ func accountAt(run string, u coleo.Usage) coleo.Event {
 	return e
 }
 
-// Replies add up, an event that comes twice counts once, and the sum at the end of a run is
-// no more usage. The rows outlive a new opening and the arm.
+// The usage of replies is added up, but an event that arrives twice counts only once. The sum at
+// the end of a run does not count again. The rows must survive a restart of serve, and the removal
+// of the arm.
 func TestUsageIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "serve.db")
@@ -90,8 +91,8 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 }
 
-// An account is a sum, so only the difference to the last account counts. It begins again with a
-// start of the arm, and when it has become smaller.
+// An account is a sum, so only the difference from the previous account counts. The sum begins
+// again at 0 when the arm is started again, and when a new account is smaller.
 func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -106,8 +107,8 @@ func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
 		"a r4  1 calls 20/0/0/4 0 0 true", "a r5  1 calls 7/0/0/1 0 0 true"})
 }
 
-// The project of an arm is where its work goes: the folder for which its worktree, or that of an arm
-// above it, was made.
+// The project of an arm is the folder from which the arm's worktree was made. If the worktree
+// belongs to an ancestor of the arm, its project is the ancestor's project.
 func TestUsageCountsForTheRepositoryOfAWorktree(t *testing.T) {
 	t.Parallel()
 	s, err := OpenServe(filepath.Join(t.TempDir(), "serve.db"))
@@ -117,7 +118,7 @@ func TestUsageCountsForTheRepositoryOfAWorktree(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	one := coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/kept/one", From: "/code/api/cmd"}}
 	two := coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/kept/two", From: "/code/api", With: []string{"/code/web"}}}
-	asked := coleo.SpawnConfig{Worktree: &coleo.Worktree{}} // the host agent has made no worktree yet
+	asked := coleo.SpawnConfig{Worktree: &coleo.Worktree{}} // the host agent has not made the worktree yet
 	for i, c := range []struct {
 		arm     coleo.Arm
 		config  *coleo.SpawnConfig
@@ -131,7 +132,8 @@ func TestUsageCountsForTheRepositoryOfAWorktree(t *testing.T) {
 		{coleo.Arm{ID: "deep", Workdir: "/kept/two/web", ParentArmID: "below"}, nil, "/code/api + /code/web"},
 		{coleo.Arm{ID: "beside", Workdir: "/kept/twofold", ParentArmID: "two"}, nil, "/kept/twofold"},
 		{coleo.Arm{ID: "orphan", Workdir: "/code/web", ParentArmID: "gone"}, nil, "/code/web"},
-		{coleo.Arm{ID: "own", Workdir: "/code/web", ParentArmID: "own"}, nil, "/code/web"}, // never ends by itself
+		// an arm that is its own parent; the search must end
+		{coleo.Arm{ID: "own", Workdir: "/code/web", ParentArmID: "own"}, nil, "/code/web"},
 	} {
 		c.arm.Name, c.arm.Harness, c.arm.Status = c.arm.ID, "claude-code", coleo.StatusIdle
 		if c.config != nil {

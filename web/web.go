@@ -1,9 +1,9 @@
-// Package web has the dashboard: one embedded page of plain ES modules. The page calls the API of
-// the server from which it was loaded.
+// Package web contains the dashboard: one embedded page of plain ES modules. The page calls the API
+// of the server from which it was loaded.
 //
 // The only build step is web/build.mjs, which runs before the program is built. It copies xterm.js,
-// the code that draws the terminal, to dist/. Without xterm.js the page shows a message in place of
-// the terminal, and everything else works.
+// the code that draws the terminal, to dist/. Without xterm.js, the page shows a message in place
+// of the terminal, and everything else works.
 package web
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// files has the folders "dist" and "static". Before the build step, "dist" has only a placeholder
-// file.
+// files contains the folders "dist" and "static". Before the build step, "dist" contains only a
+// placeholder file.
 //
 //go:embed all:dist static
 var files embed.FS

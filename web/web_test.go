@@ -41,8 +41,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// The page may load nothing from elsewhere, and its policy forbids scripts
-// that are written into it.
+// The page must load nothing from other servers. It must also contain no inline scripts, because
+// its policy forbids them.
 func TestThePageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	elsewhere := regexp.MustCompile(`(?i)(src|href|import|url\()\s*[=(]?\s*["']?(https?:)?//`)
@@ -71,12 +71,13 @@ func TestThePageIsSelfContained(t *testing.T) {
 	}
 }
 
-// Modules that import each other are fetched one round trip after another,
-// unless the page names them all at its beginning.
+// The page must name all modules at its beginning, so that the browser loads them at once.
+// Otherwise the browser would load modules that import each other one after another.
 func TestThePageNamesItsModules(t *testing.T) {
 	t.Parallel()
 	page := get(t, "GET", "/").Body.String()
-	apart := map[string]bool{"app.js": true, "early.js": true, "enter.js": true} // they begin by themselves
+	// the page loads these with script elements
+	apart := map[string]bool{"app.js": true, "early.js": true, "enter.js": true}
 	list, err := fs.Glob(files, "static/*.js")
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%d modules: %v", len(list), err)

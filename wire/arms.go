@@ -9,7 +9,7 @@ import (
 // LeaseRequest takes, renews or releases the lease of an arm: the right to type by
 // hand.
 type LeaseRequest struct {
-	ID      string `json:"id,omitempty"`     // the lease to renew or release; if empty, take a new lease
+	ID      string `json:"id,omitempty"`     // the id of the lease to renew or release; "" takes a new lease
 	Holder  string `json:"holder,omitempty"` // the owner's name for users
 	Release bool   `json:"release,omitempty"`
 }

@@ -13,18 +13,20 @@ const Now = "now"
 
 // EventFilter selects events of the log for callers of the API. After is the cursor from an earlier
 // answer, or Now. If After is empty, the result begins with the first event. If Limit is 0, the
-// default limit applies. Package store has another EventFilter, which contains positions instead of
+// default limit applies.
+//
+// Package store has a type with the same name, which contains positions in the log instead of
 // cursors.
 type EventFilter struct {
 	Arm   string            `json:"arm,omitempty"` // id or name
-	Run   string            `json:"run,omitempty"` // id, or a beginning of it that only one run has
+	Run   string            `json:"run,omitempty"` // the id, or a part from its beginning that only one run's id has
 	Kinds []coleo.EventKind `json:"kinds,omitempty"`
 	After string            `json:"after,omitempty"`
 	Limit int               `json:"limit,omitempty"`
 }
 
-// Matches reports whether an event matches the filter. Arm and Run must be whole ids.
-// Matches ignores After and Limit.
+// Matches reports whether an event matches the filter. Arm and Run must be complete ids. Matches
+// ignores After and Limit.
 func (f EventFilter) Matches(e *coleo.Event) bool {
 	return (f.Arm == "" || e.Arm == f.Arm) && (f.Run == "" || e.Run == f.Run) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind))
@@ -34,24 +36,26 @@ func (f EventFilter) Matches(e *coleo.Event) bool {
 type RunFilter struct {
 	Arm     string        `json:"arm,omitempty"`     // id or name
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // coleo.OutcomeOpen selects the open runs
-	Since   time.Time     `json:"since,omitzero"`    // runs that began then or later
+	Since   time.Time     `json:"since,omitzero"`    // selects the runs that began at this time or later
 	Before  string        `json:"before,omitempty"`  // the cursor from an earlier answer
 	Limit   int           `json:"limit,omitempty"`   // 0 means the default limit
 }
 
 // Update is one message to a program that follows the arms and the log. At most one of Arm, Removed
-// and Event is set. If none of them is set, the program has received everything up to Cursor.
+// and Event is set. If none is set, the update only means that the program has received everything
+// up to Cursor.
 type Update struct {
 	Arm     *coleo.Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string       `json:"removed,omitempty"` // the id of a removed arm
 	Event   *coleo.Event `json:"event,omitempty"`
-	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event; the next events follow it
+	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event, after which the next events begin
 
-	encode func() ([]byte, error) // returns Event as JSON; nil if nobody shares the result
+	// returns the JSON of Event, computed once for all copies; nil if the update is not shared
+	encode func() ([]byte, error)
 }
 
-// Shared returns a copy of u. All further copies of the result share one encoding of the event,
-// which the function encode returns.
+// Shared returns a copy of u. All copies of the result use encode to get the JSON of the event, so
+// that the event is encoded only once.
 func (u Update) Shared(encode func() ([]byte, error)) Update {
 	u.encode = encode
 	return u

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// MaxMemo is the largest size of the value of a memo, in bytes. Serve keeps the memos of all
-// arms in its database.
+// MaxMemo is the largest size of the value of a memo, in bytes. It is limited because serve's
+// database contains the memos of all arms.
 const MaxMemo = 64 << 10
 
-// Memo is a JSON value that people and programs keep with an arm, such as the progress of the arm's
-// work. Coleo does not use the value. The value has nothing to do with the arm's state.
+// Memo is a JSON value that people and programs can store together with an arm, such as the
+// progress of the arm's work. Coleo does not use the value, and never sets it itself.
 type Memo struct {
 	// Value is empty until somebody sets it.
 	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON of at most 64 KiB; left out until it is set"`

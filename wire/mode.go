@@ -11,7 +11,7 @@ type Modes struct {
 // Models is the reply to a request for models. It contains the models of the catalogue, the models
 // that arms use, and the logins.
 type Models struct {
-	// Models is empty if no agent CLI of any host keeps a catalogue.
+	// Models is empty if no agent CLI of any host has a catalogue.
 	Models  []Model       `json:"models" doc:"The models of the catalogue, and those that arms use beside it"`
 	Logins  []coleo.Login `json:"logins" doc:"Where a key or a login is present; never a value"`
 	Missing string        `json:"missing,omitempty" doc:"Why there is no catalogue"`
@@ -23,9 +23,9 @@ type Model struct {
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
 	Connected bool   `json:"connected" doc:"The catalogue says that its provider can be used: it has a key, or its free models need none"`
-	// Harnesses is empty if arms have had the model, but no harness has it in its list.
+	// Harnesses is empty if arms have used the model, but no harness has it in its list.
 	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses in whose lists the model is"`
-	// Price is left out if nobody knows the price.
+	// Price is missing if nobody knows the price.
 	Price *coleo.Price `json:"price,omitempty" doc:"In US dollars per million tokens, with its source"`
 	Uses  int          `json:"uses" doc:"How many arms have this model now"`
 }

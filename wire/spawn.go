@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// SpawnRequest asks for a new arm, or for the next start of a stopped arm. If a field
-// has the zero value, its value comes from the stopped arm or from the harness. The body of
-// POST /api/arms/{id}/spawn is a SpawnRequest in JSON.
+// SpawnRequest asks for a new arm, or for the next start of a stopped arm. If a field has the zero
+// value, the value comes from the stopped arm or from the harness. A SpawnRequest is the body of
+// POST /api/arms/{id}/spawn, as JSON.
 type SpawnRequest struct {
 	Name   string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
@@ -18,7 +18,7 @@ type SpawnRequest struct {
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
-	// Worktree gives the arm its own git worktree. Workdir is in the repository of this worktree.
+	// Worktree gives the arm its own git worktree, of the repository that contains Workdir.
 	Worktree *Worktree `json:"worktree,omitempty" doc:"Work in a git worktree of its own"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
@@ -28,9 +28,9 @@ type SpawnRequest struct {
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
-	// YesWithoutSandbox lets a new arm have the mode all without a sandbox. Nothing stores it.
+	// YesWithoutSandbox allows a new arm to have the mode all without a sandbox. It is not stored.
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
-	// Untested allows a kind of sandbox in which nobody has tested the agent CLI. Nothing stores it.
+	// Untested allows a kind of sandbox in which the agent CLI was not tested. It is not stored.
 	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
 	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
@@ -40,8 +40,8 @@ type SpawnRequest struct {
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
 	NoTools    bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
-	// Env holds environment variables for the agent CLI. The values are secrets. Only the host
-	// agent gets them, and no answer of the API contains them.
+	// Env contains environment variables for the agent CLI. The values are secrets, which only the
+	// host agent receives. No answer of the API contains them.
 	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
@@ -49,7 +49,7 @@ type SpawnRequest struct {
 	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
 	Fork         string `json:"fork,omitempty" doc:"Conversation of the agent CLI of which the arm gets a copy"`
 
-	// MemoSchema is a JSON Schema. Serve refuses a memo of the arm that does not fit it.
+	// MemoSchema is a JSON Schema. Serve refuses a memo of the arm that does not fit this schema.
 	MemoSchema json.RawMessage `json:"memoSchema,omitempty" doc:"JSON Schema that the arm's memo must fit"`
 
 	InitialPrompt string `json:"initialPrompt,omitempty" doc:"First prompt; it goes through the queue of the arm"`
@@ -59,10 +59,11 @@ type SpawnRequest struct {
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
 	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"`
-	// WindowEnviron holds the variables with which the terminal program finds its user's display or
-	// server. coleo.WindowVariables returns their names.
+	// WindowEnviron contains the variables with which the terminal program finds its user's display
+	// or server. coleo.WindowVariables returns their names.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
-	// Headless must fit the harness. A harness either always shows a window or never.
+	// Headless says whether the arm has no window. It must fit the harness, because a harness
+	// either always shows a window or never.
 	Headless *bool `json:"headless,omitempty" doc:"Whether there is no window; must fit the harness"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
@@ -70,15 +71,15 @@ type SpawnRequest struct {
 	// Policy says what the arm's policy does at its approval dialogs: see docs/security.md.
 	Policy coleo.PolicyMode `json:"policy,omitempty" enum:"off,shadow,read" doc:"What the arm's policy answers"`
 
-	// Budget is how much the arm's model may cost. Without it, a stopped arm keeps its own.
+	// Budget limits the cost of the arm's model. If it is missing, a stopped arm keeps its budget.
 	Budget *coleo.Budget `json:"budget,omitempty" doc:"How much the model may cost; 0 dollars mean no budget"`
 
-	// Sandbox is the sandbox of the agent CLI. If it is left out, a stopped arm keeps its sandbox.
+	// Sandbox is the sandbox of the agent CLI. If it is missing, a stopped arm keeps its sandbox.
 	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
 	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit of the model: a list of model:NAME, handover:HARNESS, and wait or ask"`
 	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
 
-	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is left out, a
+	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is missing, a
 	// stopped arm keeps its value.
 	EndWhenDone *bool `json:"endWhenDone,omitempty" doc:"Whether the arm ends when its work is done"`
 
@@ -86,18 +87,19 @@ type SpawnRequest struct {
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }
 
-// Worktree asks for a git worktree that belongs to the arm alone.
+// Worktree asks for a git worktree that belongs only to the arm.
 type Worktree struct {
 	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists, or pr/NUMBER for the head of a pull request; named for the arm if left out"`
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
-	// With lists folders of further repositories. Only a new arm can have them.
+	// With contains folders of further repositories. Only a new arm can have them.
 	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"`
 }
 
-// HandoverRequest asks for a successor of an arm: a new arm in the same folder that gets its task.
-// A field that is left out has the value of the first arm, if it says something to another harness.
+// HandoverRequest asks for a successor of an arm: a new arm in the same folder, which gets the
+// arm's task. A missing field has the value of the first arm, if this value is valid for the other
+// harness.
 type HandoverRequest struct {
 	To       string `json:"to" minLength:"1" doc:"Harness of the successor"`
 	Name     string `json:"name,omitempty" doc:"Name of the successor; made of the first arm's name and the harness if left out"`
@@ -114,22 +116,23 @@ type HandoverRequest struct {
 	Interrupt    bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
 }
 
-// HandoverReply is the result of a hand-over that was done.
+// HandoverReply is the result of a successful hand-over.
 type HandoverReply struct {
-	From coleo.Arm  `json:"from"` // the first arm: its queue is paused
+	From coleo.Arm  `json:"from"` // the first arm, whose queue is paused
 	To   SpawnReply `json:"to"`   // the successor
 	Run  string     `json:"run"`  // the id of the successor's first prompt, and of the run that it begins
-	// Moved has the ids of the prompts that have moved from the queue of the first arm to that of
-	// the successor, in their order.
+	// Moved contains the ids of the prompts that have moved from the first arm's queue to the
+	// successor's queue, in their order.
 	Moved       []string `json:"moved"`
-	Interrupted bool     `json:"interrupted"` // a turn of the first arm was interrupted
+	Interrupted bool     `json:"interrupted"` // whether a turn of the first arm was interrupted
 }
 
 // Removed is the result of the removal of an arm.
 type Removed struct {
 	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
 	Kept    string `json:"kept,omitempty" doc:"Ref of the repository that has the unsaved work of the arm's worktree"`
-	// KeptToo lists the further refs of an arm with several repositories.
+	// KeptToo contains the refs of the further repositories, if the arm had worktrees of several
+	// repositories.
 	KeptToo []string `json:"keptToo,omitempty" doc:"Refs of further repositories that have unsaved work of the arm"`
 	Stays   string   `json:"stays,omitempty" doc:"Folder above the worktrees of several repositories, if it stays because it has other files"`
 }
@@ -140,7 +143,7 @@ type RecoverRequest struct {
 	Workdir  string `json:"workdir,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Fallback is that of a SpawnRequest.
+	// Fallback is the same as in SpawnRequest.
 	Fallback           coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
 	AgentID            string                 `json:"agentId,omitempty"`
 	AllowLocalFallback *bool                  `json:"allowLocalFallback,omitempty"`
@@ -149,8 +152,7 @@ type RecoverRequest struct {
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 
-// WindowRequest asks Coleo to open the window of an arm that is shown in a window. Every field may
-// be left out.
+// WindowRequest asks Coleo to open the window of an arm. Every field is optional.
 type WindowRequest struct {
 	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"The last one if left out"`
 	Environ  map[string]string `json:"environ,omitempty" doc:"DISPLAY, TMUX and the like"`
@@ -158,11 +160,11 @@ type WindowRequest struct {
 
 // SpawnReply is the result of a spawn or a recovery.
 type SpawnReply struct {
-	Spawned       bool               `json:"spawned"` // Coleo has started a process
+	Spawned       bool               `json:"spawned"` // whether Coleo has started a process
 	Recovered     bool               `json:"recovered"`
 	RecoveryMode  coleo.RecoveryMode `json:"recoveryMode,omitempty"`
-	Resumed       bool               `json:"resumed,omitempty"` // the conversation continues in a new process
-	Distributed   bool               `json:"distributed"`       // a host agent drives the arm
+	Resumed       bool               `json:"resumed,omitempty"` // whether the conversation continues in a new process
+	Distributed   bool               `json:"distributed"`       // whether a host agent drives the arm
 	AgentID       string             `json:"agentId,omitempty"`
 	Host          string             `json:"host,omitempty"`
 	SessionID     string             `json:"sessionId,omitempty"`

@@ -15,15 +15,15 @@ type TriggerRequest struct {
 	CatchUp  bool              `json:"catchUp,omitempty" doc:"Of a schedule: one run makes up for all that were missed"`
 }
 
-// NewTrigger has a new schedule or webhook. It is the only answer with the secret of a webhook.
+// NewTrigger is a new schedule or webhook. No other answer contains the secret of a webhook.
 type NewTrigger struct {
 	Trigger trigger.Trigger `json:"trigger"`
 	Secret  string          `json:"secret,omitempty" doc:"Signs the requests to a webhook; Coleo does not show it again"`
 	On      bool            `json:"on" doc:"Whether triggers are on in config.toml"`
 }
 
-// Triggers has all schedules and webhooks.
+// Triggers contains all schedules and webhooks.
 type Triggers struct {
-	Triggers []trigger.Trigger `json:"triggers"` // by name
+	Triggers []trigger.Trigger `json:"triggers"` // sorted by name
 	On       bool              `json:"on" doc:"Whether triggers are on in config.toml"`
 }

@@ -22,14 +22,14 @@ import (
 
 // These constants are the limits for signed-in browsers.
 const (
-	maxBrowsers = 64                  // signing in one more browser signs out the browser with the oldest use
-	idleLife    = 30 * 24 * time.Hour // a browser that is not used for this time is signed out
-	saveEvery   = time.Hour           // the time of use in the file can be too old by this much
-	maxAgent    = 200                 // the number of bytes kept of a browser's User-Agent
+	// if there is one more, the browser that was unused for the longest time is signed out
+	maxBrowsers = 64
+	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
+	saveEvery   = time.Hour           // the file can contain a time of use that is too early by this much
+	maxAgent    = 200                 // bytes of a browser's User-Agent that are stored
 )
 
-// ErrSignedOut is the reason why the requests and WebSockets of a browser end when the
-// browser is signed out.
+// ErrSignedOut is the cause with which the requests and WebSockets of a signed-out browser end.
 var ErrSignedOut = errors.New("signed out")
 
 // Browser describes a signed-in browser for users.
@@ -43,37 +43,36 @@ type Browser struct {
 // Browsers is the set of browsers that are signed in at one origin. Several goroutines
 // can use it at the same time.
 type Browsers struct {
-	path       string // if "", all browsers are signed out when this process ends
-	origin     string // "http://127.0.0.1:8080"
+	path       string // the path of the file; "" means that all browsers are signed out when this process ends
+	origin     string // such as "http://127.0.0.1:8080"
 	now        func() time.Time
 	began      time.Time
 	processKey [32]byte // authenticates the nonces of this process
 
 	mu    sync.Mutex
-	links map[[sha256.Size]byte]time.Time // when each unused link expires, by the hash of its code
-	known map[string]*browser             // the signed-in browsers, by id
+	links map[[sha256.Size]byte]time.Time // when each unused link expires; the key is the hash of the link's code
+	known map[string]*browser             // the signed-in browsers; the key is the browser's id
 }
 
-// browser is a Browser with the data to check its requests.
+// browser is a Browser with the data for checking its requests.
 type browser struct {
 	Browser
-	secretHash []byte // SHA-256 of the cookie's secret
+	secretHash []byte // the SHA-256 of the secret in the cookie
 	key        *ecdsa.PublicKey
-	saved      time.Time // the time Used that the file has
+	saved      time.Time // the value of Used in the file
 	nonces     map[string]*uses
 	live       context.Context // ends when the browser is signed out
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at the given origin from the file at path.
-// If the file belongs to another origin, Open signs out all browsers in the file and
-// keeps none. The reason is that another program may have served that origin since
-// then, and may have used the keys of these browsers. Open always returns a usable set.
-// If it also returns an error, the error says what could not be read or written.
+// Open reads the browsers that are signed in at the given origin from the file at path. If the file
+// belongs to another origin, Open signs out all browsers in the file. In the meantime, another
+// program may have served that origin and used the keys of these browsers. Open always returns a
+// usable set, even together with an error. The error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}
-	_, _ = rand.Read(b.processKey[:]) // never fails: see crypto/rand
+	_, _ = rand.Read(b.processKey[:]) // rand.Read never returns an error
 	return b, b.load()
 }
 
@@ -95,9 +94,9 @@ func (b *Browsers) List() []Browser {
 	return out
 }
 
-// SignOut signs out one browser and ends its requests and WebSockets. It returns
-// ENotFound if no browser with this id is signed in. Any other error means that the
-// browser is signed out in memory, but not in the file.
+// SignOut signs out one browser, and ends its requests and WebSockets. It returns ENotFound if no
+// browser with this id is signed in. After any other error, the browser is signed out in memory but
+// not in the file.
 func (b *Browsers) SignOut(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,9 +108,8 @@ func (b *Browsers) SignOut(id string) error {
 	return b.saveAfterSignOut()
 }
 
-// SignOutAll signs out all browsers and cancels all unused links. It returns the number
-// of browsers. If it returns an error, the browsers are signed out in memory, but not
-// in the file.
+// SignOutAll signs out all browsers and cancels all unused links. It returns the number of
+// browsers. After an error, the browsers are signed out in memory but not in the file.
 func (b *Browsers) SignOutAll() (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +133,7 @@ func (b *Browsers) drop(one *browser) {
 	one.end(ErrSignedOut)
 }
 
-// dropIdle signs out the browsers that nobody has used for idleLife.
+// dropIdle signs out the browsers that were unused for idleLife.
 func (b *Browsers) dropIdle() {
 	for _, one := range b.known {
 		if b.now().Sub(one.Used) > idleLife {
@@ -165,7 +163,7 @@ func (b *Browsers) find(cookie string) *browser {
 	return one
 }
 
-// add signs in a browser, and returns it with the secret for its cookie.
+// add signs in a browser, and returns the browser and the secret for its cookie.
 func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	secret, now := rand.Text(), b.now()
 	hash := sha256.Sum256([]byte(secret))

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// kept is the content of the file. The file contains no secrets. It contains only the hash of each
-// cookie's secret, and the public key of each browser.
+// kept is the content of the file. The file contains no secrets: for each browser, it contains only
+// the hash of the cookie's secret and the public key.
 type kept struct {
 	Origin   string        `json:"origin"`
 	Browsers []keptBrowser `json:"browsers"`
@@ -19,7 +19,7 @@ type kept struct {
 
 type keptBrowser struct {
 	Browser
-	SecretHash []byte `json:"secret"` // SHA-256 of the cookie's secret
+	SecretHash []byte `json:"secret"` // the SHA-256 of the secret in the cookie
 	Key        []byte `json:"key"`
 }
 
@@ -52,9 +52,9 @@ func (b *Browsers) load() error {
 	return nil
 }
 
-// save writes the file, which only its owner can read. It either replaces the whole file or changes
-// nothing. It waits until the data is on the disk, because otherwise a power failure could undo a
-// sign-out.
+// save replaces the whole file, which only its owner can read. If save fails, the file is
+// unchanged. save waits until the data is on the disk, because otherwise a power failure could undo
+// a sign-out.
 func (b *Browsers) save() error {
 	if b.path == "" {
 		return nil

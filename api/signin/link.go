@@ -8,10 +8,12 @@ import (
 	"coleo.dev"
 )
 
-// Limits for links.
+// These constants are the limits of links.
 const (
-	linkLife = 2 * time.Minute // from `coleo web` until the browser opens the link; docs/security.md promises this limit
-	maxLinks = 16              // unused links; each further link cancels the oldest one
+	// from the command `coleo web` until the browser opens the link; docs/security.md promises this
+	// limit
+	linkLife = 2 * time.Minute
+	maxLinks = 16 // the maximum number of unused links; a further link cancels the oldest link
 )
 
 // Link signs one browser in, and can be used only once.
@@ -31,8 +33,8 @@ func (b *Browsers) NewLink() Link {
 	return link
 }
 
-// dropLinks removes the expired links. After that, it removes the oldest links until at most the
-// given number of links is left.
+// dropLinks removes the expired links. It then removes the oldest links until at most the given
+// number is left.
 func (b *Browsers) dropLinks(most int) {
 	for hash, until := range b.links {
 		if !b.now().Before(until) {
@@ -51,9 +53,9 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in with the code of a link. The code can be used only once. The key is the
-// public key of the browser. oldCookie is the cookie that the browser already has, or "". Enter
-// signs out the browser to which this old cookie belongs.
+// Enter signs a browser in with the code of a link, which can be used only once. The key is the
+// public key of the browser. If the browser already has the cookie oldCookie, Enter signs out the
+// browser to which that cookie belongs.
 //
 // Enter returns the value of the new cookie. It returns EInvalid for a bad key. It returns
 // EUnauthorized for a code that is unknown, used or expired.
@@ -79,7 +81,7 @@ func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (
 	}
 	if old != nil {
 		b.drop(old)
-		// An error matters little. Nobody can use the old cookie any more, because the browser has
+		// An error changes little: nobody can use the old cookie any more, because the browser has
 		// replaced its cookie and its key.
 		_ = b.save()
 	}

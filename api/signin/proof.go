@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// Limits of nonces.
+// These constants are the limits of nonces.
 const (
 	nonceLife = 10 * time.Minute
-	maxUses   = 4096 // the number of requests that can use the same nonce
-	nonceSize = 40   // bytes: 8 for the time, 16 random, 16 for the mark
+	maxUses   = 4096 // the number of requests that can use one nonce
+	nonceSize = 40   // bytes: 8 for the time, 16 random bytes, 16 for the authentication code
 	sigSize   = 64   // bytes in a signature: r and s
 )
 
-// These are the errors of Check. When a page gets one of them, the page asks for a new nonce and
-// repeats the request once.
+// These are the errors of Check. After such an error, the page asks for a new nonce and repeats the
+// request once.
 var (
 	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
 		"between")
@@ -38,7 +38,7 @@ var (
 // Request contains the parts of a request that the signature covers.
 type Request struct {
 	Method string
-	URI    string // the path and the query, as sent
+	URI    string // the path and the query, as the client sent them
 	Body   []byte
 }
 
@@ -48,15 +48,15 @@ type Pass struct {
 	Live context.Context // ends when the browser is signed out
 }
 
-// uses contains the numbers that requests have already used with one nonce.
+// uses contains the numbers of the requests that have used one nonce.
 type uses struct {
-	until time.Duration // when the nonce expires, as the time since this process began
+	until time.Duration // when the nonce expires, in the time since this process started
 	seen  [maxUses / 64]uint64
 }
 
 // Nonce returns a new nonce for the browser with the given cookie, and the lifetime of the nonce.
-// Nonce stores nothing. The nonce itself proves that this process created it. The nonce also proves
-// when it was created, and for which browser. Nonce returns an error if the cookie is not valid.
+// Nonce stores nothing: the nonce itself proves that this process created it, when, and for which
+// browser. Nonce returns an error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,8 +122,8 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns when a nonce expires, as the time since this process began. It returns an error if
-// this process did not create the nonce for this browser, or if the nonce has expired.
+// drawn returns when a nonce expires, in the time since this process started. It returns an error
+// if the nonce has expired, or was not created by this process for this browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.authCode(of, raw[:24])) {
@@ -155,8 +155,8 @@ func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 }
 
 // use marks a number as used with a nonce. It returns false if the number is too high or is already
-// used. Check calls use only for requests with a valid signature. Therefore only a signed-in
-// browser can fill the memory.
+// used. Check calls use only after it has verified the signature, so only a signed-in browser can
+// fill the memory.
 func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false
@@ -179,8 +179,8 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch updates the time at which a browser was last used. If the time cannot be saved,
-// the only effect is that the browser must sign in again earlier.
+// touch updates the time at which a browser was last used. If the time cannot be saved, the browser
+// may have to sign in again earlier.
 func (b *Browsers) touch(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {

@@ -212,8 +212,8 @@ func TestARestartKeepsBrowsersAndNoNonce(t *testing.T) {
 	}
 }
 
-// Another program may have used the port while serve could not get it, and the browsers'
-// keys with it.
+// While serve listened at another port, a different program could have used the old port and the
+// browsers' keys. So the browsers stay signed out, even when serve returns to the old port.
 func TestMovingToAnotherPortSignsOutForGood(t *testing.T) {
 	t.Parallel()
 	c, path := newClock(), filepath.Join(t.TempDir(), "browsers.json")

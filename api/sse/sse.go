@@ -1,6 +1,6 @@
 // Package sse writes and reads server-sent events: the format text/event-stream of the HTML
-// standard. A message has an id, a name and data. A client that reconnects sends the id of the last
-// message that it got, in the header Last-Event-ID.
+// standard. A message has an id, a name and data. A client that connects again sends the id of the
+// last message that it received, in the header Last-Event-ID.
 package sse
 
 import (
@@ -15,7 +15,7 @@ import (
 // ContentType is the type of a body in this format.
 const ContentType = "text/event-stream"
 
-// LastID is the header with the id of the last message that the client has got.
+// LastID is the name of the header with the id of the last message that the client received.
 const LastID = "Last-Event-ID"
 
 // mostLine is the largest size of a line that Read accepts, in bytes. The payload of an event is
@@ -29,8 +29,8 @@ type Message struct {
 	Data  []byte
 }
 
-// Write writes a message. A message without data sets the client's last id. It also shows the
-// client that the connection is alive.
+// Write writes a message. A message without data only changes the last id that the client knows,
+// and shows that the connection is alive.
 func Write(w io.Writer, m Message) error {
 	var b bytes.Buffer
 	if len(m.Data) == 0 {
@@ -52,8 +52,8 @@ func Write(w io.Writer, m Message) error {
 	return err
 }
 
-// Read returns the messages of a body. The sequence ends when the body ends or a read fails. A
-// message without data contains only an ID. At the end of the body, Read yields no error.
+// Read returns the messages of a body. The sequence ends without an error at the end of the body,
+// and with an error if a read fails. A message without data contains only an ID.
 func Read(r io.Reader) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		lines := bufio.NewScanner(r)

@@ -6,14 +6,14 @@ import (
 	"coleo.dev"
 )
 
-// StartedNote returns the note of a new arm that a token starts. The note stands for the arm until
-// the arm has an id. No id begins like this note.
+// StartedNote returns the note that stands for an arm which a token is starting, until the arm has
+// an id. The ids of arms never begin like such a note.
 func StartedNote(name string) string { return "=" + name }
 
 // CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's
-// mode. This is forbidden for the arm in which the token runs, and for the ancestors and
-// descendants of that arm. It is also forbidden for an arm that the token has prompted, and for the
-// descendants of such an arm. Otherwise a model could approve what it has asked for itself.
+// mode. The token must not do this for the arm in which the token runs, nor for the ancestors and
+// descendants of that arm. It must not do this for an arm that it has prompted, nor for the
+// descendants of such an arm. Otherwise a model could approve its own requests.
 //
 // ownLine contains the arm in which the token runs, followed by the ancestors of that arm. It is
 // empty if the token runs outside of arms. targetLine contains the other arm in the same way, and

@@ -1,6 +1,6 @@
-// Package token has the operator tokens: values with which programs command Coleo within bounds
+// Package token contains the operator tokens, which programs use to command Coleo within limits
 // that a person has chosen.
 //
-// The package creates and checks values, and it knows which scope each route needs. It does not
-// know HTTP. Package api asks it about each request.
+// The package creates and checks the values of tokens, and knows which scope each route needs. It
+// does not use HTTP. Package api asks it about each request.
 package token

@@ -7,13 +7,13 @@ import (
 	"coleo.dev"
 )
 
-// Need says which operator tokens can use a route. It is a scope, or one of the values below.
+// Need says which operator tokens can use a route. It is a scope or one of the constants below.
 type Need string
 
 // These constants are the values of Need that are not scopes.
 const (
-	Any  Need = "any"  // every token: the route tells nothing about arms
-	None Need = "none" // no token: only a person does this
+	Any  Need = "any"  // every token, because the route reveals nothing about arms
+	None Need = "none" // no token, because only a person can use the route
 )
 
 // routes contains every route of the API, as its method and its pattern. If a route is missing from
@@ -56,34 +56,36 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/budget",
 		"POST /api/arms/{id}/window",
 		"POST /api/arms/{id}/lease", "POST /api/arms/{id}/input", "POST /api/arms/{id}/resize",
-		"POST /api/arms/{id}/restore",  // it deletes files
-		"POST /api/arms/{id}/merge",    // it moves branches of the user
-		"POST /api/arms/{id}/fork",     // the new arm has the other arm's permissions and variables
-		"POST /api/arms/{id}/handover", // the new arm has them too
-		"POST /api/arms/{id}/on-limit", // the list can name a hand-over
+		"POST /api/arms/{id}/restore",  // DELETE removes files
+		"POST /api/arms/{id}/merge",    // a merge moves branches of the user
+		"POST /api/arms/{id}/fork",     // a fork has the other arm's permissions and variables
+		"POST /api/arms/{id}/handover", // a successor has them too
+		"POST /api/arms/{id}/on-limit", // the alternatives can include a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
 		"POST /api/token", "GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{name}",
 		"GET /api/signin", "POST /api/signin",
-		"POST /api/triggers", "DELETE /api/triggers/{name}", "POST /api/triggers/{name}/run", // they start arms later
-		"POST /hooks/{name}", // its requests are signed
+		// a trigger starts arms later
+		"POST /api/triggers", "DELETE /api/triggers/{name}", "POST /api/triggers/{name}/run",
+		"POST /hooks/{name}", // a request to a webhook is signed instead
 	},
 }
 
-// Reach says about which arms a route is. A token can be limited to some arms. The Reach then decides
-// whether the token can use the route, and what the answer contains.
+// Reach says to which arms a route applies. If a token is limited to some arms, the Reach
+// determines whether the token can use the route and what the answer contains.
 type Reach string
 
 // The values of Reach.
 const (
-	OneArm   Reach = "arm"      // the route is about the arm in its path, which the token must reach
-	Filtered Reach = "filtered" // the answer has only arms that the token reaches
-	NoArm    Reach = "no arm"   // the answer is not about arms
-	NewArm   Reach = "new arm"  // the route makes an arm, which gets the labels of the token
-	Beyond   Reach = "beyond"   // the route is refused, because its answer can be about any arm
+	OneArm   Reach = "arm"      // the route applies to the arm in its path, which the token must reach
+	Filtered Reach = "filtered" // the answer contains only the arms that the token reaches
+	NoArm    Reach = "no arm"   // the answer contains nothing about arms
+	NewArm   Reach = "new arm"  // the route creates an arm, which gets the labels of the token
+	Beyond   Reach = "beyond"   // limited tokens cannot use the route, because its answer can contain any arm
 )
 
-// reaches contains those routes without an arm in their path that at least one token can use.
+// reaches contains the Reach of routes that have no arm in their path and that at least one token
+// can use.
 var reaches = map[Reach][]string{
 	Filtered: {
 		"GET /api/arms", "GET /api/status", "GET /api/opencode/health", "GET /api/events", "GET /api/suspensions",
@@ -99,8 +101,7 @@ var reaches = map[Reach][]string{
 	},
 }
 
-// ReachOf returns what a limited token gets from a route. It returns false if the route is not in
-// the table.
+// ReachOf returns the Reach of a route. It returns false if the route is not in the table.
 func ReachOf(route string) (Reach, bool) {
 	for reach, list := range reaches {
 		if slices.Contains(list, route) {

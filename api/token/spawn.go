@@ -9,13 +9,13 @@ import (
 	"coleo.dev/wire"
 )
 
-// CheckSpawn returns EForbidden if a request to start an arm sets an option that no token is
-// allowed to set. These options are the commands, variables and servers of the agent CLI, the
-// conversation, and each permission mode in which the agent CLI asks less. Without this check, a
-// token could start an arm that does what the token itself must not do, and does not ask.
+// CheckSpawn returns EForbidden if a request to start an arm sets an option that no token can set.
+// These options are the commands, variables and servers of the agent CLI, the conversation, and
+// each permission mode in which the agent CLI asks less. Otherwise a token could start an arm that
+// does, without asking, what the token must not do.
 //
 // The request must name a harness whose agent CLI asks before it acts. If the arm already exists,
-// the request can leave out the harness.
+// the request can omit the harness.
 func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
@@ -46,9 +46,9 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	return nil
 }
 
-// checkOnLimit returns EForbidden if the list has a hand-over to a harness whose agent CLI does not ask
-// before it acts. For an arm that already exists, it refuses every hand-over: the successor would have
-// the permissions and the variables that a person gave the arm.
+// checkOnLimit returns EForbidden if the list contains a hand-over to a harness whose agent CLI
+// does not ask before it acts. If the arm already exists, checkOnLimit refuses every hand-over,
+// because the successor would get the permissions and variables that a person gave the arm.
 func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 	for _, step := range on.Steps() {
 		switch {
@@ -68,14 +68,14 @@ func asks(name string, harnesses []coleo.Info) bool {
 	return slices.ContainsFunc(harnesses, func(i coleo.Info) bool { return i.Name == name && i.Capabilities.Approval })
 }
 
-// CheckRecover returns EForbidden if a request to recover an arm sets something that no token is
-// allowed to set.
+// CheckRecover returns EForbidden if a request to recover an arm sets an option that no token can
+// set.
 func CheckRecover(q wire.RecoverRequest) error {
 	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
 }
 
-// checkSame returns EForbidden if a field of a request differs from the same field of the allowed
-// request. A new field of a request is therefore refused until somebody allows the field.
+// checkSame returns EForbidden if a field of a request differs from the same field of allowed. A
+// field that is added to a request later is therefore refused until somebody adds it to allowed.
 func checkSame[T any](q, allowed T) error {
 	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
 	for i := range asked.NumField() {

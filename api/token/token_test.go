@@ -41,7 +41,7 @@ func (s *fakeStore) NotePrompted(_ context.Context, t coleo.OperatorToken) error
 
 func (s *fakeStore) RemoveToken(context.Context, string) error { return s.full }
 
-// clock is a time that a test moves.
+// clock is a time that a test changes.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
@@ -200,7 +200,7 @@ func TestNoRouteIsInTheTableTwice(t *testing.T) {
 	}
 }
 
-// TestATokenStartsOnlyArmsThatAsk sets each field of a request alone.
+// TestATokenStartsOnlyArmsThatAsk makes requests that each set one field.
 func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 	t.Parallel()
 	harnesses := []coleo.Info{{Name: "asks", Capabilities: coleo.Capabilities{Approval: true}}, {Name: "generic"}}

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// usualLife is how long a token is valid if the person does not set a time. It is long enough
-	// for a project of three months. A forgotten token expires by itself.
+	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough
+	// for most projects, and end a token that was forgotten.
 	usualLife = 90 * 24 * time.Hour
-	longest   = 366 * 24 * time.Hour // a person must make a new token once a year
-	// mostTokens is the maximum number of tokens, which is more than a person can oversee.
+	longest   = 366 * 24 * time.Hour // a person must create a new token at least once a year
+	// mostTokens is the maximum number of tokens. A person cannot oversee so many.
 	mostTokens = 100
-	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
-	// each request would write to the disk.
+	// notedEvery is the precision of the stored time at which a token was last used. Without this
+	// limit, each request would write to the disk.
 	notedEvery = time.Minute
 
 	secretBytes = 32
@@ -33,7 +33,7 @@ const (
 	prefix = "coleo_op_"
 )
 
-// Store stores tokens. Its methods return the errors of the methods of store.ServeDB.
+// Store stores operator tokens. Its methods return the same errors as the methods of store.ServeDB.
 type Store interface {
 	Tokens(ctx context.Context) ([]coleo.OperatorToken, error)
 	AddToken(ctx context.Context, t coleo.OperatorToken) error
@@ -48,7 +48,7 @@ type Tokens struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	list map[string]*held // by the hash of the value
+	list map[string]*held // the key is the hash of the token's value
 }
 
 // held is a token in memory. The context live ends when the token is revoked or expires.
@@ -77,9 +77,9 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make creates a new token and stores its hash. The bounds are the arms of the request, with their
-// ids. Make returns the token and its value, which nobody can read later. It returns EInvalid for a
-// bad request, and EConflict if there is already a token with this name.
+// Make creates a new token, and stores the token with the hash of its value. The bounds contain the
+// arms of the request, with their ids. Make returns the token and its value, which nobody can read
+// later. It returns EInvalid for a bad request, and EConflict if another token has this name.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)
@@ -88,7 +88,7 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	}
 	one.Arms, one.RunsIn = bounds.Arms, bounds.RunsIn
 	var secret [secretBytes]byte
-	_, _ = rand.Read(secret[:]) // it never fails
+	_, _ = rand.Read(secret[:]) // rand.Read never returns an error
 	value := prefix + base64.RawURLEncoding.EncodeToString(secret[:])
 	one.Hash = hashOf(value)
 	t.mu.Lock()
@@ -106,7 +106,7 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	return one, value, nil
 }
 
-// checked returns the token for a request, without its hash.
+// checked returns the token that a request describes, without a hash.
 func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	now := t.now().UTC()
 	one := coleo.OperatorToken{Name: q.Name, Scopes: q.Scopes, Labels: q.Labels, Created: now,
@@ -137,8 +137,8 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	return one, nil
 }
 
-// Revoke removes a token, and ends everything that is being done with the token. It returns
-// ENotFound if there is no such token.
+// Revoke removes a token, and ends all requests that use the token. It returns ENotFound if there
+// is no such token.
 func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,9 +156,9 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
 }
 
-// Relabelled must be called after a change of an arm's labels. Because of the change, some tokens
-// may no longer reach the arm. Relabelled ends the running requests of these tokens. newLabels are
-// the labels of the arm after the change. They are nil if nobody knows them. The tokens stay valid.
+// Relabelled ends the running requests of tokens that may no longer reach an arm. It must be called
+// after a change of the arm's labels. newLabels are the labels of the arm after the change, or nil
+// if nobody knows them. The tokens stay valid.
 func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, newLabels coleo.Labels) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,14 +209,14 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	}
 	if now.Sub(one.Used) >= notedEvery {
 		one.Used = now
-		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // a full disk must not stop an interrupt
+		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // without the error: a full disk must not stop an interrupt
 	}
 	return one.OperatorToken, one.live, nil
 }
 
-// NotePrompted stores that a token prompts an arm. It must be called before the prompt. The new
-// note replaces oldNote, unless oldNote is "". NotePrompted returns EUnauthorized if the token was
-// revoked.
+// NotePrompted stores that a token prompts an arm. It must be called before the prompt is sent. The
+// new note replaces oldNote, unless oldNote is "". NotePrompted returns EUnauthorized if the token
+// was revoked.
 func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, oldNote string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,8 +245,8 @@ func (t *Tokens) Prompted(of coleo.OperatorToken) []string {
 	return nil
 }
 
-// hashOf returns the hash under which a value is stored. A plain SHA-256 is enough. The value has
-// 256 random bits, so nobody can find it by trying.
+// hashOf returns the hash under which a value is stored. A plain SHA-256 is enough, because the
+// value has 256 random bits and nobody can guess it.
 func hashOf(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:])

@@ -1,6 +1,6 @@
-// Package armvalue keeps a JSON value for each arm in serve.db, such as the arm's memo.
+// Package armvalue stores one JSON value per arm in serve.db, such as the arm's memo.
 //
-// It does not know what the values mean.
+// It does not interpret the values.
 package armvalue
 
 import (
@@ -11,23 +11,24 @@ import (
 	"coleo.dev/store"
 )
 
-// Values are the values of one kind, one for each arm. Values is safe for concurrent use.
+// Values contains one value for each arm, all of the same kind. It is safe for concurrent use.
 type Values[T any] struct {
 	DB    *store.ServeDB
 	Kind  string       // the first part of the setting's name, such as "memo"
-	Empty func(T) bool // an empty value takes no room in the database
+	Empty func(T) bool // reports whether a value is empty; empty values are not stored
 
 	mu    sync.Mutex
-	locks map[string]*lock // one for each arm whose value is being changed, by arm id
+	locks map[string]*lock // the locks of the values that are being changed, by arm id
 }
 
 // lock is held while the value of one arm is changed.
 type lock struct {
 	sync.Mutex
-	users int // the callers that hold the lock or wait for it
+	users int // the number of callers that hold the lock or wait for it
 }
 
-// acquire returns when no other caller changes the arm's value. The caller must call release.
+// acquire waits until no other caller changes the arm's value, and locks the value. The caller must
+// call release.
 func (v *Values[T]) acquire(arm string) (release func()) {
 	v.mu.Lock()
 	if v.locks == nil {
@@ -53,7 +54,7 @@ func (v *Values[T]) acquire(arm string) (release func()) {
 
 func (v *Values[T]) setting(arm string) string { return v.Kind + "." + arm }
 
-// Of returns the value of the arm with the given id. An arm without a value has the zero value.
+// Of returns the value of the arm with the given id, or the zero value if the arm has none.
 func (v *Values[T]) Of(ctx context.Context, arm string) (value T, err error) {
 	text, err := v.DB.Setting(ctx, v.setting(arm))
 	if err == nil && text != "" {
@@ -62,10 +63,10 @@ func (v *Values[T]) Of(ctx context.Context, arm string) (value T, err error) {
 	return value, err
 }
 
-// Change stores what the function makes of an arm's value, and returns it. After an error of the
-// function, the value is unchanged. While the function runs, no other change of this arm's value begins.
-// Values of other arms can be changed. If the function has succeeded, the end of ctx does not stop the
-// write.
+// Change calls a function with an arm's value, and stores and returns the function's result. If the
+// function returns an error, the value stays unchanged. While the function runs, no other caller
+// can change the value of this arm. If the function succeeds, Change writes the result even if ctx
+// has ended.
 func (v *Values[T]) Change(ctx context.Context, arm string, change func(T) (T, error)) (T, error) {
 	defer v.acquire(arm)()
 	value, err := v.Of(ctx, arm)

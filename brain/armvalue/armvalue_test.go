@@ -44,7 +44,8 @@ func TestNoChangeOverwritesAnother(t *testing.T) {
 	}
 }
 
-// The function of a change can take long, for example while it sends a prompt to its arm.
+// The function of a change can take long, for example because it sends a prompt to its arm. Changes
+// of other arms must not wait for it.
 func TestAChangeDelaysNoOtherArm(t *testing.T) {
 	t.Parallel()
 	v := newValues(t)
@@ -93,7 +94,8 @@ func TestAFailedChangeChangesNothing(t *testing.T) {
 	}
 }
 
-// The function of a change can have done what cannot be undone, such as sending a prompt.
+// The result must be stored even then, because the function may have done something that cannot be
+// undone, such as sending a prompt.
 func TestAChangeIsStoredAfterTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
 	v := newValues(t)

@@ -1,4 +1,4 @@
-// Package audit records the commands of people and programs: who has ordered what, and with which result.
+// Package audit records the commands of people and programs, each with the caller and the result.
 //
 // Package audit refuses no command.
 package audit
@@ -13,11 +13,11 @@ import (
 // Trail is the record of all commands. It is safe for concurrent use.
 type Trail struct{ db *store.ServeDB }
 
-// New returns the record in a database.
+// New returns a Trail that stores its records in the given database.
 func New(db *store.ServeDB) *Trail { return &Trail{db} }
 
-// BeginAudit records a command before the command is carried out. In the record, BeginAudit
-// replaces the arm's id with the arm's name. It returns the id of the record.
+// BeginAudit records a command before the command is carried out, and returns the id of the record.
+// In the record, BeginAudit replaces the arm's id with the arm's name.
 func (t *Trail) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	a.Arm = t.nameOf(ctx, a.Arm)
 	return t.db.BeginAudit(ctx, a)

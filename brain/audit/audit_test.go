@@ -19,7 +19,8 @@ func newTrail(t *testing.T) *Trail {
 	return New(db)
 }
 
-// A reader of the record knows the names of arms. The ids are gone with the arms.
+// The record contains the arm's name, because the id means nothing to a reader after the arm was
+// removed.
 func TestTheRecordNamesTheArm(t *testing.T) {
 	t.Parallel()
 	r := newTrail(t)
@@ -44,7 +45,8 @@ func TestTheRecordNamesTheArm(t *testing.T) {
 	}
 }
 
-// A command without a result may have been carried out: serve has died meanwhile.
+// If serve is killed after it has carried out a command, the record of the command still exists,
+// without a result.
 func TestACommandIsRecordedBeforeItsResult(t *testing.T) {
 	t.Parallel()
 	r := newTrail(t)

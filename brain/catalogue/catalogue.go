@@ -1,5 +1,5 @@
-// Package catalogue keeps the last catalogue of models that OpenCode on one of the hosts has given. So
-// the hosts are asked seldom, and the models are known after a restart of serve.
+// Package catalogue stores the newest catalogue of models from OpenCode on one of the hosts.
+// Because of this, serve rarely asks the hosts, and knows the models after a restart.
 package catalogue
 
 import (
@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// fresh is how long a catalogue is used from memory. During this time, no host is
-	// asked again. Prices and models change from day to day.
+	// fresh is how long a catalogue in memory is used before a host is asked again. Prices and
+	// models change only from day to day.
 	fresh = 10 * time.Minute
-	// setting is the name of the setting in which the store keeps the last catalogue. The
-	// catalogue therefore survives a restart of serve.
+	// setting is the name of the setting that contains the newest catalogue in the store, so that
+	// the catalogue survives a restart of serve.
 	setting = "opencode.providers"
 )
 
-// Config is what a Catalogue needs.
+// Config contains what a Catalogue needs.
 type Config struct {
 	DB  *store.ServeDB
 	Now func() time.Time
-	// Ask gets the catalogue from one of the hosts. It returns EUnavailable if there is no host agent.
+	// Ask fetches the catalogue from one of the hosts. It returns EUnavailable if there is no host
+	// agent.
 	Ask func(ctx context.Context) (json.RawMessage, error)
 }
 
-// Catalogue holds the last catalogue. It is safe for concurrent use.
+// Catalogue contains the newest catalogue. It is safe for concurrent use.
 type Catalogue struct {
 	config Config
 
-	mu   sync.Mutex // held while hosts are asked, so that they are asked once
+	mu   sync.Mutex // held while a host is asked, so that simultaneous requests ask only once
 	body json.RawMessage
 	at   time.Time
 }
@@ -40,18 +41,17 @@ type Catalogue struct {
 // New returns a Catalogue that has asked no host yet.
 func New(c Config) *Catalogue { return &Catalogue{config: c} }
 
-// stored is the stored form of a catalogue.
+// stored is a catalogue in the form in which the store contains it.
 type stored struct {
 	At   time.Time       `json:"at"`
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns the reply of the API route for model catalogues. The reply contains the
-// providers, their models, and which providers are connected. It comes from OpenCode on one of the
-// hosts.
+// Providers returns the reply of the API route for model catalogues: the providers, their models,
+// and which providers are connected. The reply comes from OpenCode on one of the hosts.
 //
-// If no host can reply, Providers returns the last catalogue, marked as cached. If there is also no
-// last catalogue, it returns the error of Config.Ask.
+// If no host can reply, Providers returns the newest stored catalogue, marked as cached. If there
+// is none, it returns the error of Config.Ask.
 func (c *Catalogue) Providers(ctx context.Context) (json.RawMessage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,8 @@ func (c *Catalogue) last(ctx context.Context) (stored, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// annotate copies a catalogue. It adds fields for the catalogue's source, its time and the
-// problem.
+// annotate returns a copy of a catalogue, with additional fields for the catalogue's source, its
+// time and the problem.
 func annotate(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {

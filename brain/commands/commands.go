@@ -1,7 +1,8 @@
-// Package commands sends the commands of people and programs to the host agents of the arms, such as a
-// prompt, an answer or a key. It waits for the host agent's report, and says what the report proves.
+// Package commands sends the commands of people and programs to the host agents of the arms, such
+// as a prompt, an answer or a key. It waits for the host agent's report, and decides what the
+// report proves.
 //
-// Package commands does not know the host agents: its caller finds the one of an arm.
+// Package commands does not know the host agents, so its caller must find the host agent of an arm.
 package commands
 
 import (
@@ -13,7 +14,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// These constants are the time limits for commands to host agents.
+// These constants are the time limits of commands to host agents.
 const (
 	PromptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
 	// promptPerKB is added to PromptTimeout for each 1,000 bytes of the prompt. An agent CLI can be
@@ -22,14 +23,15 @@ const (
 	KillTimeout = 30 * time.Second
 )
 
-// Config is what Commands needs.
+// Config contains what Commands needs.
 type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
-	// Ask sends a command to the arm's host agent, and decodes the report into out. It waits for the
-	// report, but not longer than limit. It returns EExited if the arm has never run, and
+	// Ask sends a command to the arm's host agent, waits for the report for at most the time limit,
+	// and decodes the report into out. It returns EExited if the arm has never run, and
 	// EUnavailable if the host agent cannot be asked. Other errors come from the host agent.
 	Ask func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
-	// Permit waits until keys may be typed into the arm. It returns EUnproven if ctx ends first.
+	// Permit waits until Coleo is permitted to type into the arm. It returns EUnproven if ctx ends
+	// first.
 	Permit func(ctx context.Context, arm coleo.Arm) error
 	// CatchUp reads all new events of a host into serve's store before it returns.
 	CatchUp func(ctx context.Context, host string)
@@ -45,9 +47,9 @@ type Commands struct{ config Config }
 // New returns the commands for the arms that c.Find finds.
 func New(c Config) *Commands { return &Commands{c} }
 
-// OrderAndCatchUp sends a command about one arm to the arm's host agent. After that, it reads the
-// host's new events into the store. If the command types and the arm needs a permit,
-// OrderAndCatchUp first gets a permit.
+// OrderAndCatchUp sends a command about one arm to the arm's host agent, and then reads the host's
+// new events into the store. If the command types and the arm needs a permit, OrderAndCatchUp first
+// waits for a permit.
 //
 // It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
 // before ctx ends. It returns EExited if the arm has never run, and EUnavailable if the host agent
@@ -77,11 +79,11 @@ func (c *Commands) query(ctx context.Context, idOrName string, op bus.Op, out an
 		return err
 	}
 	err = c.config.Ask(ctx, arm, op, bus.DefaultTimeout, OnArm(arm), out)
-	c.config.CatchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
+	c.config.CatchUp(ctx, arm.AgentID) // because the host agent may have logged events before it replied
 	return err
 }
 
-// OnArm returns the order for a command that needs only the arm.
+// OnArm returns the order for a command that needs only the arm's id.
 func OnArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
 // NotSent returns the error for a command that was not sent to any host agent. The error has the code and
@@ -97,7 +99,7 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// refused sets Delivered to false in an error that proves that the prompt was not delivered. It
+// refused sets Delivered to false in an error which proves that the prompt was not delivered. It
 // returns any other error unchanged.
 func refused(err error) error {
 	var e *coleo.Error

@@ -16,7 +16,8 @@ import (
 
 const host = "h"
 
-// fleet is one arm with a host agent on a real bus. It records in one list what is done for a command.
+// fleet is one arm whose host agent answers on a real bus. It records the steps of each command in
+// one list.
 type fleet struct {
 	*Commands
 	config Config
@@ -37,7 +38,8 @@ func (f *fleet) noted() []string {
 	return slices.Clone(f.steps)
 }
 
-// newFleet returns commands for the arm "ada". Its host agent answers each order with the function.
+// newFleet returns the commands for the arm "ada". The arm's host agent answers each order by
+// calling answer.
 func newFleet(t *testing.T, answer func(ctx context.Context, op bus.Op) (any, error)) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{}
@@ -69,7 +71,7 @@ func newFleet(t *testing.T, answer func(ctx context.Context, op bus.Op) (any, er
 
 func done(context.Context, bus.Op) (any, error) { return nil, nil }
 
-// delivered returns what an error says about the delivery of a prompt.
+// delivered describes what an error reports about the delivery of a prompt.
 func delivered(err error) string {
 	switch e, ok := err.(*coleo.Error); {
 	case !ok || e.Delivered == nil:
@@ -98,7 +100,8 @@ func TestAPermitComesBeforeTheKeysAndTheLogIsReadAfterThem(t *testing.T) {
 	}
 }
 
-// The events of the command can be in the log of the next host, if the arm has moved meanwhile.
+// If the arm moves during a command, the log of its new host can contain the command's events, so
+// both logs must be read.
 func TestTheLogOfTheNextHostIsReadToo(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, done)
@@ -128,12 +131,12 @@ func TestNothingIsOrderedWithoutAPermit(t *testing.T) {
 	}
 }
 
-// A caller may send a prompt again only if the error proves that the prompt was not delivered.
+// A caller may repeat a prompt only if the error proves that the prompt was not delivered.
 func TestOnlyAProofSaysThatAPromptWasNotDelivered(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		answer error // of the host agent
-		ask    error // of Config.Ask, without a host agent
+		answer error // the error of the host agent
+		ask    error // the error of Config.Ask before a host agent is asked
 		want   string
 	}{
 		"the host agent refuses it":                  {answer: coleo.Errorf(coleo.EBusy, "working"), want: "no"},
@@ -160,7 +163,7 @@ func TestAPromptWithoutAReportMayBeDelivered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := newFleet(t, func(ctx context.Context, _ bus.Op) (any, error) {
-		cancel() // the caller waits no longer
+		cancel() // as if the caller no longer waited
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})

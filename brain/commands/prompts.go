@@ -8,16 +8,16 @@ import (
 	"coleo.dev/bus"
 )
 
-// Prompt sends a prompt to an arm. The ID of the receipt is the id of the run that the
-// prompt begins.
+// Prompt sends a prompt to an arm. The ID of the receipt is the id of the run that the prompt
+// begins.
 //
-// Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm
-// gets no permit before ctx ends. It returns EExited if the arm has never run. It
-// returns EUnavailable if the host agent cannot be asked. It returns ETimeout if the
-// delivery takes longer than PromptTime. Other errors come from the host agent.
+// Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host
+// agent cannot be asked. It returns ETimeout if the delivery takes longer than PromptTime. Other
+// errors come from the host agent.
 //
-// If Delivered is false in the error, the prompt was not delivered. Any other error
-// does not say whether the prompt was delivered.
+// If an error has the field Delivered and the field is false, the prompt was not delivered. After
+// any other error, nobody knows whether the prompt was delivered.
 func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	if err := c.requireFileSupport(ctx, idOrName, p.Files); err != nil {
@@ -72,13 +72,12 @@ func (c *Commands) Compact(ctx context.Context, idOrName string) (coleo.Receipt,
 	return r, refused(err)
 }
 
-// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
-// that is open. It returns EStale if the dialog with the fingerprint is not open.
+// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog that is open.
+// If the dialog with the given fingerprint is not open, Respond returns EStale.
 //
-// Respond returns ENotFound if there is no such arm. It returns EUnproven if the arm
-// gets no permit before ctx ends. It returns EExited if the arm has never run. It
-// returns EUnavailable if the host agent cannot be asked. Other errors come from the
-// host agent.
+// Respond returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host
+// agent cannot be asked. Other errors come from the host agent.
 func (c *Commands) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
 	return c.OrderAndCatchUp(ctx, idOrName, bus.OpRespond, PromptTimeout, func(arm coleo.Arm) any {
@@ -86,10 +85,10 @@ func (c *Commands) Respond(ctx context.Context, idOrName string, dialog coleo.Fi
 	}, nil)
 }
 
-// Interrupt stops the running turn of an arm, and returns what it has done. It returns ENotFound if
-// there is no such arm. It returns EUnproven if the arm gets no permit before ctx ends. It returns
-// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be asked.
-// Other errors come from the host agent.
+// Interrupt stops the running turn of an arm, and returns the steps that it took to stop the turn.
+// It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host
+// agent cannot be asked. Other errors come from the host agent.
 func (c *Commands) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
 	var out coleo.Interruption
 	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpInterrupt, PromptTimeout, OnArm, &out)
@@ -115,13 +114,14 @@ func (c *Commands) Kill(ctx context.Context, idOrName string) (coleo.Arm, error)
 	return c.config.Find(ctx, idOrName)
 }
 
-// Queue changes the queue of an arm and returns the queue. If o.Step is empty, it changes nothing.
-// The arm's host keeps the queue. When Queue returns, a change is already on that host's disk.
+// Queue changes the queue of an arm and returns the queue. If o.Step is empty, Queue changes
+// nothing. The arm's host stores the queue, and a change is on that host's disk before Queue
+// returns.
 //
 // Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad order,
 // EConflict if the queue is full, and EBusy while the entry is being sent. It returns EExited if
 // the arm has never run. It returns EUnavailable if the host agent cannot be asked. It returns
-// EUnsupported if the host agent is too old to keep a queue.
+// EUnsupported if the host agent is too old to store a queue.
 func (c *Commands) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
 	var r coleo.QueueReport
 	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {

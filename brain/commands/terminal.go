@@ -36,8 +36,7 @@ func (c *Commands) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, er
 }
 
 // Screen returns the screen of an arm at the given time. If the time is zero, Screen returns the
-// present screen. The result also includes lines that have scrolled off the top. The parameter
-// history is the maximum number of these lines.
+// present screen. The result also contains at most history lines that have scrolled off the top.
 //
 // Screen returns ENotFound if there is no such arm. It returns EExited if the arm has no session.
 // It returns EUnsupported if the arm has no terminal. It returns EUnavailable if the host agent
@@ -50,7 +49,7 @@ func (c *Commands) Screen(ctx context.Context, idOrName string, at time.Time, hi
 	}
 	err = c.config.Ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout,
 		bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	c.config.CatchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
+	c.config.CatchUp(ctx, arm.AgentID) // because the host agent may have logged events before it replied
 	return s, err
 }
 
@@ -73,7 +72,7 @@ func (c *Commands) Record(ctx context.Context, idOrName string, generation int, 
 
 // Output returns a piece of an arm's terminal output. The piece begins at a byte offset. A negative
 // offset counts from the end of the output. If there is no output at the offset yet, Output waits
-// for output, but not longer than longestWait.
+// for it for at most longestWait.
 //
 // Output returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EUnavailable if the host agent cannot be asked.

@@ -1,5 +1,5 @@
-// Package comments keeps people's comments on lines of an arm's changes, until they are sent to the arm
-// as one prompt.
+// Package comments stores people's comments on lines of an arm's changes, until the comments are
+// sent to the arm as one prompt.
 package comments
 
 import (
@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Config is what UnsentStore needs.
+// Config contains what UnsentStore needs.
 type Config struct {
 	DB     *store.ServeDB
 	Find   func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
@@ -26,7 +26,7 @@ type UnsentStore struct {
 	values armvalue.Values[[]changes.Comment]
 }
 
-// New returns the comments in a database.
+// New returns an UnsentStore that stores the comments in the database of c.
 func New(c Config) *UnsentStore {
 	empty := func(list []changes.Comment) bool { return len(list) == 0 }
 	return &UnsentStore{config: c, values: armvalue.Values[[]changes.Comment]{DB: c.DB, Kind: "comments", Empty: empty}}
@@ -59,7 +59,7 @@ func (c *UnsentStore) Comment(ctx context.Context, idOrName string, one changes.
 	return list, nil
 }
 
-// DropComments deletes the comments of an arm, and returns the deleted ones. It returns
+// DropComments deletes the comments of an arm, and returns the deleted comments. It returns
 // ENotFound if there is no such arm.
 func (c *UnsentStore) DropComments(ctx context.Context, idOrName string) (dropped []changes.Comment, err error) {
 	arm, err := c.config.Find(ctx, idOrName)
@@ -73,9 +73,9 @@ func (c *UnsentStore) DropComments(ctx context.Context, idOrName string) (droppe
 	return dropped, err
 }
 
-// SendComments sends all comments of an arm as one prompt, and then deletes them. If SendComments
-// fails, it deletes no comments, even if the prompt may have arrived. It returns EConflict if there
-// are no comments. It also returns the errors of Prompt.
+// SendComments sends all comments of an arm as one prompt, and then deletes them. After an error,
+// SendComments deletes no comments, even if the prompt may have arrived. It returns EConflict if
+// there are no comments. It also returns the errors of Prompt.
 func (c *UnsentStore) SendComments(ctx context.Context, idOrName string) (sent changes.Sent, err error) {
 	arm, err := c.config.Find(ctx, idOrName)
 	if err != nil {

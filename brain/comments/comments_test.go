@@ -14,7 +14,7 @@ import (
 	"coleo.dev/store"
 )
 
-// newStore returns the comments in a new database. Each word names an arm that has this word as its id.
+// newStore returns an UnsentStore with a new database. It accepts every text as the id of an arm.
 func newStore(t *testing.T, prompt func(arm, text string) error) *UnsentStore {
 	t.Helper()
 	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
@@ -66,7 +66,8 @@ func TestCommentsThatWereNotSentAreKept(t *testing.T) {
 	}
 }
 
-// A prompt can take minutes. People comment on the changes of other arms meanwhile.
+// To send a prompt can take minutes. In the meantime, people must be able to comment on the changes
+// of other arms.
 func TestAPromptBeingTypedDelaysNoOtherArm(t *testing.T) {
 	t.Parallel()
 	typing, finish := make(chan bool), make(chan bool)

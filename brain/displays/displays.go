@@ -1,7 +1,7 @@
-// Package displays keeps a picture of what each arm does, for people, and tells followers when a picture
-// changes.
+// Package displays keeps a picture for people of what each arm does, and notifies followers when a
+// picture changes.
 //
-// Package display says what an event changes in a picture. This package reads the events.
+// Package display decides how an event changes a picture. This package reads the events.
 package displays
 
 import (
@@ -16,55 +16,54 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants limit what is read from the log when the snapshot of an arm is created again.
+// These constants limit what is read from the log when the snapshot of an arm is computed again.
 const (
-	// displayRecent is how many of the newest events of an arm are always read. Most runs have
-	// fewer events.
+	// displayRecent is the number of the newest events of an arm that are always read. Most runs
+	// have fewer events.
 	displayRecent = 2_000
-	// displayMost is the maximum number of events of the newest run that are read. Reading them
-	// takes less than a second. The snapshot of a longer run is marked as partial.
+	// displayMost is the maximum number of events of the newest run that are read. 50,000 events
+	// take less than a second. The snapshot of a longer run is marked as partial.
 	displayMost = 50_000
-	// displaySeeds is how many events of each kind from before the newest run are read. One event
-	// of each kind is not enough, because some events do not contain what a snapshot needs.
+	// displaySeeds is the number of events of each kind that are read from before the newest run.
+	// One event of each kind is not enough, because some events lack a value that a snapshot needs.
 	displaySeeds = 10
 )
 
-// displayKinds contains the kinds of events for which a snapshot also uses events from before its
-// newest run.
+// displayKinds contains the kinds of events that affect a snapshot even if the events are older
+// than the newest run.
 var displayKinds = []coleo.EventKind{
 	coleo.EventSpawned, coleo.EventStopped, coleo.EventState, coleo.EventUnrecognised, coleo.EventRunEnd,
 	coleo.EventMode, coleo.EventModel, coleo.EventTurn, coleo.EventUsage, coleo.EventTasks,
 	coleo.EventBudget,
 }
 
-// Config is what Snapshots needs.
+// Config contains what Snapshots needs.
 type Config struct {
 	DB      *store.ServeDB
 	Log     *slog.Logger
 	Find    func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
-	CatchUp func(ctx context.Context, host string)                        // reads all new events of a host into the DB
+	CatchUp func(ctx context.Context, host string)                        // reads all new events of a host into DB
 }
 
 // Snapshots contains the snapshots of the arms that somebody has asked for. The first request
-// creates the snapshot of an arm from the log. After that, NoteLogged keeps the snapshot up to
+// computes the snapshot of an arm from the log. After that, NoteLogged keeps the snapshot up to
 // date. Snapshots is safe for concurrent use.
 type Snapshots struct {
 	config Config
 
 	mu        sync.Mutex
 	known     map[string]shown // by arm id
-	published uint64           // the position of the last event that NoteLogged got
+	published uint64           // the position of the last event that was passed to NoteLogged
 	followers map[*display.Coalescer]bool
 }
 
-// shown is a snapshot together with a position in the log. The snapshot includes the events of its
-// arm up to this position.
+// shown is a snapshot that includes the events of its arm up to the position upTo in the log.
 type shown struct {
 	display.Snapshot
 	upTo uint64
 }
 
-// New returns snapshots of no arms.
+// New returns a Snapshots that does not contain the snapshot of any arm yet.
 func New(c Config) *Snapshots {
 	return &Snapshots{config: c, known: map[string]shown{}, followers: map[*display.Coalescer]bool{}}
 }
@@ -82,15 +81,15 @@ func (d *Snapshots) apply(e store.Entry) {
 	}
 }
 
-// NoteLogged applies an event of serve's log, and tells the followers that its arm has changed. The
-// events come in the order of the log. Events of work change no row, so the followers would not learn
-// of them from published rows.
+// NoteLogged applies an event of serve's log, and notifies the followers that the event's arm has
+// changed. It must be called with the events in the order of the log. Events of work change no row,
+// so that the followers would miss them in the published rows.
 func (d *Snapshots) NoteLogged(e store.Entry) {
 	d.apply(e)
 	d.NoteChanged(e.Arm)
 }
 
-// NoteChanged tells the followers that an arm has changed.
+// NoteChanged notifies the followers that an arm has changed.
 func (d *Snapshots) NoteChanged(arm string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,9 +112,9 @@ func (d *Snapshots) Display(ctx context.Context, idOrName string) (display.Snaps
 	return s.With(arm), err
 }
 
-// Displays returns a sequence of snapshots of the arms that change after the call. Changes of an
-// arm that follow one another within display.Window become one snapshot. No change waits longer
-// than display.MaxWait. A slow reader gets fewer snapshots, but always the newest. The sequence
+// Displays returns a sequence of snapshots of the arms that change after the call. If changes of an
+// arm follow one another within display.Window, they become one snapshot. No change waits longer
+// than display.MaxWait. A slow reader receives fewer snapshots, but always the newest. The sequence
 // ends when ctx ends. The caller must read the sequence.
 func (d *Snapshots) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	changes := display.NewCoalescer(display.Window, display.MaxWait, nil)
@@ -143,7 +142,7 @@ func (d *Snapshots) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	}
 }
 
-// mark contains the values by which two snapshots of an arm are told apart.
+// mark contains the values that show whether the snapshot of an arm has changed.
 type mark struct {
 	host, epoch string
 	seq         uint64
@@ -152,8 +151,8 @@ type mark struct {
 	dialog      coleo.Fingerprint
 }
 
-// displayed returns the snapshot of an arm. It returns false if the arm is gone, or if the snapshot
-// has not changed since it was last yielded.
+// displayed returns the snapshot of an arm. It returns false if the arm was removed, or if the
+// snapshot has not changed since it was last yielded.
 func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
 	arm, err := d.config.Find(ctx, id)
 	if err != nil {
@@ -180,7 +179,7 @@ func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]ma
 }
 
 // snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log without
-// holding the lock, so it never delays NoteLogged.
+// holding the lock, so that NoteLogged never waits for it.
 func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d.mu.Lock()
 	s, ok := d.known[arm]
@@ -202,7 +201,7 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 		ok, s.upTo = true, max(s.upTo, end)
 		d.mu.Lock()
 		now, there := d.known[arm]
-		whole := d.published <= s.upTo // otherwise NoteLogged has left out events, because the arm was unknown
+		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because the arm was not in known
 		if whole && now.upTo < s.upTo {
 			d.known[arm] = s
 		}
@@ -229,7 +228,7 @@ func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
 	}
 }
 
-// rebuilt creates the snapshot of an arm from the log. It uses the events of the arm's newest run,
+// rebuilt computes the snapshot of an arm from the log. It uses the events of the arm's newest run,
 // and the newest events before this run.
 func (d *Snapshots) rebuilt(ctx context.Context, arm string) (shown, error) {
 	s := shown{Snapshot: display.Snapshot{Arm: arm}}
@@ -280,7 +279,7 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 }
 
 // ofLongRun applies the events from the start of a run up to a position. If there are too many
-// events, it applies only the first ones, and marks the snapshot as partial.
+// events, it applies only the first displayMost, and marks the snapshot as partial.
 func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

@@ -16,12 +16,12 @@ import (
 	"coleo.dev/store"
 )
 
-// pictures are the snapshots of a real database.
+// pictures is a Snapshots with a real database.
 type pictures struct {
 	*Snapshots
 	t     *testing.T
 	db    *store.ServeDB
-	noted uint64 // the position of the last event that was noted
+	noted uint64 // the position of the last event that was passed to NoteLogged
 }
 
 func newPictures(t *testing.T) *pictures {
@@ -43,14 +43,14 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// project writes events into serve's log, and notes them.
+// project writes events into serve's log, and passes them to NoteLogged.
 func (s *pictures) project(list []coleo.Event) {
 	s.t.Helper()
 	check(s.t, s.db.Project(s.t.Context(), list))
 	s.note()
 }
 
-// note notes the new events of serve's log.
+// note passes the new events of serve's log to NoteLogged.
 func (s *pictures) note() {
 	s.t.Helper()
 	for {
@@ -66,7 +66,7 @@ func (s *pictures) note() {
 	}
 }
 
-// workLog returns a log of arm "a" with two runs. The last run has n turns and is open.
+// workLog returns a log of arm "a" with two runs. The second run has n turns and has not ended.
 func workLog(n int) (list []coleo.Event) {
 	now := time.Now().UTC()
 	add := func(run string, turn int, kind coleo.EventKind, payload any) {
@@ -75,7 +75,7 @@ func workLog(n int) (list []coleo.Event) {
 			panic(err)
 		}
 		list = append(list, coleo.Event{Host: "h", Epoch: "e", Seq: uint64(len(list) + 1), Arm: "a", Run: run,
-			Turn: turn, Kind: kind, Payload: raw, Time: now}) // serve deletes old events
+			Turn: turn, Kind: kind, Payload: raw, Time: now}) // the present time, because serve deletes old events
 	}
 	work := func(run string, turn int, w coleo.Work) { add(run, turn, coleo.KindOf(w), w) }
 	add("", 0, coleo.EventSpawned, coleo.Handle{Harness: "h", Generation: 1})
@@ -99,15 +99,15 @@ func workLog(n int) (list []coleo.Event) {
 	return list
 }
 
-// TestR6TheDisplayIsMadeAgainFromTheLog: after a restart, serve shows what it showed
-// before, also of a run with more events than are always read.
+// TestR6TheDisplayIsMadeAgainFromTheLog checks that serve shows the same after a restart as before.
+// One of the runs has more events than displayRecent.
 func TestR6TheDisplayIsMadeAgainFromTheLog(t *testing.T) {
 	t.Parallel()
 	for _, turns := range []int{0, 3, displayRecent} {
 		s := newPictures(t)
 		log := workLog(turns)
 		s.project(log[:1])
-		_, err := s.Display(t.Context(), "a") // from now on the snapshot is kept up to date
+		_, err := s.Display(t.Context(), "a") // so that NoteLogged keeps the snapshot up to date
 		check(t, err)
 		want := display.Snapshot{Arm: "a"}
 		for _, e := range log {
@@ -118,7 +118,7 @@ func TestR6TheDisplayIsMadeAgainFromTheLog(t *testing.T) {
 		}
 		live, err := s.Display(t.Context(), "a")
 		check(t, err)
-		again, err := New(s.config).Display(t.Context(), "a") // as after a restart
+		again, err := New(s.config).Display(t.Context(), "a") // a new Snapshots, as after a restart
 		check(t, err)
 		arm, err := s.db.Arm(t.Context(), "a")
 		check(t, err)
@@ -160,7 +160,7 @@ func TestM23TheDisplayIsToldWhenItChanges(t *testing.T) {
 	if told > 5 {
 		t.Errorf("%d snapshots were told of %d events that came at once", told, len(log)-8)
 	}
-	s.NoteChanged("a") // for example because its health was published
+	s.NoteChanged("a") // called when the health of the arm has changed, for example
 	s.NoteChanged("nobody")
 	stop()
 	if got, ok := next(); ok {
@@ -171,8 +171,8 @@ func TestM23TheDisplayIsToldWhenItChanges(t *testing.T) {
 	}
 }
 
-// Serve publishes its log a little later than it writes it. Somebody who asks in between sees the newest
-// event, and nothing is counted twice.
+// Serve passes events to NoteLogged a little later than it writes them into its log. A request in
+// between must see the newest event, and no event may be counted twice.
 func TestADisplayIsAsNewAsTheLog(t *testing.T) {
 	t.Parallel()
 	s := newPictures(t)
@@ -180,7 +180,7 @@ func TestADisplayIsAsNewAsTheLog(t *testing.T) {
 	s.project(log[:10])
 	_, err := s.Display(t.Context(), "a")
 	check(t, err)
-	check(t, s.db.Project(t.Context(), log[10:])) // in the log, and not noted yet
+	check(t, s.db.Project(t.Context(), log[10:])) // these events are in the log, but were not passed to NoteLogged
 	early, err := s.Display(t.Context(), "a")
 	check(t, err)
 	s.note()
@@ -206,7 +206,7 @@ func TestARemovedArmIsForgotten(t *testing.T) {
 	}
 }
 
-// The host's newest events may not be in serve's log yet.
+// Serve may not have read the host's newest events yet.
 func TestADisplayFirstReadsTheHostsLog(t *testing.T) {
 	t.Parallel()
 	s := newPictures(t)

@@ -1,7 +1,7 @@
-// Package feed tells many followers what happens: each event of serve's log, and the rows of arms as they
-// change. A slow follower delays nobody, and a follower that comes back misses nothing.
+// Package feed publishes to many followers each event of serve's log, and each change of an arm's
+// row. A slow follower delays nobody, and a follower that comes back misses nothing.
 //
-// Package feed does not read the logs of hosts. Its caller writes them into serve's log.
+// Package feed does not read the logs of hosts. Its caller writes their events into serve's log.
 package feed
 
 import (
@@ -16,10 +16,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// retryAfter is the pause after an error in reading serve's log.
+// retryAfter is the pause after serve's log could not be read.
 const retryAfter = 2 * time.Second
 
-// Config is what a Feed needs.
+// Config contains what a Feed needs.
 type Config struct {
 	DB   *store.ServeDB
 	Log  *slog.Logger
@@ -34,23 +34,23 @@ type Config struct {
 	Published func(ctx context.Context, page []store.Entry)
 }
 
-// Feed publishes what happens. It is safe for concurrent use.
+// Feed publishes events and rows to followers. It is safe for concurrent use.
 type Feed struct {
 	config     Config
 	updates    *updates
 	publishing sync.Mutex // held while an arm's row is read and published
 
-	// from is the end of serve's log at the time when this feed was created. Each follower
-	// begins later. The follower reads the log up to the position at which it begins. It gets later
-	// events from PublishLog.
+	// from is the end of serve's log at the time when this feed was created. Every follower begins
+	// at this position or later. A follower reads the log up to the position at which it begins. It
+	// receives later events from PublishLog.
 	from uint64
 }
 
-// New returns a feed that publishes what is logged from now on. It publishes the log when PublishLog is
-// called.
+// New returns a feed that publishes the events that are logged after this call. It publishes them
+// when PublishLog is called.
 func New(c Config) *Feed {
 	d := &Feed{config: c, updates: newUpdates()}
-	if c.DB != nil { // tests of single methods have none
+	if c.DB != nil { // nil only in tests of single methods
 		d.from = c.DB.Head()
 	}
 	return d
@@ -85,7 +85,7 @@ func (d *Feed) PublishLog(ctx context.Context) {
 }
 
 // publishRowsOf publishes the present rows of the arms that have events on a page of serve's log.
-// Most events about work change no row.
+// It ignores events about work that change no row.
 func (d *Feed) publishRowsOf(ctx context.Context, page []store.Entry) {
 	var changed []string
 	for _, e := range page {
@@ -101,11 +101,11 @@ func (d *Feed) publishRowsOf(ctx context.Context, page []store.Entry) {
 }
 
 // PublishArm publishes the present row of an arm with the arm's health. It reads and publishes the
-// row under one lock. So it never publishes an older row after a newer row.
+// row under one lock, so that it never publishes an older row after a newer row.
 func (d *Feed) PublishArm(ctx context.Context, id string) {
 	d.publishing.Lock()
 	defer d.publishing.Unlock()
-	// If the row is missing, the arm was removed. PublishRemoved publishes the removal.
+	// If there is an error, the arm was removed, and PublishRemoved publishes this.
 	if arm, err := d.config.Arm(ctx, id); err == nil {
 		d.updates.publish(update{Update: wire.Update{Arm: &arm}})
 		d.config.Changed(id)
@@ -128,7 +128,7 @@ func (d *Feed) PublishArms(ctx context.Context, ids []string) {
 func (d *Feed) PublishArmsOf(ctx context.Context, id string) {
 	list, err := d.config.DB.Arms(ctx, true)
 	if err != nil {
-		return // the subscribers read the rows when they subscribe again
+		return // each subscriber will subscribe again, and then reads the rows
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {

@@ -15,19 +15,20 @@ import (
 	"coleo.dev/store"
 )
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience is the time after which a wait in these tests fails. A wait ends as soon as its
+// condition is true, so that the limit can be long.
 const patience = 3 * time.Minute
 
 const someHost = "h"
 
-// fed is a feed of a real database. Its log is published until the end of the test.
+// fed is a feed with a real database.
 type fed struct {
 	*Feed
 	t  *testing.T
 	db *store.ServeDB
 
 	mu    sync.Mutex
-	calls []string // the calls of the functions in Config, in order
+	calls []string // the calls of the functions in Config, in the order in which they were made
 }
 
 func (s *fed) call(what string) {
@@ -36,7 +37,7 @@ func (s *fed) call(what string) {
 	s.calls = append(s.calls, what)
 }
 
-// newFed returns a feed that publishes its log.
+// newFed returns a feed that publishes its log until the end of the test.
 func newFed(t *testing.T) *fed {
 	t.Helper()
 	s := openFed(t)
@@ -75,11 +76,11 @@ func (s *fed) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited %s until %s", patience, what)
 		}
-		time.Sleep(time.Millisecond) // between two looks
+		time.Sleep(time.Millisecond) // the pause between two checks
 	}
 }
 
-// rowsOf adds idle arms: arm-0, arm-1 and so on.
+// rowsOf adds n idle arms: arm-0, arm-1 and so on.
 func (s *fed) rowsOf(n int) {
 	s.t.Helper()
 	for i := range n {
@@ -95,7 +96,7 @@ func (s *fed) row(idOrName string) coleo.Arm {
 	return arm
 }
 
-// sequences returns the numbers of n events from a first one on.
+// sequences returns n numbers in ascending order, beginning with first.
 func sequences(first, n int) (out []uint64) {
 	for i := range n {
 		out = append(out, uint64(first+i))
@@ -103,7 +104,7 @@ func sequences(first, n int) (out []uint64) {
 	return out
 }
 
-// addEvents adds n events to serve's log.
+// addEvents adds n events to serve's log. The first event has the number first.
 func (s *fed) addEvents(first, n int) {
 	s.t.Helper()
 	var list []coleo.Event
@@ -113,7 +114,8 @@ func (s *fed) addEvents(first, n int) {
 	check(s.t, s.db.Project(s.t.Context(), list))
 }
 
-// published returns the updates from number at on, and moves at behind them.
+// published returns the updates from number *at on, and sets *at to the number after the last
+// update.
 func (s *fed) published(at *uint64) (all []update) {
 	s.t.Helper()
 	for {
@@ -128,8 +130,8 @@ func (s *fed) published(at *uint64) (all []update) {
 	}
 }
 
-// TestASubscriberThatComesBackMissesNothing: a reader that leaves at any time, or is so
-// slow that it has to read the log, continues without a gap and without a repetition.
+// TestASubscriberThatComesBackMissesNothing has a reader that leaves and comes back at any time.
+// Sometimes the reader is so slow that it must read the log. It must receive every event once.
 func TestASubscriberThatComesBackMissesNothing(t *testing.T) {
 	t.Parallel()
 	s := newFed(t)
@@ -151,7 +153,7 @@ func TestASubscriberThatComesBackMissesNothing(t *testing.T) {
 		news, err := s.Subscribe(t.Context(), cursor)
 		check(t, err)
 		leave := len(got) + 1 + r.IntN(all/4)
-		if returns%2 == 0 { // so slow that it falls behind the recent updates, if there is enough to come
+		if returns%2 == 0 { // a pause, so that the reader misses recent updates and must read the log
 			s.until("much has been published, or everything", func() bool {
 				return s.db.Head() == all || s.db.Head() > uint64(len(got)+recentMost)
 			})
@@ -171,7 +173,8 @@ func TestASubscriberThatComesBackMissesNothing(t *testing.T) {
 	}
 }
 
-// TestACursorOfAnotherStoreIsRefused: waiting for the log to reach it would skip events.
+// TestACursorOfAnotherStoreIsRefused is needed because a cursor beyond the end of the log would
+// skip events until the log reaches the cursor.
 func TestACursorOfAnotherStoreIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newFed(t)
@@ -187,8 +190,8 @@ func TestACursorOfAnotherStoreIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheLastPublishedRowIsTheNewest: several goroutines publish rows of one arm. What a
-// subscriber sees last is what the store has.
+// TestTheLastPublishedRowIsTheNewest has several goroutines that change and publish the row of one
+// arm. The last row that a subscriber receives must be the row in the store.
 func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 	t.Parallel()
 	s := newFed(t)
@@ -218,8 +221,8 @@ func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 	}
 }
 
-// A follower may have read the log to its end before PublishLog begins. It gets what is logged after
-// that from memory, so PublishLog must publish it.
+// A follower may have read the log to its end before PublishLog begins. It receives later events
+// only from PublishLog, so PublishLog must also publish events that were logged before its call.
 func TestWhatIsLoggedBeforePublishLogIsPublished(t *testing.T) {
 	t.Parallel()
 	s := openFed(t)
@@ -232,8 +235,8 @@ func TestWhatIsLoggedBeforePublishLogIsPublished(t *testing.T) {
 	publishing.Wait()
 }
 
-// The pictures of arms contain an event before its followers read it. Alternatives are considered with
-// the present rows.
+// The calls must come in this order. The pictures of arms must contain an event before its
+// followers read it, and alternatives must be considered with the present rows.
 func TestTheCallerIsToldInOrder(t *testing.T) {
 	t.Parallel()
 	s := openFed(t)
@@ -259,7 +262,7 @@ func TestTheEndOfTheFeedEndsItsFollowers(t *testing.T) {
 	check(t, err)
 	s.addEvents(1, 1)
 	got := 0
-	for u := range news { // the test's time-out ends a wait for ever
+	for u := range news { // an endless wait ends with the test's time-out
 		if u.Event != nil {
 			got++
 			s.EndFollowing()

@@ -18,8 +18,8 @@ import (
 //
 // If the given cursor is empty, the sequence begins with the next new event. For Events, in
 // contrast, an empty cursor means the beginning of the log. The sequence ends when ctx ends, or
-// when the store cannot be read. A slow reader gets every event. Instead of each change of an arm,
-// a slow reader gets the present rows of all arms.
+// when the store cannot be read. A slow reader receives every event. Instead of each change of an
+// arm, it receives the present rows of all arms.
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is bad, because
 // it comes from another store, or from a newer copy of this store.
@@ -37,9 +37,10 @@ func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 
 // Follow returns a sequence of the events that match a filter. It contains each event once and in
 // order, with the event's own cursor. When the sequence has yielded all events so far, it yields an
-// update with only a cursor. The reader has got every event up to this cursor. While the sequence
-// waits for new events, it repeats such an update after each interval. The sequence ends when ctx
-// ends, or when the store cannot be read. Even a slow reader gets every event, from serve's log.
+// update with only a cursor. This means that the reader has received every event up to the cursor.
+// While the sequence waits for new events, it yields such an update after each interval. The
+// sequence ends when ctx ends, or when the store cannot be read. Even a slow reader receives every
+// event, from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.
@@ -58,16 +59,16 @@ func (d *Feed) Follow(ctx context.Context, filter wire.EventFilter, interval tim
 type follower struct {
 	feed   *Feed
 	ctx    context.Context
-	filter wire.EventFilter // with whole ids
+	filter wire.EventFilter // contains complete ids
 	at     uint64           // the number of the next update to take
-	had    uint64           // the position up to which the reader has got the log
-	rows   bool             // the reader also gets the rows of arms
-	rowsAt uint64           // the reader has got the rows as of the update with this number
-	beat   time.Duration    // 0 if the reader gets no updates that have only a cursor
+	had    uint64           // the position up to which the reader has received the log
+	rows   bool             // whether the reader also receives the rows of arms
+	rowsAt uint64           // the number of the update up to which the reader has received the rows
+	beat   time.Duration    // the interval of updates that have only a cursor; 0 if there are none
 }
 
 func (d *Feed) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
-	at := d.updates.nextNumber() // before the log's end is read, so that no event is missed
+	at := d.updates.nextNumber() // set before the end of the log is read, so that no event is missed
 	f, after, err := d.wholeFilter(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (f *follower) follow(yield func(wire.Update) bool) {
 	}
 }
 
-// pass yields an update, unless the reader has already got the update or does not want it.
+// pass yields an update, unless the reader has already received the update or does not want it.
 func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
 	number := f.at
 	f.at++
@@ -123,7 +124,7 @@ func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
 	return !f.filter.Matches(u.Event) || yield(u.Update)
 }
 
-// readLog yields the events of serve's log that the reader has not got yet.
+// readLog yields the events of serve's log that the reader has not received yet.
 func (f *follower) readLog(yield func(wire.Update) bool) bool {
 	for {
 		end := f.feed.config.DB.Head()
@@ -141,19 +142,19 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 			}
 		}
 		if len(page) == 0 {
-			f.had = max(f.had, end) // nothing up to there matches
+			f.had = max(f.had, end) // no event up to this position matches the filter
 			return true
 		}
 	}
 }
 
-// readRows yields the missed removals and the present rows of all arms. The reader
-// has missed changes of arms. The caller passes the number of the first missed change.
+// readRows yields the removals that the reader has missed, and the present rows of all arms.
+// firstMissed is the number of the first change that the reader has missed.
 func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bool {
 	if !f.rows {
 		return true
 	}
-	f.feed.publishing.Lock() // so that no row is published between the number and the rows
+	f.feed.publishing.Lock() // so that no row is published after nextNumber was called and before the rows are read
 	f.rowsAt = f.feed.updates.nextNumber()
 	arms, err := f.feed.config.Arms(f.ctx, true)
 	f.feed.publishing.Unlock()
@@ -174,7 +175,7 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 }
 
 // waitForMore waits for more updates. It first yields the reader's cursor. While it waits, it
-// yields the cursor again after each beat. If the follower has no beat, waitForMore yields nothing.
+// yields the cursor again after each beat. If beat is 0, waitForMore yields nothing.
 func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
 		select {
@@ -205,8 +206,8 @@ func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) boo
 // cursor begins with the next new event.
 func (d *Feed) Cursor() string { return CursorOf(d.config.DB.Head()) }
 
-// SubscribeFromNow returns the sequence that Subscribe returns for an empty cursor. This sequence
-// begins with the next new event.
+// SubscribeFromNow returns the same sequence as Subscribe with an empty cursor. It begins with the
+// next new event.
 func (d *Feed) SubscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
 	news, _ := d.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
 	return news
@@ -272,7 +273,7 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 // CursorOf returns the cursor for a position in serve's log.
 func CursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// PositionOf returns the position in serve's log that a cursor stands for. It returns EInvalid if
+// PositionOf returns the position in serve's log for which a cursor stands. It returns EInvalid if
 // the text is not a cursor. For the empty cursor and for wire.Now, it returns 0, which is the
 // beginning of the log.
 func PositionOf(cursor string) (uint64, error) {

@@ -13,10 +13,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// mixedEvents returns the log of a host: a run of each of three arms, with 300 events of
-// work each, and then the runs' ends.
+// mixedEvents returns the log of a host with a run of each of three arms. First all runs begin,
+// then there are 300 events of work for each arm, and then all runs end.
 func mixedEvents() (list []coleo.Event) {
-	now := time.Now().UTC() // old events would be deleted
+	now := time.Now().UTC() // the present time, because old events would be deleted
 	add := func(i int, kind coleo.EventKind, payload any) {
 		raw, _ := json.Marshal(payload)
 		arm := i % 3
@@ -37,7 +37,7 @@ func mixedEvents() (list []coleo.Event) {
 	return list
 }
 
-// paged returns what a reader of pages gets by a filter.
+// paged returns the events that match a filter, read page by page.
 func (s *fed) paged(f wire.EventFilter) (all []string) {
 	s.t.Helper()
 	for f.Limit = 17; ; {
@@ -60,8 +60,9 @@ func asText(t *testing.T, u wire.Update) string {
 	return string(raw)
 }
 
-// TestReplayEqualsLive: followers from the beginning, followers that come back after each
-// few events, and a reader of pages get the same list by each filter, while the log grows.
+// TestReplayEqualsLive compares three kinds of readers while the log grows: a follower from the
+// beginning, a follower that comes back after every few events, and a reader of pages. For each
+// filter, all three must receive the same events.
 func TestReplayEqualsLive(t *testing.T) {
 	t.Parallel()
 	s := newFed(t)
@@ -98,8 +99,8 @@ func TestReplayEqualsLive(t *testing.T) {
 	}
 }
 
-// followToEnd follows until it has got everything up to the end of mixedEvents. It leaves
-// after so many updates, and comes back with its cursor.
+// followToEnd follows until it has received everything up to the end of mixedEvents. The parameter
+// leave is the number of updates after which it disconnects, and comes back with its cursor.
 func (s *fed) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (all []string) {
 	end := uint64(len(mixedEvents()))
 	for {
@@ -122,13 +123,14 @@ func (s *fed) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (a
 	}
 }
 
-// TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms: it stands still while more is
-// published than the brain keeps. Then it gets each event, and the newest row of each arm.
+// TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms has a follower that stops while the brain
+// publishes more updates than it keeps. After that, the follower must receive each event, and the
+// newest row of each arm.
 func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 	t.Parallel()
 	s := newFed(t)
 	s.rowsOf(2)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // a lost event ends the wait
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // ends the wait if an event is lost
 	defer stop()
 	news, err := s.Subscribe(ctx, "")
 	check(t, err)
@@ -173,12 +175,12 @@ func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 	}
 }
 
-// TestFollowersAreWokenAtABoundedRate: with many followers, many small publications wake
-// them seldom, and the last one does wake them.
+// TestFollowersAreWokenAtABoundedRate checks that many small publications rarely wake many
+// followers, but that the last publication does wake them.
 func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
 	t.Parallel()
 	u := newUpdates()
-	const followers, publications = 2000, 500 // so a wake-up is due every 100 ms
+	const followers, publications = 2000, 500 // with so many followers, a wake-up is due every 100 ms
 	for range followers {
 		u.follow()
 	}
@@ -201,7 +203,7 @@ func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
 	waking := u.waking
 	u.mu.Unlock()
 	if waking {
-		<-more // the test's time-out ends a wait for ever
+		<-more // an endless wait ends with the test's time-out
 	}
 }
 
@@ -215,7 +217,7 @@ func TestFiltersOfUnknownThingsAreRefused(t *testing.T) {
 	}{
 		{wire.EventFilter{Arm: "nobody"}, coleo.ENotFound},
 		{wire.EventFilter{Run: "nothing"}, coleo.ENotFound},
-		{wire.EventFilter{Run: "run-"}, coleo.EInvalid}, // three runs begin so
+		{wire.EventFilter{Run: "run-"}, coleo.EInvalid}, // the beginning of three ids
 		{wire.EventFilter{Kinds: []coleo.EventKind{"state", "weather"}}, coleo.EInvalid},
 		{wire.EventFilter{After: "!"}, coleo.EInvalid},
 		{wire.EventFilter{After: wire.Now}, ""},

@@ -9,48 +9,50 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file keeps the recent updates in memory, and wakes the followers.
+
 const (
-	// recentMost is how many updates the brain keeps in memory for its followers. A busy fleet
-	// publishes this many updates within a few seconds. A follower that is further behind reads
-	// serve's log instead.
+	// recentMost is the number of updates that the brain keeps in memory for its followers. When
+	// many arms are busy, this many updates come within a few seconds. A follower that is further
+	// behind reads serve's log instead.
 	recentMost = 4096
-	// recentBytes is the limit for the total size of the payloads of these updates.
+	// recentBytes is the limit for the total size of the payloads of these updates, in bytes.
 	recentBytes = 8 << 20
-	// rowBytes is the approximate size of an arm's row. It counts towards recentBytes.
+	// rowBytes is the approximate size of an arm's row, in bytes. It counts towards recentBytes.
 	rowBytes = 2 << 10
-	// wakeCost is the pause that each follower adds between two wake-ups of all followers. A woken
-	// follower works for about 20 µs. So all followers together need less than half a core, however
-	// many events come.
+	// wakeCost is the pause between two wake-ups of all followers, per follower. A woken follower
+	// works for about 20 µs. Because of the pause, all followers together use less than half a
+	// core, however many events come.
 	wakeCost = 50 * time.Microsecond
-	// takeMost is how many updates a follower takes at once.
+	// takeMost is the number of updates that a follower takes at once.
 	takeMost = 256
 )
 
-// updates keeps the most recent updates, and wakes the followers. A publisher never waits for a
-// follower, and a follower has no queue of its own.
+// updates contains the most recent updates, and wakes the followers. A publisher never waits for a
+// follower, because followers have no queues of their own.
 type updates struct {
 	mu     sync.Mutex
 	list   []update
-	first  uint64 // the number of list[0]; each update has the number after the one before
-	bytes  int    // the size of list
+	first  uint64 // the number of list[0]; the updates have consecutive numbers
+	bytes  int    // the size of all updates in list
 	more   chan struct{}
 	closed bool
-	gone   []removal // the last recentMost removals of arms, for followers that have missed some
+	gone   []removal // the last recentMost removals of arms, for followers that have missed updates
 
 	followers int
-	woken     time.Time // when the followers were woken last
-	waking    bool      // a timer is set, and will wake the followers
+	woken     time.Time // when the followers were last woken
+	waking    bool      // whether a timer runs that will wake the followers
 }
 
 // update is a wire.Update with the position of its event in serve's log.
 type update struct {
 	wire.Update
-	position uint64 // 0 if the update has no event
+	position uint64 // 0 if the update contains no event
 }
 
 // removal is the removal of an arm.
 type removal struct {
-	number uint64 // of its update
+	number uint64 // the number of the update that published the removal
 	arm    string
 }
 
@@ -77,7 +79,7 @@ func (u *updates) publish(list ...update) {
 	drop := 0
 	for ; len(u.list)-drop > recentMost || u.bytes > recentBytes && len(u.list)-drop > 1; drop++ {
 		u.bytes -= u.list[drop].size()
-		u.list[drop] = update{} // so that its memory is freed
+		u.list[drop] = update{} // so that the garbage collector can free it
 	}
 	u.list, u.first = u.list[drop:], u.first+uint64(drop)
 	u.wake()
@@ -109,7 +111,7 @@ func (u *updates) ring() {
 	u.more = make(chan struct{})
 }
 
-// end makes all followers end.
+// end ends all followers.
 func (u *updates) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -124,7 +126,8 @@ func (u *updates) nextNumber() uint64 {
 	return u.first + uint64(len(u.list))
 }
 
-// removedSince returns the ids of the arms whose removal has the number at or a higher number.
+// removedSince returns the ids of the arms whose removal has the number n or a higher number, where
+// n is the parameter at.
 func (u *updates) removedSince(at uint64) (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,7 +139,7 @@ func (u *updates) removedSince(at uint64) (ids []string) {
 	return ids
 }
 
-// follow counts one more follower. When this follower ends, the caller must call leave.
+// follow adds one to the number of followers. When the follower ends, the caller must call leave.
 func (u *updates) follow() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,9 +152,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// from returns at most takeMost updates, beginning with the update whose number is in the parameter
-// at. If that update is no longer in memory, the result kept is false. The channel more is closed
-// when there are more updates. It is nil if the updates have ended.
+// from returns at most takeMost updates, beginning with the update that has the number at. If this
+// update is no longer in memory, kept is false. The channel more is closed when there are new
+// updates. It is nil if there will be none.
 func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

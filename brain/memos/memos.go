@@ -1,7 +1,7 @@
-// Package memos keeps the memos of arms. A memo is a JSON value that people and programs keep with an
-// arm.
+// Package memos stores the memos of arms. A memo is a JSON value that people and programs can store
+// together with an arm.
 //
-// Package memo says which changes of a memo are valid.
+// Package memo decides which changes of a memo are valid.
 package memos
 
 import (
@@ -16,14 +16,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// Memos are the memos of all arms. Memos is safe for concurrent use.
+// Memos contains the memos of all arms. It is safe for concurrent use.
 type Memos struct {
 	values armvalue.Values[wire.Memo]
 	find   func(ctx context.Context, idOrName string) (coleo.Arm, error)
 	now    func() time.Time
 }
 
-// New returns the memos in a database. The function find returns an arm, or ENotFound.
+// New returns the memos in a database. The function find must return the arm with a given id or
+// name, or ENotFound.
 func New(db *store.ServeDB, find func(context.Context, string) (coleo.Arm, error), now func() time.Time) *Memos {
 	empty := func(m wire.Memo) bool { return len(m.Value) == 0 && len(m.Schema) == 0 }
 	return &Memos{find: find, now: now, values: armvalue.Values[wire.Memo]{DB: db, Kind: "memo", Empty: empty}}
@@ -38,9 +39,9 @@ func (m *Memos) Memo(ctx context.Context, idOrName string) (wire.Memo, error) {
 	return m.values.Of(ctx, arm.ID)
 }
 
-// SetMemo replaces the value of an arm's memo. It returns ENotFound if there is no such arm. It
-// returns EInvalid if the value is too large or does not fit the memo's schema. After an error, the
-// memo is unchanged.
+// SetMemo replaces the value of an arm's memo. It returns ENotFound if there is no such arm. If the
+// value is too large or does not fit the memo's schema, SetMemo returns EInvalid. After an error,
+// the memo is unchanged.
 func (m *Memos) SetMemo(ctx context.Context, idOrName string, value json.RawMessage) (wire.Memo, error) {
 	return m.change(ctx, idOrName, func(old wire.Memo) (wire.Memo, error) { return memo.Set(old, value, m.now()) })
 }
@@ -66,9 +67,9 @@ func (m *Memos) change(ctx context.Context, idOrName string,
 	})
 }
 
-// SetMemoSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
-// SetMemoSchema changes nothing. The returned function restores the memo. SetMemoSchema returns EInvalid for a
-// wrong schema.
+// SetMemoSchema sets the schema of an arm's memo before the arm is started. If the schema is empty,
+// SetMemoSchema changes nothing. The returned function restores the memo. SetMemoSchema returns
+// EInvalid for a wrong schema.
 func (m *Memos) SetMemoSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
 	if len(schema) == 0 {
 		return func() {}, nil
@@ -82,7 +83,7 @@ func (m *Memos) SetMemoSchema(ctx context.Context, arm string, schema json.RawMe
 		return nil, coleo.Errorf(coleo.ErrorCode(err), "nothing was started: %v", err)
 	}
 	return func() {
-		// The caller returns the error of the start, so an error here is ignored.
+		// Ignore an error here, because the caller returns the error of the start.
 		_, _ = m.values.Change(context.WithoutCancel(ctx), arm, func(wire.Memo) (wire.Memo, error) { return was, nil })
 	}, nil
 }

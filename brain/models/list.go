@@ -11,8 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// List returns the models of all harnesses, each with its price and the number of the given arms that
-// have it. The models that most arms have come first. If there is no catalogue, missing says why.
+// List returns the models of all harnesses, each with its price and the number of the given arms
+// that use it. The models that most arms use come first. If there is no catalogue, missing contains
+// the reason.
 func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Model, missing string) {
 	catalog, err := r.catalog(ctx)
 	if err != nil {
@@ -36,7 +37,7 @@ func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Mode
 // modelList collects models. It contains each model once.
 type modelList struct {
 	models []wire.Model
-	at     map[string]int // by PROVIDER/MODEL
+	at     map[string]int // the index in list; the key is PROVIDER/MODEL
 }
 
 func (l *modelList) model(provider, model string) *wire.Model {
@@ -82,8 +83,8 @@ func (r *Resolver) listModels(l *modelList, catalog modelresolver.Catalog) {
 	}
 }
 
-// priceOf returns the price of an offer. If the price book contains the prices of cached tokens,
-// priceOf takes them from there.
+// priceOf returns the price of an offer. For cached tokens, it prefers the prices in the price
+// book.
 func (r *Resolver) priceOf(o modelresolver.Offer) *coleo.Price {
 	p, ok := r.Prices().Find(o.ProviderID, o.ModelID)
 	if ok && p.Input == o.Cost.Input && p.Output == o.Cost.Output {

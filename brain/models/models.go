@@ -1,7 +1,7 @@
-// Package models says which model an arm gets, and which models there are. If a model is not available,
-// it chooses another one, as far as the fallback strategy allows it.
+// Package models decides which model an arm gets, and lists the models that exist. If a model is
+// not available, it chooses another model, as far as the fallback strategy allows this.
 //
-// Package models gives no agent CLI a model: host agents do that.
+// Package models gives no agent CLI a model, because host agents do that.
 package models
 
 import (
@@ -15,21 +15,21 @@ import (
 	"coleo.dev/pricebook"
 )
 
-// Harnesses is what a Resolver needs to know of the harnesses.
+// Harnesses contains the harnesses, as far as a Resolver needs them.
 type Harnesses interface {
-	// Get returns the harness with the given name, or EInvalid if there is none.
+	// Get returns the harness with the given name, or EInvalid if there is no such harness.
 	Get(name string) (coleo.Harness, error)
 	// List returns the names of all harnesses.
 	List() []string
 }
 
-// Config is what a Resolver needs.
+// Config contains what a Resolver needs.
 type Config struct {
 	Harnesses Harnesses
 	// Providers returns the catalogue of models as JSON. It returns EUnavailable if there is none.
 	Providers func(context.Context) (json.RawMessage, error)
 	Prices    func() *pricebook.Book
-	Fallback  coleo.FallbackStrategy // for requests without a strategy
+	Fallback  coleo.FallbackStrategy // the strategy for requests that name none
 	Log       *slog.Logger
 	Now       func() time.Time
 }
@@ -40,7 +40,7 @@ type Resolver struct{ Config }
 // New returns a resolver of models.
 func New(c Config) *Resolver { return &Resolver{c} }
 
-// catalog returns the model catalogue, including all prices that the price book adds.
+// catalog returns the model catalogue, with the prices that the price book adds.
 func (r *Resolver) catalog(ctx context.Context) (modelresolver.Catalog, error) {
 	raw, err := r.Providers(ctx)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"coleo.dev/registry"
 )
 
-// catalogue offers two models at p, which is connected, and one at q, which is not.
+// catalogue contains two models of p, which is connected, and one of q, which is not.
 const catalogue = `{"providers":[
 	{"id":"p","models":[{"id":"big","cost":{"input":3,"output":15}},{"id":"small","cost":{"input":1,"output":5}}]},
 	{"id":"q","models":[{"id":"other","cost":{"input":1,"output":5}}]}],"connected":["p"]}`
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// resolver returns a resolver whose catalogue is the given text, or an error.
+// resolver returns a Resolver for which the catalogue is the given text, or the given error.
 func resolver(t *testing.T, text string, err error) *Resolver {
 	t.Helper()
 	reg, bad := registry.New("", []string{"none"})
@@ -120,7 +120,7 @@ func TestAnotherModelMayCostOnlyWhatThePolicyAllows(t *testing.T) {
 	chosen.ModelFallback = &coleo.ModelFallback{Strategy: coleo.FallbackAny}
 	for name, c := range map[string]struct {
 		arm      coleo.Arm
-		fallback coleo.FallbackStrategy // of config.toml
+		fallback coleo.FallbackStrategy // the strategy in config.toml
 		to       string
 		allowed  bool
 	}{

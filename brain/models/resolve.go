@@ -11,15 +11,15 @@ import (
 )
 
 // Resolve replaces the model in the configuration if this model is not available and the strategy
-// allows another model. It changes nothing for a harness without a list of models, for a model
-// server of the user's own, and for the scripted model. If there is no catalogue, it keeps the
-// model and does not check it.
+// allows another model. It changes nothing for a harness without a list of models, for the user's
+// own model server, and for the scripted model. If there is no catalogue, it keeps the model
+// unchecked.
 //
-// If keepsModel is true, the request names no model, and the arm keeps its model. If this model is
-// a replacement, Resolve tries the originally requested model again.
+// The parameter keepsModel says whether the request names no model, so that the arm keeps its
+// model. If this model is a replacement, Resolve tries the originally requested model again.
 //
-// Resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if the
-// strategy allows no model, and EInvalid if the agent CLI has no such model.
+// Resolve returns nil if the arm gets the requested model. It returns ENotFound if the strategy
+// allows no model, and EInvalid if the agent CLI has no such model.
 func (r *Resolver) Resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig, keepsModel bool,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	ownProvider, own := c.ModelOf()
@@ -37,14 +37,14 @@ func (r *Resolver) Resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnCo
 		c.Provider, c.Model, arm.Provider, arm.Model = provider, model, provider, model
 	}
 	if change != nil && keepsModel && was != nil && change.Used.Model == was.Used.Model {
-		change.Time, change.Seen = was.Time, was.Seen // nothing new
+		change.Time, change.Seen = was.Time, was.Seen // the same replacement as before, not a new one
 	}
 	arm.ModelFallback = change
 	return change, nil
 }
 
-// Available replaces a model that is not available, in the same way as Resolve. It uses the
-// configuration only to find out which model server the arm uses.
+// Available replaces a model that is not available, in the same way as Resolve. It needs the
+// configuration only to find the arm's model server.
 func (r *Resolver) Available(ctx context.Context, harness string, c coleo.SpawnConfig, provider, model *string,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	h, err := r.Harnesses.Get(harness)
@@ -103,7 +103,7 @@ func (r *Resolver) MayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, pro
 	}
 	catalog, err := r.catalog(ctx)
 	if err != nil {
-		catalog = modelresolver.Catalog{} // the price book may know the prices
+		catalog = modelresolver.Catalog{} // without a catalogue, the price book may still know the prices
 	}
 	price := func(provider, model string) *coleo.Price {
 		for _, o := range modelresolver.AvailableByCost(catalog) {

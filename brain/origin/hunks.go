@@ -12,27 +12,29 @@ import (
 	"coleo.dev/graph"
 )
 
+// This file finds the tool calls that made the hunks of a diff.
+
 const (
-	// whyTime is the maximum time of the search for the calls that made a diff. whyHunks is the
-	// maximum number of the diff's hunks for which ExplainHunks searches.
+	// whyTime is the time limit of the search for the calls that made a diff. whyHunks is the
+	// maximum number of hunks for which ExplainHunks searches.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
-	// whyLines is the maximum number of lines of a hunk that are tried until a call is found for one
-	// of them.
+	// whyLines is the number of lines of a hunk that are tried, until a call is found for one of
+	// them.
 	whyLines = 3
 )
 
-// hunkWriters looks for the calls that made the hunks of a diff.
+// hunkWriters searches for the calls that made the hunks of a diff.
 type hunkWriters struct {
 	o     *Origins
 	arm   coleo.Arm
 	diff  *changes.Diff
 	logs  map[string]runLog
-	known map[string]changes.Why // by run and call
+	known map[string]changes.Why // the results so far, by run and call
 }
 
 // ExplainHunks sets the field Why of the hunks of a diff. It stops after whyHunks hunks, or after
-// whyTime. It considers only calls of the arm itself.
+// whyTime. It only finds calls of the arm itself.
 func (o *Origins) ExplainHunks(ctx context.Context, arm coleo.Arm, d *changes.Diff) error {
 	w := hunkWriters{o, arm, d, map[string]runLog{}, map[string]changes.Why{}}
 	limited, cancel := context.WithTimeout(ctx, whyTime)
@@ -72,9 +74,9 @@ func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) erro
 	return nil
 }
 
-// pathsOf returns the absolute paths that the arm's model may use for a file. The first path
-// contains no symbolic links. The second path contains the symbolic links of the work folder in the
-// arm's configuration.
+// pathsOf returns the absolute paths that the arm's model may have used for a file. The first path
+// contains no symbolic links. The second path begins with the work folder as the arm's
+// configuration contains it, with its symbolic links.
 func (w *hunkWriters) pathsOf(name string) []string {
 	paths := []string{path.Join(w.diff.Root, name)}
 	if alias := w.diff.Alias; alias != "" {
@@ -104,9 +106,8 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// searchLines returns the longest lines of a hunk. hunk uses these lines to search for the
-// call that made the hunk. If the hunk only deletes lines, searchLines returns one line without
-// text.
+// searchLines returns the longest lines of a hunk, with which hunk searches for the call that made
+// the hunk. If the hunk only deletes lines, searchLines returns one line without text.
 func searchLines(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
@@ -116,7 +117,8 @@ func searchLines(lines []changes.NewLine, start int) []changes.NewLine {
 	return lines[:min(len(lines), whyLines)]
 }
 
-// read returns the log of a run. It keeps the log for later calls, unless reading it has failed.
+// read returns the log of a run. It keeps the log for later calls, unless the log could not be
+// read.
 func (w *hunkWriters) read(ctx context.Context, run string) (runLog, error) {
 	if log, ok := w.logs[run]; ok {
 		return log, nil

@@ -1,7 +1,7 @@
-// Package origin finds in serve's log which call of which run wrote a line of a file, and who approved
-// the call. It also makes the graph of a run.
+// Package origin finds in serve's log which tool call of which run wrote a line of a file, and who
+// approved the call. It also makes the graph of a run.
 //
-// Package graph decides what events mean. This package only reads them.
+// Package graph decides what events mean. This package only reads the events.
 package origin
 
 import (
@@ -22,21 +22,21 @@ import (
 // These constants limit how much of the log is read for one request. If a request reaches one of
 // these limits, the answer says that not everything was read.
 const (
-	graphEvents = 200_000  // events of a run
-	graphBytes  = 64 << 20 // bytes of their payloads
-	whyRuns     = 100      // runs that changed the file, newest first
-	whyEvents   = 500_000  // events of these runs
-	whyLooked   = 20_000   // newest changes of files, and newest calls, of each arm
-	whyPage     = 1_000    // of these, in one read
-	// approverWindow is the longest time between the order of a decision and the decision's event.
-	// During this time, the host types the answer and waits until the dialog is gone.
+	graphEvents = 200_000  // the number of events of one run
+	graphBytes  = 64 << 20 // the total size of their payloads, in bytes
+	whyRuns     = 100      // the number of runs that changed the file; the newest are read
+	whyEvents   = 500_000  // the total number of events of these runs
+	whyLooked   = 20_000   // the number of changes of files, and of calls, for each arm; the newest are read
+	whyPage     = 1_000    // the number of events that one read returns
+	// approverWindow is the longest time between a command that answers a dialog and the event that
+	// reports the answer. In between, the host types the answer and waits until the dialog is gone.
 	approverWindow = 2 * time.Minute
 )
 
 // Origins reads one database. It is safe for concurrent use.
 type Origins struct{ db *store.ServeDB }
 
-// New returns the origins in a database.
+// New returns an Origins that reads the given database.
 func New(db *store.ServeDB) *Origins { return &Origins{db} }
 
 // Graph returns the graph of one run. It returns ENotFound if the log contains no such run.
@@ -51,13 +51,13 @@ func (o *Origins) Graph(ctx context.Context, run string) (graph.Document, error)
 }
 
 // runLog contains the events of one arm from the start of one of its runs to the end of that run.
-// Some of these events name no run, because the host does not name the run of an approval.
+// Approvals in it name no run, because the host does not know their run.
 type runLog struct {
 	run     string
 	arm     string // the arm's id
 	first   uint64 // the position of the first event
 	events  []coleo.Event
-	own     []coleo.Event // the start of the arm, and the events of the run alone; only readRun sets it
+	own     []coleo.Event // the arm's start and the run's own events; set only by readRun
 	partial bool
 }
 
@@ -100,7 +100,8 @@ func (o *Origins) logOf(ctx context.Context, run string) (runLog, error) {
 	}
 }
 
-// Why returns the call that wrote a line of a file. It returns EInvalid if a path is not absolute.
+// Why returns the tool call that wrote a line of a file. It returns EInvalid if a path is not
+// absolute.
 func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, error) {
 	q := graph.Question{Line: w.Line, Text: w.Text, Folders: map[string]string{}}
 	for _, p := range w.Paths {
@@ -136,8 +137,8 @@ func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, er
 	return a, o.approver(ctx, &a)
 }
 
-// changesOf returns the runs that changed the file, newest first. It also returns the commands that
-// name the file. These commands come from arms whose work folder contains the file.
+// changesOf returns the runs that changed the file, newest first. It also returns commands that
+// mention the file, from arms whose work folder contains the file.
 func (o *Origins) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
@@ -180,7 +181,8 @@ func below(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
-// newestFirst calls a function for the newest events of an arm that have the given kind.
+// newestFirst calls a function with the newest events of an arm that have the given kind, newest
+// first.
 func (o *Origins) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
@@ -215,9 +217,9 @@ func (o *Origins) readRun(ctx context.Context, run string) (runLog, error) {
 	return log, err
 }
 
-// writer looks through the runs, newest first, for the call that wrote the line. If no call wrote
-// the line, writer returns the newest call that changed the file. It also returns the log of the
-// run to which the call belongs. It reads the logs by calling readLog.
+// writer searches the runs, newest first, for the call that wrote the line. If no call wrote the
+// line, writer returns the newest call that changed the file. It also returns the log of the call's
+// run. To read a log, it calls readLog.
 func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
 	readLog func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
@@ -246,8 +248,8 @@ func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
 	return found, of, partial, nil
 }
 
-// approver looks in the audit for the person who approved the answer's call. If a policy has
-// approved the call, approver does nothing, because the audit contains no policies.
+// approver finds in the audit the person who approved the answer's call. If a policy has approved
+// the call, approver does nothing, because the audit does not contain the decisions of policies.
 func (o *Origins) approver(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil

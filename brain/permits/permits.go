@@ -1,5 +1,5 @@
-// Package permits decides on which host an arm may be typed into, so that no two starts of one arm take
-// keys at the same time. Only arms with --on-partition freeze need a permit.
+// Package permits decides on which host Coleo may type into an arm. Two starts of one arm must
+// never accept keys at the same time. Only arms with --on-partition freeze need a permit.
 //
 // Package permits types nothing: host agents obey the permits.
 package permits
@@ -19,32 +19,32 @@ import (
 const (
 	// permitTime is how long one permit allows typing into an arm with `--on-partition freeze`. If
 	// the host agent of such an arm is cut off from serve, the arm freezes within this time. If the
-	// arm is then started on another host, nothing can be typed into it at first. Typing becomes
-	// possible when the last permit of the old host has expired.
+	// arm is then started on another host, typing becomes possible there when the last permit of
+	// the old host has expired.
 	permitTime = 10 * time.Second
-	// permitEvery is the time between two renewals. Permits stay valid even if three
-	// renewals in a row are lost.
+	// permitEvery is the time between two renewals. It is so short that permits stay valid even if
+	// three renewals in a row are lost.
 	permitEvery = 2500 * time.Millisecond
 	// clockDrift is the largest assumed drift between the clocks of two machines within
 	// permitTime.
 	clockDrift = time.Second
 )
 
-// An Arbiter decides on which host an arm accepts typed keys. At any time, an arm accepts typed
-// keys on at most one host.
+// An Arbiter decides on which host an arm accepts typed keys, so that the arm accepts them on at
+// most one host at any time.
 type Arbiter interface {
-	// Grant gives the host a permit for the arm, and returns 0. The permit is valid for permitTime
-	// from now. If a permit of another host could still be valid, Grant gives no permit. In this
-	// case, Grant returns how long the other permit could still be valid.
+	// Grant gives the host a permit for the arm, which is valid for permitTime from now, and
+	// returns 0. If a permit of another host could still be valid, Grant gives no permit. It then
+	// returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 
-// Config is what Permits needs.
+// Config contains what Permits needs.
 type Config struct {
 	DB  *store.ServeDB
 	Bus *bus.Conn
 	Log *slog.Logger
-	// Arbiter decides who gets a permit. If Arbiter is nil, there is no other serve, and this one
+	// Arbiter decides who gets a permit. Nil means that there is no other serve, so this serve
 	// decides alone.
 	Arbiter Arbiter
 	// Prepare prepares a host for orders.
@@ -54,7 +54,7 @@ type Config struct {
 // Permits gives permits to the hosts of arms. It is safe for concurrent use.
 type Permits struct{ config Config }
 
-// New returns permits for the arms in a database.
+// New returns a Permits for the arms in the database of c.
 func New(c Config) *Permits {
 	if c.Arbiter == nil {
 		c.Arbiter = newArbiter()
@@ -69,10 +69,10 @@ type soleArbiter struct {
 	began time.Time
 
 	mu   sync.Mutex
-	last map[string]grant // the last permit of each arm, by arm id
+	last map[string]grant // the last permit of each arm; the key is the arm's id
 }
 
-// grant is a permit for an arm. It contains the host that got the permit, and the time.
+// grant is a permit: the host that received it, and the time.
 type grant struct {
 	host string
 	at   time.Time
@@ -80,9 +80,9 @@ type grant struct {
 
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
-// Grant implements Arbiter. It uses the machine's monotonic clock, which the user
-// cannot set. This clock stops while the machine sleeps, so an arm can wait longer for
-// its next permit.
+// Grant implements Arbiter. It uses the machine's monotonic clock, because the user cannot set this
+// clock. The clock stops while the machine sleeps, so that an arm can wait longer for its next
+// permit.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,16 +97,15 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// canFreeze reports whether an arm is configured to freeze. Typing into such an arm needs
-// a permit.
+// canFreeze reports whether an arm is configured to freeze, so that typing into it needs a permit.
 func canFreeze(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// Renew renews the permits for the arms of a host. The result contains the arms that got no
-// permit. For the id of each such arm, it contains how long the arm must wait until it can get a
-// permit.
+// Renew renews the permits for the arms of a host. The result contains the arms that received no
+// permit. The keys are the ids of these arms, and the values are how long each arm must wait until
+// it can get a permit.
 func (p *Permits) Renew(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
 	if err := p.config.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
@@ -133,7 +132,7 @@ func (p *Permits) Renew(ctx context.Context, host string) (map[string]time.Durat
 	return waits, p.config.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
-// Keep renews the permits for a host's arms regularly until ctx ends. It renews none while isNeeded
+// Keep renews the permits for a host's arms regularly until ctx ends. It pauses while isNeeded
 // returns false.
 func (p *Permits) Keep(ctx context.Context, host string, isNeeded func() bool) {
 	tick := time.NewTicker(permitEvery)
@@ -156,8 +155,8 @@ func (p *Permits) Keep(ctx context.Context, host string, isNeeded func() bool) {
 	}
 }
 
-// Wait waits until the host has a permit for the arm. It does not wait if the arm needs no
-// permit. If ctx ends first, Wait returns EUnproven.
+// Wait waits until the host has a permit for the arm. If the arm needs no permit, Wait returns at
+// once. If ctx ends first, Wait returns EUnproven.
 func (p *Permits) Wait(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !canFreeze(arm) {
 		return nil

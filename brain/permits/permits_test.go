@@ -19,20 +19,20 @@ import (
 	"coleo.dev/store"
 )
 
-// TestNoTwoHostsArePermittedAtOnce asks for permits at random moments on its own clock,
-// and checks that two never hold at once.
+// TestNoTwoHostsArePermittedAtOnce asks for permits at random moments of a fake clock. The permits
+// of two hosts must never be valid at the same time.
 func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		// The serve before this one may have given a permit.
+		// An earlier serve may have given a permit just before this serve started.
 		until := map[string]time.Time{"before": time.Now().Add(permitTime)}
 		a := newArbiter()
 		granted := 0
 		for range 5000 {
 			host := []string{"a", "b", "c"}[r.IntN(3)]
-			clock := time.Now() // the host's clock, before serve asks the arbiter
+			clock := time.Now() // a permit counts from this time on the host's clock, before serve asks the arbiter
 			time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 			left := a.Grant("arm", host)
 			if left < 0 || left > permitTime+clockDrift {
@@ -61,19 +61,19 @@ func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 
 const host = "h"
 
-// fleet is a host agent on a real bus, with a clock that stands still, and the permits for its arms.
+// fleet is a Permits with one host agent on a real bus, whose clock stands still.
 type fleet struct {
 	*Permits
 	t  *testing.T
 	db *store.ServeDB
 
 	mu    sync.Mutex
-	given []bus.PermitOrder // the permits that the host agent has got
-	news  chan bool         // gets a value after each permit
+	given []bus.PermitOrder // the permits that the host agent has received
+	news  chan bool         // receives a value after each permit
 }
 
-// newFleet returns permits of a serve that has run for a long time. The other arms had their last permits
-// as in the map.
+// newFleet returns the permits of a serve that has run for a long time. The map last contains the
+// last permits of some arms.
 func newFleet(t *testing.T, last map[string]grant) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{t: t, news: make(chan bool, 100)}
@@ -117,8 +117,8 @@ func (f *fleet) arm(id string, on coleo.OnPartition) coleo.Arm {
 	return arm
 }
 
-// TestAFreezingArmIsPermittedBeforeItIsTypedInto: the permit is there when Wait returns, on the host
-// agent's clock, and only for arms that freeze.
+// TestAFreezingArmIsPermittedBeforeItIsTypedInto checks that the host agent has received the permit
+// when Wait returns, on its own clock. Only an arm that freezes needs a permit.
 func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{})
@@ -135,8 +135,8 @@ func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	}
 }
 
-// TestAPromptWaitsForNoOtherArmsPermit: another arm of the host has just come from
-// elsewhere, where it may still be typed into.
+// TestAPromptWaitsForNoOtherArmsPermit has a second arm that has just come from another host, and
+// must still wait for its permit. Wait for the first arm must not wait for this.
 func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{"moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}})
@@ -148,7 +148,7 @@ func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 	}
 }
 
-// While another start of an arm may still take keys, nothing may be typed.
+// While an earlier start of an arm may still accept keys, nothing may be typed into the arm.
 func TestWithoutAPermitTheWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{"moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}})
@@ -170,25 +170,25 @@ func TestAHostThatCannotBePreparedGetsNoPermit(t *testing.T) {
 	}
 }
 
-// TestPermitsAreRenewedWhileTheyAreNeeded: the renewal needs no typing.
+// TestPermitsAreRenewedWhileTheyAreNeeded checks that permits are renewed even if nobody types.
 func TestPermitsAreRenewedWhileTheyAreNeeded(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{})
 	f.arm("a", coleo.PartitionFreeze)
 	ctx, cancel := context.WithCancel(t.Context())
 	var keeping sync.WaitGroup
-	asked, needed := 0, false // used only by the goroutine that keeps the permits
+	asked, needed := 0, false // no lock, because only the goroutine of Keep uses them
 	keeping.Go(func() {
 		f.Keep(ctx, host, func() bool {
 			if asked++; asked == 2 {
 				f.mu.Lock()
-				needed = len(f.given) == 0 // the first time, none was needed
+				needed = len(f.given) == 0 // whether the first call, which returned false, prevented the renewal
 				f.mu.Unlock()
 			}
 			return asked > 1
 		})
 	})
-	<-f.news // the test's time-out ends a wait for ever
+	<-f.news // an endless wait ends with the test's time-out
 	cancel()
 	keeping.Wait()
 	if !needed {

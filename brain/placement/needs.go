@@ -8,14 +8,14 @@ import (
 	"coleo.dev/bus"
 )
 
-// need is a part of an order to start an arm. A host agent can be too old for it.
+// need is a part of an order to start an arm that an old host agent may not know.
 type need struct {
-	in    func(bus.SpawnOrder) bool // reports whether the order has the part
-	takes func(bus.Beat) bool       // reports whether the host agent carries it out
-	lacks string                    // what an older host agent does not do, for the user's sentence
+	in    func(bus.SpawnOrder) bool // reports whether the order contains the part
+	takes func(bus.Beat) bool       // reports whether the host agent knows the part
+	lacks string                    // the end of a sentence for the user: what an older host agent does not do
 }
 
-// needs lists the parts that a host agent would ignore if it did not know them.
+// needs contains the parts that an old host agent would ignore because it does not know them.
 var needs = []need{
 	{func(o bus.SpawnOrder) bool {
 		return len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != "" || o.Config.Scripted() ||
@@ -55,9 +55,8 @@ var needs = []need{
 		func(b bus.Beat) bool { return b.TakesAlternatives }, "can only wait at a limit of the model"},
 }
 
-// CheckUnderstands returns EUnsupported if a host agent is too old to carry out the whole
-// order to start an arm. An older host agent would start the arm without the part that it does not
-// know.
+// CheckUnderstands returns EUnsupported if a host agent is too old to carry out the whole order to
+// start an arm. Such a host agent would start the arm without the part that it does not know.
 func CheckUnderstands(host bus.Beat, o bus.SpawnOrder) error {
 	for _, n := range needs {
 		if n.in(o) {
@@ -69,9 +68,9 @@ func CheckUnderstands(host bus.Beat, o bus.SpawnOrder) error {
 	return nil
 }
 
-// Require returns EUnsupported if a host agent is too old for a part of an order. The caller
-// passes the end of the sentence for the user, which says what the host agent does not do. A host
-// agent without a beat cannot be asked: the order fails later.
+// Require returns EUnsupported if a host agent is too old for a part of an order. The parameter
+// whatItLacks is the end of the error message: what the host agent does not do. Require returns nil
+// for a host agent without a beat, because an order to it fails later.
 func Require(host bus.Beat, takes func(bus.Beat) bool, whatItLacks string) error {
 	if host.PID == 0 || takes(host) {
 		return nil

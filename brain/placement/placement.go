@@ -1,5 +1,5 @@
-// Package placement says on which host an arm starts, and whether the host agent there is too old for
-// the order to start it.
+// Package placement decides on which host an arm starts, and whether the host agent there is too
+// old for the order to start it.
 //
 // Package placement contains only functions of values: it asks no host, and gives no order.
 package placement
@@ -11,36 +11,36 @@ import (
 	"coleo.dev/bus"
 )
 
-// Hosts is what serve knows of the hosts when an arm starts.
+// Hosts contains what serve knows about the hosts when an arm starts.
 type Hosts struct {
-	// Live contains the last beats of the host agents that can be asked now. The host agent with the
-	// fewest arms comes first.
+	// Live contains the last beats of the host agents that can be asked now. The beat of the host
+	// agent with the fewest arms comes first.
 	Live []bus.Beat
-	// Local reports that serve can drive arms itself, as host local.
+	// Local reports whether serve can drive arms itself, as host local.
 	Local bool
-	// AllowLocal allows arms of daemon-managed harnesses on host local. If a request says whether it
-	// allows such arms, the request decides instead.
+	// AllowLocal allows arms of daemon-managed harnesses on host local. A request can override
+	// AllowLocal.
 	AllowLocal bool
 	// RemoteOnly forbids arms on host local, even if a request allows them.
 	RemoteOnly bool
 }
 
-// HostRequest says which host an arm needs.
+// HostRequest contains what a start needs from its host.
 type HostRequest struct {
 	Harness    coleo.Info
 	Host       string // the host agent that the request names, or ""
 	Last       string // the host that had the arm before, or ""
-	AllowLocal *bool  // as Hosts.AllowLocal; nil if the request does not say it
+	AllowLocal *bool  // replaces Hosts.AllowLocal; nil if the request does not set it
 }
 
-// Choose returns the host that starts an arm. It prefers host agents. If no host
-// agent can start the arm, Choose returns host local under these conditions:
+// Choose returns the host that starts an arm. It prefers host agents. If no host agent can start
+// the arm, Choose returns host local under these conditions:
 //   - The request names no host agent.
 //   - The harness is not daemon-managed, or the request allows host local.
 //   - COLEO_REMOTE_ARMS_ONLY is not set.
 //
-// Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no host
-// agent, EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
+// Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no
+// host agent, EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
 func (h Hosts) Choose(w HostRequest) (bus.Beat, error) {
 	if w.Host == coleo.LocalHost {
 		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
@@ -60,14 +60,14 @@ func (h Hosts) Choose(w HostRequest) (bus.Beat, error) {
 	return beat, err
 }
 
-// chooseAgent chooses a host agent. If the request names a host agent, chooseAgent
-// chooses that one. Otherwise it prefers the host agent that last had the arm. If that host
-// agent cannot start the arm, chooseAgent chooses the host agent with the fewest arms.
+// chooseAgent chooses the host agent that the request names. If the request names none, chooseAgent
+// prefers the host agent that last had the arm. If that host agent cannot start the arm,
+// chooseAgent takes the host agent with the fewest arms.
 func (h Hosts) chooseAgent(w HostRequest) (bus.Beat, error) {
 	if w.Host != "" {
 		for _, beat := range h.Live {
 			if beat.ID == w.Host {
-				return beat, nil // if something is wrong, the host agent itself reports it
+				return beat, nil // if this host agent cannot start the arm, it reports the reason itself
 			}
 		}
 		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
@@ -117,8 +117,8 @@ func (h Hosts) Installed() []string {
 	return slices.Compact(names)
 }
 
-// AllowsLocal reports whether a request allows an arm of a daemon-managed harness without a host
-// agent. The argument is the value from the request. If it is nil, AllowLocal decides.
+// AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent.
+// The parameter asked is the value in the request. If it is nil, AllowLocal decides.
 func (h Hosts) AllowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked
@@ -126,8 +126,8 @@ func (h Hosts) AllowsLocal(asked *bool) bool {
 	return h.AllowLocal
 }
 
-// NeedsHostAgent returns the error for an arm that could start only without a host agent, if serve
-// forbids such arms.
+// NeedsHostAgent returns the error for an arm that could start only without a host agent, although
+// serve forbids such arms.
 func NeedsHostAgent(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

@@ -93,7 +93,7 @@ func TestAHarnessIsListedOnceHoweverManyHostsHaveIt(t *testing.T) {
 	}
 }
 
-// current returns the beat of a host agent that carries out every part of an order.
+// current returns the beat of a host agent that knows every part of an order.
 func current() bus.Beat {
 	b := bus.Beat{ID: "now", PID: 2, Version: "v2"}
 	v := reflect.ValueOf(&b).Elem()
@@ -111,7 +111,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	config := func(c coleo.SpawnConfig) bus.SpawnOrder { return bus.SpawnOrder{Config: c} }
 	budget := &coleo.Chosen{Budget: &coleo.Budget{Dollars: 1}}
 	for what, c := range map[string]struct {
-		flag string // the field of the beat that an older host agent lacks
+		flag string // the field of the beat that is false for an older host agent
 		o    bus.SpawnOrder
 	}{
 		"an environment":            {"TakesGiven", bus.SpawnOrder{Env: map[string]string{"A": "hunter2"}}},

@@ -8,8 +8,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// noteSilence marks a host agent as away if serve has heard nothing from it for
-// SilentAfter.
+// noteSilence marks a host agent as away if serve has received nothing from it for SilentAfter.
 func (r *Roster) noteSilence(ctx context.Context, id string, h *knownHost) {
 	r.mu.Lock()
 	silent := h.lost == "" && !h.heard.IsZero() && r.Now().Sub(h.heard) > bus.SilentAfter
@@ -34,11 +33,11 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is the reason why nobody watches an arm of host local just after serve's start.
+// notTakenUp is the reason why no host agent watches an arm of host local just after serve's start.
 const notTakenUp = "serve has not taken it up yet"
 
-// MarkAway marks a host agent as away and stores the reason. The next sign of life from the host
-// agent clears the reason.
+// MarkAway marks a host agent as away and stores the reason. The host agent's next sign of life
+// clears the reason.
 func (r *Roster) MarkAway(ctx context.Context, id, why string) {
 	r.mu.Lock()
 	h, ok := r.hosts[id]
@@ -101,7 +100,7 @@ func (r *Roster) WatchOf(arm coleo.Arm) coleo.Watch {
 
 // upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
 // The row is as new as the last event that serve has read from the host's log. The caller holds the
-// brain's mu.
+// roster's mu.
 func (h *knownHost) upToDate(arm string) bool {
 	last := position{h.pulse.Epoch, h.pulse.Head}
 	if part, ok := h.parts[arm]; ok {
@@ -110,7 +109,8 @@ func (h *knownHost) upToDate(arm string) bool {
 	return !h.pulsed.IsZero() && last.epoch == h.head.epoch && last.seq >= h.head.seq
 }
 
-// whyNotHeld returns a message if the host agent has no session of the arm. Otherwise it returns "".
+// whyNotHeld returns a message if the host agent has no session of the arm. Otherwise it returns
+// "".
 func (h *knownHost) whyNotHeld(arm coleo.Arm) string {
 	a, known := h.arms[arm.ID]
 	switch {

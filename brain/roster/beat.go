@@ -17,7 +17,7 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if h.beat.PID == 0 { // the first beat about all arms has not arrived yet
+		if h.beat.PID == 0 { // before this, no beat about all arms has arrived
 			r.mu.Unlock()
 			return
 		}
@@ -56,8 +56,8 @@ func (r *Roster) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged completes a beat about one arm. It adds the other arms from the last beat about all arms.
-// The caller must hold the roster's mu.
+// merged completes a beat about one arm with the other arms from the last beat about all arms. The
+// caller must hold the roster's mu.
 func (h *knownHost) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(h.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -117,8 +117,8 @@ func (r *Roster) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]cole
 	return rows, err
 }
 
-// noteHealth stores the arm's health. It returns true if this health differs from the previously
-// stored health. It needs no lock, because only takeArms calls it, and beats are handled one at a
+// noteHealth stores the arm's health, and reports whether it differs from the health that was
+// stored before. It needs no lock, because only takeArms calls it, and beats are handled one at a
 // time.
 func (h *knownHost) noteHealth(arm coleo.Arm) bool {
 	last, known := h.told[arm.ID]
@@ -127,8 +127,8 @@ func (h *knownHost) noteHealth(arm coleo.Arm) bool {
 }
 
 // endOutrun orders a host agent to end its generation of an arm if a newer generation runs on
-// another host. This happens when the host agent was away for some time. Serve no longer follows
-// the older generation.
+// another host. This happens if the host agent was away while the newer generation was started.
+// Serve no longer follows the older generation.
 func (r *Roster) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return
@@ -144,5 +144,6 @@ func (r *Roster) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row 
 	})
 }
 
-// TakeGrowth wakes the goroutine that follows the host. It is called when the host's log has grown.
+// TakeGrowth wakes the goroutine that follows the host. It is called when the host's log has
+// received new events.
 func (r *Roster) TakeGrowth(g bus.Grown) { wake(r.host(g.Host).grown) }

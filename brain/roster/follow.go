@@ -10,11 +10,12 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is the longest pause after an error in reading a host's log. After the
-// pause, the brain tries again.
+// followRetry is the longest pause before the brain tries again to read a host's log after an
+// error.
 const followRetry = 2 * time.Second
 
-// followHost reads a host's new events into the store each time the host's log has grown.
+// followHost reads a host's new events into the store each time the host's log has received new
+// events.
 func (r *Roster) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
@@ -31,14 +32,16 @@ func (r *Roster) followHost(ctx context.Context, id string, grown <-chan struct{
 				break
 			}
 			r.Log.Warn("read the log of a host", "host", id, "error", err)
-			signaled := false // true if a signal shows that the host agent can be asked again
+			signaled := false // whether a message has just shown that the host agent can be asked again
 			select {
 			case <-ctx.Done():
 			case <-grown:
 				signaled = true
 			case <-time.After(followRetry):
 			}
-			if !signaled && !store.NoRoom(err) { // no signal comes when a full disk has room again, so try again after the pause
+			// after NoRoom, try again even without a signal, because no signal comes when the disk
+			// has room
+			if !signaled && !store.NoRoom(err) {
 				break
 			}
 		}
@@ -46,8 +49,8 @@ func (r *Roster) followHost(ctx context.Context, id string, grown <-chan struct{
 }
 
 // pull reads the next piece of a host's log into the store. It returns true if the log contains
-// more events after this piece. Several goroutines can call pull for the same host. One of them
-// reads, and the others wait.
+// more events after this piece. If several goroutines call pull for the same host, one of them
+// reads at a time.
 func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 	h := r.host(id)
 	h.pulling.Lock()
@@ -63,11 +66,11 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
 		// An older host agent can count an event in Head before the event is in List. The host
-		// agent will announce this event again.
+		// agent announces this event again later.
 		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := r.DB.Gap(ctx, id) // if the store is unreadable, project returns an error
+		gap, _ := r.DB.Gap(ctx, id) // ignore the error, because project returns an error if the store is unreadable
 		if err := r.project(ctx, piece.List, piece.Deleted); err != nil {
 			r.mu.Lock()
 			h.head = position{} // so that readTo reads the position from the store again
@@ -89,8 +92,8 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 	return to.seq < piece.Head, nil
 }
 
-// readTo returns the position up to which a host's log has been read. If this serve has
-// read nothing of the log yet, the position comes from the store.
+// readTo returns the position up to which serve has read a host's log. If this process has read
+// nothing of the log yet, the position comes from the store.
 func (r *Roster) readTo(ctx context.Context, id string, h *knownHost) (position, error) {
 	r.mu.Lock()
 	at := h.head
@@ -104,8 +107,10 @@ func (r *Roster) readTo(ctx context.Context, id string, h *knownHost) (position,
 
 // fetchEvents asks a host for the events after a position. If the host's log does not contain this
 // position, the reply begins with the first event of the log. The store skips the events that it
-// already contains. Each reply is decoded into a new variable, because decoding into a used
-// variable would leave old fields in the new events.
+// already contains.
+//
+// Each reply is decoded into a new variable, because otherwise fields of old events would remain in
+// the new events.
 func (r *Roster) fetchEvents(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := r.Ask(ctx, id, bus.OpEvents, bus.DefaultTimeout,
@@ -119,7 +124,7 @@ func (r *Roster) fetchEvents(ctx context.Context, id string, from position) (bus
 }
 
 // project writes events into the store. If the disk is full and one of the events ends or removes
-// an arm, project uses the reserve file.
+// an arm, project frees the reserve file first.
 func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := r.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -131,13 +136,12 @@ func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint
 	return err
 }
 
-// Confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
-// host agent must have a session of the arm. Serve must also have read the host's log up to the
-// position in the host agent's reply. A host agent that is too old for this question confirms every
-// row.
+// Confirms reports whether the arm's row is up to date, according to the arm's host agent. The host
+// agent must have a session of the arm. Serve must also have read the host's log up to the position
+// in the host agent's reply. A host agent that is too old for this question confirms every row.
 func (r *Roster) Confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
-		return true // without a host, nobody knows more than the row
+		return true // without a host, nothing is newer than the row
 	}
 	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()

@@ -28,17 +28,18 @@ func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
 				r.TakePulse(ctx, id)
 				<-asking
 			})
-		default: // PulsesAtOnce requests are open already
+		default: // PulsesAtOnce requests are already open
 		}
 	}
 }
 
-// PulsesAtOnce is the largest number of open pulse requests to one host agent. A request is open for
-// SilentAfter at most, and serve sends this many requests in that time.
+// PulsesAtOnce is the largest number of open pulse requests to one host agent. A request is open
+// for at most SilentAfter, and serve sends three requests in that time.
 const PulsesAtOnce = 3
 
-// TakePulse asks a host agent for its pulse and stores the reply. An old host agent
-// refuses this request. The refusal shows that the host agent runs, but says nothing about its arms.
+// TakePulse asks a host agent for its pulse and stores the reply. A host agent that is too old
+// refuses this request. The refusal shows that the host agent runs, but contains nothing about its
+// arms.
 func (r *Roster) TakePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -57,7 +58,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		r.MarkAway(ctx, id, notConnected(id))
 		return
 	case bus.IsUnanswered(err):
-		return // noteSilence decides when a silent host agent counts as away
+		return // noteSilence decides when to mark a host agent that does not reply as away
 	}
 	r.mu.Lock()
 	back := h.lost != ""
@@ -66,14 +67,14 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		h.seen = r.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > h.answered { // replies can arrive out of order
+	if err == nil && number > h.answered { // a reply to a later request may have arrived before
 		h.answered = number
 		changed = h.storePulse(pulse, asked)
 	}
 	settled := h.settled && !back
 	r.mu.Unlock()
 	if back {
-		_ = r.Bus.RollCall() // ask for a beat now, because only a beat says which arms are alive
+		_ = r.Bus.RollCall() // ask for a beat, because only beats report which arms are alive
 		r.Feed.PublishArmsOf(ctx, id)
 	} else {
 		r.Feed.PublishArms(ctx, changed)
@@ -86,8 +87,8 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	}
 }
 
-// catchUpChosen brings the rows of a host's arms up to what users have chosen, if the pulse reports newer
-// choices. It stops when the disk is full. After an error, the next pulse tries again.
+// catchUpChosen copies the host's Chosen into the rows of the arms for which the pulse reports a
+// newer one. It stops when the disk is full. After an error, the next pulse tries again.
 func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arms []bus.ArmPulse) {
 	for _, a := range arms {
 		r.mu.Lock()
@@ -114,7 +115,7 @@ func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arm
 }
 
 // TakePulseOf asks a host agent for a report about one arm and stores the report. It does not
-// correct the arm's row. Serve corrects the row after the next pulse about all arms.
+// correct the arm's row, because the next pulse about all arms does that.
 func (r *Roster) TakePulseOf(ctx context.Context, id, arm string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -124,14 +125,14 @@ func (r *Roster) TakePulseOf(ctx context.Context, id, arm string) {
 		return // the next call of TakePulse finds the reason
 	}
 	for _, a := range pulse.Arms {
-		if a.ID == arm { // an older host agent reports all arms
+		if a.ID == arm { // an older host agent reports about all arms
 			r.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
 		}
 	}
 }
 
-// notePart stores a host agent's report about one arm. If the report differs from the
-// last report about the arm, notePart publishes the arm.
+// notePart stores a host agent's report about one arm. If the report differs from the last report
+// about the arm, notePart publishes the arm.
 func (r *Roster) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
 	h := r.host(id)
 	r.mu.Lock()
@@ -148,8 +149,8 @@ type partPulse struct {
 	as position // the end of the host's log just before the host agent made the report
 }
 
-// notePart stores a report about one arm, unless the stored report is newer. It returns true if the
-// new report differs from the stored one. The caller holds the roster's mu.
+// notePart stores a report about one arm, unless a newer report is stored. It reports whether the
+// new report differs from the stored report. The caller holds the roster's mu.
 func (h *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{h.pulse.Epoch, h.pulse.Head}
 	if part, ok := h.parts[a.ID]; ok {

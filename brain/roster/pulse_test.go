@@ -7,8 +7,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestTheLaterWordOnAnArmStands: a pulse of all arms may arrive after a later report of
-// one arm.
+// TestTheLaterWordOnAnArmStands checks that a pulse about all arms does not replace a later report
+// about one arm.
 func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/bus"
 )
 
-// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if the brain
-// has read the host's log exactly up to the position in the pulse. If the brain has read beyond
-// this position, the rows are newer than the pulse.
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if serve has
+// read the host's log exactly up to the position in the pulse. If serve has read further, the rows
+// are newer than the pulse.
 func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := r.DB.ArmsToVerify(ctx, id, RuleOrdered)
 	if err != nil {
@@ -52,11 +52,10 @@ func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	r.mu.Unlock()
 }
 
-// completeRow writes the name of an arm into the arm's row, if the row still contains the arm's id as
-// the name. A row that was created from the log alone has such a name. It also has no start
-// configuration, and may lack the summary of the queue. completeRow therefore also stores the
-// configuration and the summary. The name, the configuration and the summary come from the host
-// agent. completeRow returns true if it has written a name.
+// completeRow completes a row that was created only from events of the log. Such a row contains the
+// arm's id in place of the name, and lacks the start configuration. It may also lack the summary of
+// the queue. completeRow asks the host agent for all three. It returns true if it has written the
+// name.
 func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := r.AskAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
@@ -87,9 +86,9 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// storeReading writes a host agent's reading of an arm into the arm's row. The caller passes the
-// row that it has read. If the row has changed since then, storeReading does nothing. It also does
-// nothing if the brain has read the host's log beyond the position in the pulse.
+// storeReading writes a host agent's reading of an arm into the arm's row. It does nothing if the
+// row differs from before, which the caller has read. It also does nothing if serve has read the
+// host's log beyond the position in the pulse.
 func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading) {
 	r.mu.Lock()
 	h := r.hosts[id]
@@ -108,16 +107,16 @@ func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, b
 		return nil
 	})
 	if err != nil {
-		return // the next pulse tries again
+		return // try again after the next pulse
 	}
 	r.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", before.State, "is", arm.State)
 	r.Feed.PublishArm(ctx, arm.ID)
 }
 
-// HoldOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
-// the returned function. While an order is open, a host agent's pulse does not prove whether the
-// arm was started.
+// HoldOrderOpen marks an order to start an arm as open, until the caller calls the returned
+// function. While an order is open, a host agent's pulse does not prove whether the arm was
+// started.
 func (r *Roster) HoldOrderOpen(id string) func() {
 	add := func(n int) {
 		r.mu.Lock()
@@ -132,7 +131,9 @@ func (r *Roster) HoldOrderOpen(id string) func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, h := range r.hosts {
-			h.settled = false // compare the rows with the next pulse, because the host agent may not have replied
+			// the next pulse must be compared with the rows, because the host agent may not have
+			// replied
+			h.settled = false
 		}
 	}
 }

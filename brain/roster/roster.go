@@ -1,6 +1,7 @@
-// Package roster is what serve knows of the hosts: their beats, their pulses, and how far their logs
-// are read into the store. It follows each host that has sent a beat. It decides whether a host agent
-// can be asked now, and corrects the rows of arms that contradict what a host agent reports.
+// Package roster contains what serve knows about the hosts: their beats, their pulses, and how far
+// their logs are read into the store. It follows each host that has sent a beat. It decides whether
+// a host agent can be asked now, and corrects the rows of arms that contradict what a host agent
+// reports.
 package roster
 
 import (
@@ -15,8 +16,8 @@ import (
 	"coleo.dev/store"
 )
 
-// RuleOrdered stands in the row of an arm while a host agent was told to start the arm and has not yet
-// replied. This rule does not come from an event of a host's log.
+// RuleOrdered is in the row of an arm after serve has ordered the start of the arm, until the host
+// agent replies. This rule does not come from an event of a host's log.
 const RuleOrdered = "ordered"
 
 // Config is the configuration of a roster. All fields are required.
@@ -33,54 +34,55 @@ type Config struct {
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
 	// Summarise writes the health of an arm into the arm.
 	Summarise func(arm *coleo.Arm)
-	// KeepPermits renews the permits of a host agent's arms until ctx ends, as long as needed returns
-	// true.
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while the
+	// function needed returns false.
 	KeepPermits func(ctx context.Context, host string, needed func() bool)
-	// TakeRequests carries out the requests of a host's arms that were approved. It does not wait for
-	// their ends.
+	// TakeRequests begins to carry out the approved requests of a host's arms, and returns at once.
 	TakeRequests func(host string)
-	// NeverOrdered reports whether the row of an arm that its host does not know was written for an
-	// order that seems never to have been sent.
+	// NeverOrdered reports whether a row belongs to an arm whose start was probably never ordered.
+	// It is called for arms that their host does not know.
 	NeverOrdered func(arm coleo.Arm) bool
-	// DropNeverOrdered deletes such a row, and reports whether it was deleted.
+	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
+	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen stores what a user has chosen for an arm of a host, if the host's copy with the given
-	// number is newer than the row. After nil, the row has this copy or a newer one.
+	// CatchUpChosen copies the host's Chosen into the row of an arm, if its number is higher than
+	// the number in the row. After nil, the row contains this Chosen or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 
-// Feed publishes the arms that have changed.
+// Feed publishes arms that have changed.
 type Feed interface {
 	PublishArm(ctx context.Context, id string)
 	PublishArms(ctx context.Context, ids []string)
 	PublishArmsOf(ctx context.Context, host string)
 }
 
-// Roster is what serve knows of the hosts. Create a Roster with New.
+// Roster contains what serve knows about the hosts. Create a Roster with New.
 type Roster struct {
 	Config
-	ctx context.Context // ends when the roster follows no host any more
+	ctx context.Context // ends when the roster stops following hosts
 
 	mu       sync.Mutex
 	hosts    map[string]*knownHost
-	ordering map[string]int // the number of open orders to start an arm, by arm id
+	ordering map[string]int // the number of open orders to start an arm; the key is the arm's id
 
 	following sync.WaitGroup
 }
 
-// New returns a roster that knows no host. It follows each host from the host's first beat on, until
+// New returns a roster that knows no host. It follows each host from the host's first beat until
 // ctx ends.
 func New(ctx context.Context, c Config) *Roster {
 	return &Roster{Config: c, ctx: ctx, hosts: map[string]*knownHost{}, ordering: map[string]int{}}
 }
 
-// Wait waits until the roster follows no host any more. The caller has ended the context of New.
+// Wait waits until the roster no longer follows any host. The caller must have ended the context of
+// New.
 func (r *Roster) Wait() { r.following.Wait() }
 
 // IsLocal reports whether a host is host local, whose arms serve itself drives.
 func IsLocal(host string) bool { return host == coleo.LocalHost }
 
-// HostWord returns words for the host of an arm, for a message about this arm.
+// HostWord returns a name of the host of an arm, for a message about this arm.
 func HostWord(host string) string {
 	if IsLocal(host) {
 		return "serve itself"
@@ -88,29 +90,28 @@ func HostWord(host string) string {
 	return "its host agent " + host
 }
 
-// A knownHost is a host that has sent a message to this serve process. It is a host agent or host
-// local.
+// A knownHost is a host that has sent a message to this serve process: a host agent or host local.
 type knownHost struct {
 	beat   bus.Beat
 	seen   time.Time
-	grown  chan struct{} // holds one signal: the host's log has new events
-	beaten chan struct{} // holds one signal: a beat has arrived, so serve must ask for a pulse
+	grown  chan struct{} // contains a value if the host's log has new events
+	beaten chan struct{} // contains a value if a beat has arrived, so that serve must ask for a pulse
 
-	lost  string    // why the host agent cannot be asked now; "" if it can be asked
+	lost  string    // the reason why the host agent cannot be asked now; "" if it can be asked
 	heard time.Time // the time of the host agent's last sign of life
 
 	pulse     bus.Pulse
-	asked     int       // the number of pulse requests so far
+	asked     int       // the number of pulse requests that were sent
 	answered  int       // the highest number of a pulse request that was answered
-	pulsed    time.Time // when the request with the number answered was sent; zero before the first pulse
+	pulsed    time.Time // when the request number answered was sent; zero before the first pulse
 	arms      map[string]bus.ArmPulse
 	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
-	settled   bool                 // no row contradicts the pulse
-	confirmed map[string]time.Time // when each arm's state was last confirmed, by arm id
+	settled   bool                 // whether all rows agree with the pulse
+	confirmed map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
 
-	chosen map[string]int // the number of what a user has chosen, as last found in the row, by arm id
+	chosen map[string]int // the number of the Chosen that was last found in each row; the key is the arm's id
 
-	told map[string]coleo.Health // the health of each arm, as last noted after a beat, by arm id
+	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read
@@ -129,8 +130,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// host returns what this serve knows of a host. If the host is new, it stores the host
-// and starts to follow the host.
+// host returns what this process knows about a host. If the host is new, host stores it and begins
+// to follow it.
 func (r *Roster) host(id string) *knownHost {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +164,7 @@ func (r *Roster) Live() []bus.Beat {
 	return out
 }
 
-// BeatOf returns the last beat of a host. The beat is zero if there was none.
+// BeatOf returns the last beat of a host, or the zero Beat if there was none.
 func (r *Roster) BeatOf(host string) bus.Beat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,8 +202,8 @@ func (r *Roster) Knows(host string) bool {
 	return r.hosts[host] != nil
 }
 
-// Attached returns the ids of the arms that a host reads now, sorted. They come from the host's last
-// report.
+// Attached returns the ids of the arms whose screens a host reads now, sorted. They come from the
+// host's last report.
 func (r *Roster) Attached(host string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

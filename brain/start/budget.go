@@ -6,8 +6,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// configureBudget sets the budget of an arm. If the request does not mention a budget, a stopped arm
-// keeps its own.
+// configureBudget sets the budget of an arm. If the request does not mention a budget, a stopped
+// arm keeps its budget.
 func configureBudget(arm *coleo.Arm, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Budget == nil {
 		return nil
@@ -24,8 +24,8 @@ func configureBudget(arm *coleo.Arm, c *coleo.SpawnConfig, q wire.SpawnRequest) 
 	return nil
 }
 
-// CheckBudget returns EUnsupported if the harness cannot keep the budget of a request with the model
-// that the arm gets. The price is nil if nobody knows the price of this model.
+// CheckBudget returns EUnsupported if the harness cannot hold the arm to the requested budget with
+// the model that the arm gets. If nobody knows the price of this model, price is nil.
 func CheckBudget(asked *coleo.Budget, i coleo.Info, arm coleo.Arm, price *coleo.Price) error {
 	if asked == nil {
 		return nil

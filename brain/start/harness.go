@@ -8,10 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// harness returns the name of the harness for an arm. It returns the first of these that is set:
-// the requested harness, the arm's own harness, and the configured default. If none is set, harness
-// returns the preferred harness if that harness is installed. Otherwise it returns the only
-// installed harness.
+// harness returns the name of the harness for an arm. It returns the requested harness, or else the
+// arm's own harness, or else the configured default. If none of them is set, harness returns the
+// preferred harness, if it is installed. Otherwise harness returns the only installed harness.
 func (r Rules) harness(asked, own string) (string, error) {
 	if name := cmp.Or(asked, own, r.Defaults.Harness); name != "" {
 		_, err := r.Harnesses.Get(name)
@@ -33,8 +32,8 @@ func (r Rules) harness(asked, own string) (string, error) {
 		strings.Join(r.Installed, ", "))
 }
 
-// TakesTasks returns EInvalid if arms of the harness cannot be successors, because the harness has
-// no model. Their agent CLI can be a shell, which would run the task as a command.
+// TakesTasks returns EInvalid if arms of a harness cannot be successors because the harness has no
+// model. The agent CLI of such an arm can be a shell, which would run the task as a command.
 func TakesTasks(to coleo.Info) error {
 	if to.NoModel {
 		return coleo.Errorf(coleo.EInvalid, "the harness %s has no model, so it takes no task: name a harness with a model",

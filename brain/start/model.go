@@ -11,8 +11,7 @@ import (
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
 // request for the scripted model must name neither a provider nor an endpoint. checkScripted then
-// clears the provider and the endpoint in the configuration. Their values came from the stopped arm
-// or from the defaults.
+// clears both in the configuration, because they came from the stopped arm or from the defaults.
 func (r Rules) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
@@ -43,8 +42,8 @@ func (r Rules) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnR
 	return nil
 }
 
-// KnownModel returns EInvalid if the model's name does not have the form that the harness
-// requires. With such a name, the agent CLI would end at its start or at the first prompt.
+// KnownModel returns EInvalid if the model's name does not have the form that the harness requires.
+// With such a name, the agent CLI would end when it starts or when it receives the first prompt.
 func KnownModel(i coleo.Info, provider, model string) error {
 	if i.ModelPattern == "" || slices.Contains(i.ModelNames, model) {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// configureOnLimit sets what an arm does at a limit. A request replaces what the user has chosen
-// earlier.
+// configureOnLimit sets what an arm does at a limit. The value in a request replaces what the user
+// has chosen before.
 func (r Rules) configureOnLimit(c *coleo.SpawnConfig, on coleo.OnLimit, harness string) error {
 	c.OnLimit = cmp.Or(on, c.OnLimit, r.Defaults.OnLimit)
 	if on != "" && c.Chosen != nil && c.Chosen.OnLimit != "" {

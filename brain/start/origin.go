@@ -17,7 +17,7 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	}
 	c.Conversation, c.Fork = cmp.Or(q.Conversation, c.Conversation), q.Fork
 	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
-		c.Parent, c.Depth = "", 0 // no model has asked for the fork
+		c.Parent, c.Depth = "", 0 // a clone does not belong to the arm whose model may have asked for the last start
 		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
 	}
 	for _, id := range []string{q.Conversation, q.Fork} {
@@ -29,7 +29,7 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 }
 
 // Inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
-// origin. It returns EConflict if the arm is not new.
+// origin. If known is true, the arm is not new, and Inherit returns EConflict.
 func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
@@ -39,8 +39,9 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
 	}
 	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
-	c.Worktree = nil          // the fork works in the folder of its parent, so the worktree is the parent's
-	c.Parent, c.Depth = "", 0 // a fork belongs to the caller, even if it is a fork of a subarm
+	// the fork works in the folder of its parent, and the worktree there belongs to the parent
+	c.Worktree = nil
+	c.Parent, c.Depth = "", 0 // the fork belongs to the caller, even if its parent is a subarm
 	raw, err := json.Marshal(c)
 	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
 	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
@@ -48,8 +49,8 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 }
 
 // Label adds labels to a new arm, which may already have labels from its parent. It returns
-// EInvalid for bad labels. It also returns EInvalid if the arm already exists and there are labels
-// to add.
+// EInvalid for bad labels. If known is true, the arm already exists, and Label returns EInvalid
+// unless labels is empty.
 func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
@@ -64,9 +65,9 @@ func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool
 	return nil
 }
 
-// ForgetChosen drops what the user has chosen earlier. If a request for a start names a permission
-// mode, ForgetChosen drops the chosen mode. If the request names a model, ForgetChosen drops the
-// chosen model.
+// ForgetChosen removes what the user has chosen before, if a request for a start replaces it. A
+// requested permission mode replaces the chosen mode, and a requested model replaces the chosen
+// model.
 func ForgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	if c.Chosen == nil || model == "" && permission == "" {
 		return

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// FirstPrompt returns the entry of the queue for the first prompt of a start, or nil if text is "".
-// It returns EInvalid if the text is blank or too large for a queue.
+// FirstPrompt returns the queue's entry for the first prompt of a start. If the text is "", it
+// returns nil. If the text is blank or too large for a queue, it returns EInvalid.
 func FirstPrompt(text string, now time.Time) (*coleo.Queued, error) {
 	switch {
 	case text == "":

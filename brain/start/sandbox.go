@@ -8,8 +8,8 @@ import (
 )
 
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
-// arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
-// mention the sandbox's network or limit, these also stay the same.
+// arm keeps its sandbox, and a subarm gets the sandbox of its parent. The same applies to the
+// sandbox's network and limit.
 func (r Rules) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	if q.Sandbox == nil {
 		return nil
@@ -52,8 +52,8 @@ func (r Rules) checkSandbox(asked coleo.Sandbox, c coleo.SpawnConfig, harness st
 	return nil
 }
 
-// completeSandbox fills in what a request for a sandbox does not mention. It takes each value from
-// the sandbox that the arm has, and otherwise from the defaults.
+// completeSandbox sets the fields that a request for a sandbox does not mention. It takes each
+// value from the sandbox that the arm has, or else from the defaults.
 func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known bool) coleo.Sandbox {
 	if known && next.Network == "" && has.On() {
 		next.Network = has.Network
@@ -73,9 +73,10 @@ func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known boo
 	return next
 }
 
-// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox, and
-// the person has not agreed. An arm that had both before keeps them: the person agreed at that time.
-// The parameter before is the configuration that the arm had, or has from its parent or predecessor.
+// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox,
+// and the user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded
+// returns nil. The parameter before is the configuration that the arm had, or that it has from its
+// parent or predecessor.
 func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 	unguarded := func(c coleo.SpawnConfig) bool {
 		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
@@ -88,10 +89,10 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 		coleo.PermissionAll, coleo.SandboxBwrap)
 }
 
-// checkJudged returns EInvalid if nobody has tested the agent CLI of the harness h in an arm's kind of
-// sandbox, and the person has not agreed. An arm that already had this harness in this kind of sandbox
-// is not checked again. The parameters before and hadHarness are what the arm had, or has from its
-// parent.
+// checkJudged returns EInvalid if the harness h was not tested in the arm's kind of sandbox, and
+// the user has not agreed. It returns nil if the arm had this harness in this kind of sandbox
+// before. The parameters before and hadHarness are the configuration and the harness that the arm
+// had, or has from its parent.
 func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, agreed bool) error {
 	switch {
 	case agreed, !c.Sandbox.On(), !h.TakesSandbox, slices.Contains(h.JudgedSandboxes, c.Sandbox.Kind):
@@ -104,8 +105,8 @@ func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, a
 		c.Sandbox.Kind)
 }
 
-// checkWorktreeOfSubarm refuses a worktree for a subarm in a sandbox. The subarm can write only in the
-// folder of its parent.
+// checkWorktreeOfSubarm returns an error for a worktree of a subarm in a sandbox, because the
+// subarm can write only in the folder of its parent.
 func checkWorktreeOfSubarm(c coleo.SpawnConfig) error {
 	if c.Worktree == nil || !c.Sandbox.On() || c.Parent == "" {
 		return nil

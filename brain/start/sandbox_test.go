@@ -134,7 +134,7 @@ func TestAnUntestedSandboxNeedsThePersonsYes(t *testing.T) {
 	for name, c := range map[string]struct {
 		harness string
 		before  *coleo.Sandbox // nil for a new arm
-		had     string         // the harness before
+		had     string         // the harness of the last start
 		asked   *coleo.Sandbox
 		agreed  bool
 		code    coleo.Code
@@ -149,7 +149,7 @@ func TestAnUntestedSandboxNeedsThePersonsYes(t *testing.T) {
 		"an arm of another harness had it": {harness: "claude-code", before: podman, had: "codex", asked: podman,
 			code: coleo.EInvalid},
 		"no sandbox":                         {harness: "claude-code", asked: &coleo.Sandbox{Kind: coleo.SandboxNone}},
-		"a harness that works in no sandbox": {harness: "gemini", asked: bwrap}, // its start is refused for that
+		"a harness that works in no sandbox": {harness: "gemini", asked: bwrap}, // another check refuses this start
 	} {
 		h, err := r.Harnesses.Get(c.harness)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package start says with which configuration an arm starts. It takes the values of a request, of
-// the arm's last start and of config.toml, and refuses what cannot work.
+// Package start computes the configuration with which an arm starts. It takes the values of a
+// request, of the arm's last start and of config.toml, and refuses what cannot work.
 //
 // Package start chooses no host, stores nothing and asks nobody.
 package start
@@ -14,27 +14,28 @@ import (
 	"coleo.dev/wire"
 )
 
-// Harnesses is what the rules need to know of the harnesses.
+// Harnesses contains the harnesses, as far as the rules need them.
 type Harnesses interface {
-	// Get returns the harness with the given name, or EInvalid if there is none.
+	// Get returns the harness with the given name, or EInvalid if there is no such harness.
 	Get(name string) (coleo.Harness, error)
-	// Preferred returns the name of the harness that an arm gets if nobody names one.
+	// Preferred returns the name of the harness for a request that names none.
 	Preferred() string
-	// PreferredWindow does the same for an arm that a person wants to see in a window.
+	// PreferredWindow returns the name of the harness for a request that names none, if a person
+	// wants to see the arm in a window.
 	PreferredWindow() string
 }
 
-// Rules fill and check the configurations of arms. They are a snapshot, for one start.
+// Rules fill and check the configuration of an arm. One Rules is a snapshot for one start.
 type Rules struct {
 	Harnesses Harnesses
 	Defaults  Defaults
-	Installed []string // the harnesses that are installed on the hosts, sorted
-	// OnlyServe reports that no host agent runs, so serve itself would start the arm. Nobody knows
-	// then which harnesses are installed.
+	Installed []string // the harnesses that are installed on at least one host, sorted
+	// OnlyServe means that no host agent runs, so that serve itself would start the arm. Then
+	// nobody knows which harnesses are installed.
 	OnlyServe bool
 }
 
-// Defaults contains the settings for arms from config.toml. The field of a missing setting is
+// Defaults contains the settings for arms from config.toml. If a setting is missing, its field is
 // empty.
 type Defaults struct {
 	Harness  string
@@ -43,22 +44,21 @@ type Defaults struct {
 	Fallback coleo.FallbackStrategy // what happens if a model is not available
 
 	OnPartition coleo.OnPartition
-	Policy      coleo.PolicyMode // of new arms
+	Policy      coleo.PolicyMode // for new arms
 
-	SandboxLimit coleo.SandboxLimit // of new sandboxes
-	SandboxImage string             // of new containers
+	SandboxLimit coleo.SandboxLimit // for new sandboxes
+	SandboxImage string             // for new containers
 
 	OnLimit      coleo.OnLimit
 	ContinueWith string // see coleo.SpawnConfig
 
-	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
+	Tools bool // whether new arms have Coleo's own tools, if their harness supports MCP
 }
 
-// Configure returns the configuration with which an arm is started. It takes each value
-// from the request. If the request lacks a value, Configure takes the value from the
-// stopped arm, and otherwise from the defaults. It also sets the fields of the arm's row that repeat
-// a value. The parameter known says that the arm has a configuration already: its own, or that of
-// the arm that it comes from.
+// Configure returns the configuration with which an arm is started. It takes each value from the
+// request, or else from the arm's last start, or else from the defaults. It also sets the fields of
+// the arm's row that repeat a value. The parameter known says whether the arm already has a
+// configuration: its own, or that of its parent or predecessor.
 //
 // Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in
 // the requested way.
@@ -120,7 +120,7 @@ func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, h
 }
 
 // ofLastStart returns the configuration of an arm's last start, with the conversation that the arm
-// has now. It returns an empty configuration for a new arm.
+// has now. For a new arm, it returns an empty configuration.
 func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
 	if !known || len(arm.Config) == 0 {
 		return coleo.SpawnConfig{}, nil
@@ -132,8 +132,8 @@ func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
 	return c, err
 }
 
-// Stored returns the configuration of an arm's last start. It returns an empty configuration for an
-// arm that has never been started.
+// Stored returns the configuration of an arm's last start. For an arm that has never been started,
+// it returns an empty configuration.
 func Stored(arm coleo.Arm) (c coleo.SpawnConfig, err error) {
 	if len(arm.Config) == 0 {
 		return c, nil

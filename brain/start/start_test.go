@@ -74,7 +74,7 @@ func TestARequestComesBeforeTheLastStartAndThatBeforeTheDefaults(t *testing.T) {
 		q     wire.SpawnRequest
 		known bool
 		want  coleo.SpawnConfig
-		model string // of the next start
+		model string // the model of the next start
 	}{
 		"a new arm gets the defaults": {wire.SpawnRequest{Workdir: "/w"}, false, coleo.SpawnConfig{Workdir: "/w",
 			Provider: "set", Model: "set", ContinueWith: "set", OnPartition: "run", Policy: "read", OnLimit: "ask",
@@ -152,7 +152,8 @@ func TestARequestThatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
-// An arm with the scripted model always has the hermetic profile, so it may also be named.
+// A request for the scripted model may also name the hermetic profile, because an arm with the
+// scripted model always has this profile.
 func TestTheScriptedModelTakesTheHermeticProfile(t *testing.T) {
 	t.Parallel()
 	arm := coleo.Arm{Name: "one", Harness: "codex"}

@@ -5,9 +5,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// configureTools sets the tools of an arm. If the request does not mention tools, an
-// existing arm keeps its tools. A new arm then gets the tools of config.toml, if its
-// harness supports MCP.
+// configureTools sets the tools of an arm. If the request does not mention tools, an existing arm
+// keeps its tools. A new arm gets the tools of config.toml, if its harness supports MCP.
 func (r Rules) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	switch {
 	case q.NoTools && len(q.Tools) > 0:

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// takeValues sets the values that need no check of their own.
+// takeValues copies the values of a request that need no check of their own.
 func (r Rules) takeValues(c *coleo.SpawnConfig, q wire.SpawnRequest, known bool) {
 	c.Workdir = cmp.Or(q.Workdir, c.Workdir)
 	c.Provider, c.Model = cmp.Or(q.Provider, c.Provider, r.Defaults.Provider), cmp.Or(q.Model, c.Model, r.Defaults.Model)
@@ -42,8 +42,8 @@ func (r Rules) takeValues(c *coleo.SpawnConfig, q wire.SpawnRequest, known bool)
 	}
 }
 
-// takeWorktree sets the worktree that a request asks for. An arm that has a worktree keeps it, unless
-// the request names another branch.
+// takeWorktree sets the worktree of an arm to the requested one. An arm that already has a worktree
+// keeps it, unless the request names another branch.
 func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
 	if asked == nil || c.Worktree != nil && asked.Branch == "" {
 		return
@@ -55,7 +55,8 @@ func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
 	}
 }
 
-// mostWith is the largest number of further repositories of an arm.
+// mostWith is the largest number of further repositories of an arm. Each repository makes the start
+// slower.
 const mostWith = 15
 
 // checkWith checks the folders of further repositories in a request. A stopped arm keeps its repositories.
@@ -79,7 +80,7 @@ func checkWith(before coleo.SpawnConfig, q wire.SpawnRequest, arm string) error 
 	return nil
 }
 
-// checkWorkdir returns EInvalid if a work folder is no absolute path.
+// checkWorkdir returns EInvalid if a work folder is not an absolute path.
 func checkWorkdir(workdir string) error {
 	if filepath.IsAbs(workdir) {
 		return nil

@@ -16,7 +16,7 @@ func WindowPlace(q wire.WindowRequest) *coleo.WindowPlace {
 	return &coleo.WindowPlace{Terminal: q.Terminal, Environ: q.Environ}
 }
 
-// CheckWindow returns EInvalid if a request has variables that no window needs.
+// CheckWindow returns EInvalid if a request contains variables that no window needs.
 func CheckWindow(q wire.WindowRequest) error {
 	for name := range q.Environ {
 		if !slices.Contains(coleo.WindowVariables(), name) {
@@ -27,9 +27,9 @@ func CheckWindow(q wire.WindowRequest) error {
 	return nil
 }
 
-// configureWindow sets where the window of a start is opened. It returns EUnsupported if the
-// request wants a window and the harness shows none. It also does so if the request wants no window
-// and the harness always shows one.
+// configureWindow sets where the window of an arm is opened. It returns EUnsupported if the request
+// wants a window and the harness shows none. It also returns EUnsupported if the request wants no
+// window and the harness always shows one.
 func (r Rules) configureWindow(c *coleo.SpawnConfig, q wire.SpawnRequest, harness, name string) error {
 	h, err := r.Harnesses.Get(harness)
 	if err != nil {

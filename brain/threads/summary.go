@@ -8,18 +8,18 @@ import (
 	"coleo.dev/summary"
 )
 
-// summaryPage is how many messages or events are read at once.
+// summaryPage is the number of messages or events that are read at once.
 const summaryPage = 200
 
-// ThreadSummary returns a summary of a conversation. It reads the whole conversation. It also reads
+// ThreadSummary returns a summary of a conversation. For this, it reads the whole conversation and
 // the events of all arms that may have had the conversation. It returns ENotFound if there is no
 // such conversation.
 func (v *Conversations) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
 	return v.SummariseThread(ctx, harness, id, func(coleo.ThreadMessage) bool { return true })
 }
 
-// SummariseThread is ThreadSummary for those messages for which isCounted returns true. It calls
-// isCounted once with each message, in their order.
+// SummariseThread does the same as ThreadSummary, but only for the messages for which isCounted
+// returns true. It calls isCounted once for each message, in their order.
 func (v *Conversations) SummariseThread(ctx context.Context, harness, id string,
 	isCounted func(coleo.ThreadMessage) bool) (coleo.ThreadSummary, error) {
 	var m *summary.Maker
@@ -57,8 +57,8 @@ func (v *Conversations) SummariseThread(ctx context.Context, harness, id string,
 	return m.Summary(), nil
 }
 
-// EachEvent calls a function with each event of an arm that has one of the given kinds. The
-// events come in the order of the log.
+// EachEvent calls a function for each event of an arm that has one of the given kinds, in the order
+// of the log.
 func (v *Conversations) EachEvent(ctx context.Context, arm string, kinds []coleo.EventKind,
 	take func(coleo.Event)) error {
 	for after := uint64(0); ; {

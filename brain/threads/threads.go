@@ -1,7 +1,7 @@
-// Package threads lists, searches and changes the conversations of agent CLIs on all hosts, and says
-// which arm has one.
+// Package threads lists, searches and changes the conversations of agent CLIs on all hosts, and
+// finds out which arm has a conversation.
 //
-// Package threads starts no arm and reads no file: the hosts read the agent CLIs' records.
+// Package threads starts no arm and reads no file, because the hosts read the agent CLIs' records.
 package threads
 
 import (
@@ -17,28 +17,27 @@ import (
 	"coleo.dev/store"
 )
 
-// Config is what Conversations needs.
+// Config contains what Conversations needs.
 type Config struct {
 	DB   *store.ServeDB
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
 	// Hosts returns the hosts that can list conversations.
 	Hosts func() []string
-	// Ask sends an order to a host, and decodes the report into out. It waits for the report, but not
-	// longer than limit.
+	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes
+	// the report into out.
 	Ask func(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error
 }
 
-// Conversations are the conversations of all hosts. Conversations is safe for concurrent use.
+// Conversations gives access to the conversations of all hosts. It is safe for concurrent use.
 type Conversations struct{ config Config }
 
-// New returns the conversations of the hosts that c.Hosts returns.
+// New returns a Conversations for the hosts that c.Hosts returns.
 func New(c Config) *Conversations { return &Conversations{c} }
 
-// Threads lists the conversations of agent CLIs on all hosts, or searches them. A list begins with
-// the newest conversation. A search result begins with the best match. If some hosts cannot be
-// asked, the result says so. Threads returns an error if no host can be asked. It returns
-// EUnsupported if a search is not possible, and EInvalid for a search without a word. It returns
-// ENotFound if the arm in f.Arm does not exist.
+// Threads returns the conversations of agent CLIs on all hosts, newest first. For a search, the
+// best match comes first. If some hosts cannot be asked, the result names them. Threads returns an
+// error if no host can be asked. It returns EUnsupported if a search is not possible, and EInvalid
+// for a search without a word. It returns ENotFound if the arm in f.Arm does not exist.
 func (v *Conversations) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
 	hosts := v.config.Hosts()
 	if f.Arm != "" {
@@ -83,8 +82,8 @@ func noThreadHost() error {
 	return coleo.Errorf(coleo.EUnavailable, "no host agent runs that could list conversations: 'coleo up' starts one")
 }
 
-// merged sorts the conversations of several hosts. All hosts are on this machine, so two hosts may
-// have read the same file. The result contains such a conversation only once.
+// merged sorts the conversations of several hosts. If two hosts on this machine have read the same
+// file, the result contains its conversation only once.
 func merged(list []coleo.Thread, f coleo.ThreadFilter) []coleo.Thread {
 	slices.SortStableFunc(list, func(x, y coleo.Thread) int {
 		if f.Words != "" {
@@ -125,9 +124,9 @@ func (v *Conversations) onThread(ctx context.Context, op bus.Op, in, out any) er
 	return err
 }
 
-// Thread returns a conversation and its messages. It returns only the messages after number
-// `after`. If limit is 0, it returns no messages. If harness is empty, the conversation
-// can belong to any harness. Thread returns ENotFound if there is no such conversation.
+// Thread returns a conversation and at most limit of its messages, beginning with the message
+// number after+1. If limit is 0, it returns no messages. If harness is empty, the conversation can
+// belong to any harness. Thread returns ENotFound if there is no such conversation.
 func (v *Conversations) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage
 	err := v.onThread(ctx, bus.OpThread, bus.ThreadOrder{Harness: harness, ID: id, After: after, Limit: limit}, &page)
@@ -152,9 +151,9 @@ func (v *Conversations) ChangeThread(ctx context.Context, harness, id string, c 
 	return t, err
 }
 
-// armOfThread returns the name of the arm that has a conversation. It returns "" if no arm has the
-// conversation. It ignores the arm with the id exceptArm. A host knows only its own arms, so
-// armOfThread looks at the rows.
+// armOfThread returns the name of the arm that has a conversation, or "" if no arm has it. It
+// ignores the arm with the id exceptArm. It searches serve's rows, because a host knows only its
+// own arms.
 func (v *Conversations) armOfThread(ctx context.Context, conversation, exceptArm string) (string, error) {
 	arms, err := v.config.DB.Arms(ctx, true)
 	if err != nil {
@@ -203,8 +202,8 @@ func (v *Conversations) ArmThread(ctx context.Context, idOrName string) (coleo.T
 	case coleo.ErrorCode(err) != coleo.ENotFound:
 		return coleo.Thread{}, err
 	}
-	// Coleo found no such conversation. The agent CLI has written nothing yet, or Coleo cannot read
-	// what the agent CLI writes.
+	// Coleo has not found the conversation, because the agent CLI has written nothing yet, or
+	// because Coleo cannot read its files.
 	t := coleo.Thread{ID: arm.SessionID, Harness: arm.Harness, Host: arm.AgentID, Folder: arm.Workdir}
 	if arm.Status != coleo.StatusStopped {
 		t.Arm = arm.Name

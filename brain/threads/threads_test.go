@@ -18,21 +18,21 @@ import (
 	"coleo.dev/store"
 )
 
-// answer is what a host agent does with an order.
+// answer carries out an order in place of a host agent.
 type answer func(op bus.Op, data json.RawMessage) (any, error)
 
-// fleet are the conversations of host agents on a real bus.
+// fleet is a Conversations with fake host agents on a real bus.
 type fleet struct {
 	*Conversations
 	t  *testing.T
 	db *store.ServeDB
 
 	mu    sync.Mutex
-	asked []string // the hosts that got an order, in order
+	asked []string // the hosts that received an order, in the order of the orders
 }
 
-// newFleet returns the conversations of the named host agents. They are asked in the order of their
-// names. A host agent without an answer does not run.
+// newFleet returns a fleet with the named host agents. Conversations asks them in the order of
+// their names. If the answer of a host agent is nil, this host agent does not run.
 func newFleet(t *testing.T, hosts map[string]answer) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{t: t}
@@ -71,7 +71,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// arm adds the arm "ada", which has a conversation.
+// arm adds the arm "ada", which has the given conversation.
 func (f *fleet) arm(conversation string, status coleo.Status) {
 	f.t.Helper()
 	check(f.t, f.db.CreateArm(f.t.Context(), coleo.Arm{ID: "arm-1", Name: "ada", Harness: "h", AgentID: "a",
@@ -113,7 +113,8 @@ func TestTheListOfAnArmComesFromItsHostAlone(t *testing.T) {
 	}
 }
 
-// Two hosts on one machine read the same files. Only the arm's own host names the arm.
+// Two hosts on one machine read the same files, but only the arm's own host knows the arm of a
+// conversation.
 func TestAConversationThatTwoHostsReadIsListedOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -171,7 +172,7 @@ func TestAConversationOfALiveArmIsNotDeleted(t *testing.T) {
 	}
 }
 
-// The host pages its messages. Summaries begin again for each call, so no page may be left out.
+// The host returns the messages page by page. A summary must read all pages, each time.
 func TestASummaryReadsEachPage(t *testing.T) {
 	t.Parallel()
 	const pages = 3
@@ -195,7 +196,8 @@ func TestASummaryReadsEachPage(t *testing.T) {
 	}
 }
 
-// Some agent CLIs write their record only at the end of the first turn.
+// An arm has its conversation before a record exists, because some agent CLIs write their record
+// only at the end of the first turn.
 func TestAnArmHasItsConversationBeforeItsRecord(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]answer{"a": unknown})

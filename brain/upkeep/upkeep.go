@@ -1,7 +1,7 @@
-// Package upkeep keeps serve's database small: it deletes old events, commands, runs and usage, and fills
-// up the reserve file, which gives room on a full disk.
+// Package upkeep keeps serve's database small. It deletes old events, commands, runs and usage. It
+// also fills up the reserve file, which provides room on a full disk.
 //
-// Package store knows what is old.
+// Package store decides what is old.
 package upkeep
 
 import (
@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// every is the time between two runs of the task.
+// every is the time between two runs of the task, which maintains the database.
 const every = 30 * time.Second
 
 // Task returns the task that maintains a database. Each run fills up the reserve file, and deletes old
@@ -40,13 +40,12 @@ type keeper struct {
 	now func() time.Time
 }
 
-// thinMost is the largest number of transactions in which one call of thin deletes
-// events. Each transaction deletes at most 500 rows. 20 such transactions take about
-// 200 ms together.
+// thinMost is the largest number of transactions in which one call of thin deletes events. Each
+// transaction deletes at most 500 rows, and 20 transactions take about 200 ms.
 const thinMost = 20
 
-// thin deletes old records of commands and old events. For the events, it begins with the arm whose
-// id follows the given arm id. It returns the arm id for the next call.
+// thin deletes old events, and old records of commands. For the events, it begins with the arm
+// whose id follows the given arm id. It returns the arm id for the next call.
 func (k keeper) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := k.db.ThinAudit(ctx, k.now(), commands)
 	for range thinMost {
@@ -56,7 +55,7 @@ func (k keeper) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = k.db.Thin(ctx, arm, k.now(), events); n == 0 && err == nil {
-			arm = next // stay if n is not 0, because this arm can have more old events
+			arm = next // otherwise continue with the same arm, which can have more old events
 		}
 		if deleted += n; next == "" {
 			break
@@ -76,7 +75,7 @@ func (k keeper) thinRuns(ctx context.Context, arm string) (string, error) {
 	}
 	next, n, err := k.db.ThinRuns(ctx, arm, k.now(), store.RunBound)
 	if n > 0 || err != nil {
-		return arm, err // this arm can have more old runs
+		return arm, err // the next call continues with the same arm, which can have more old runs
 	}
 	return next, nil
 }

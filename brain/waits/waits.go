@@ -1,6 +1,6 @@
-// Package waits waits until an arm has a state, and until a run has ended.
+// Package waits waits until an arm has a state, or until a run has ended.
 //
-// Package waits follows what is published, and gives no order to a host.
+// Package waits follows the published events and rows, and gives no order to a host.
 package waits
 
 import (
@@ -15,37 +15,36 @@ import (
 	"coleo.dev/wire"
 )
 
-// Config is what Waits needs.
+// Config contains what Waits needs.
 type Config struct {
 	DB   *store.ServeDB
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
-	// Subscribe returns what is published from the call on, until ctx or serve ends.
+	// Subscribe returns the updates that are published after the call, until ctx or serve ends.
 	Subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	// Confirms asks the arm's host agent whether the arm's row is up to date. It may read new events
 	// of the host into the DB.
 	Confirms func(ctx context.Context, arm coleo.Arm) bool
-	// Ended reports whether serve ends.
+	// Ended reports whether serve is ending.
 	Ended func() bool
-	// HostWord returns words for the host of an arm, for a message about this arm.
+	// HostWord returns a name of the host of an arm, for a message about this arm.
 	HostWord func(host string) string
 }
 
-// Waits waits. It has no state, and is safe for concurrent use.
+// Waits waits for states and for the ends of runs. It has no state, and is safe for concurrent use.
 type Waits struct{ config Config }
 
-// New returns waits for the arms that c.Find finds.
+// New returns a Waits for the arms that c.Find finds.
 func New(c Config) *Waits { return &Waits{c} }
 
 // WaitArm waits until an arm is in one of the states, and returns the arm. If the state is
-// waiting_approval, WaitArm also waits until the arm's row contains the dialog. An arm that has
-// asked something with one of Coleo's tools also counts as waiting_approval. WaitArm does not trust
-// the row alone, because the host agent may already know of a newer state. So WaitArm also waits
-// until the host agent has confirmed the row.
+// waiting_approval, WaitArm also waits until the arm's row contains the dialog. An arm that waits
+// for the answer to a request of its model also counts as waiting_approval. The host agent may know
+// of a newer state than the row. So WaitArm also waits until the host agent has confirmed the row.
 //
 // WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
 // ends first. It returns EExited if the arm stops in a state that is not in states.
 func (w *Waits) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := w.config.Subscribe(ctx) // before the first look at the arm, so that no change is missed
+	news := w.config.Subscribe(ctx) // called before the arm is read for the first time, so that no change is missed
 	arm, err := w.config.Find(ctx, idOrName)
 	if err != nil {
 		return arm, err
@@ -71,12 +70,12 @@ func (w *Waits) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
 
-// confirmRetry is the pause between two requests to a host agent to confirm a row. After its start,
-// a host agent needs about this long until it can confirm a row.
+// confirmRetry is the pause between two requests to a host agent to confirm a row. A host agent
+// that has just started needs about this long until it can confirm a row.
 const confirmRetry = 200 * time.Millisecond
 
 // checkWaitDone returns the arm's present row, and whether WaitArm can return that row. If the row
-// is in one of the states, checkWaitDone asks the host agent repeatedly to confirm the row. It
+// is in one of the states, checkWaitDone asks the host agent again and again to confirm the row. It
 // stops when the host agent has confirmed the row, when the row has another state, or when ctx
 // ends.
 func (w *Waits) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
@@ -96,7 +95,8 @@ func (w *Waits) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo
 			return arm, true, nil
 		}
 		confirmed := w.config.Confirms(ctx, arm)
-		row, err := w.config.Find(ctx, arm.ID) // Confirms may have read new events of the host
+		// read the row again, because Confirms may have read new events of the host
+		row, err := w.config.Find(ctx, arm.ID)
 		switch {
 		case ctx.Err() != nil:
 			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: %s "+
@@ -121,8 +121,8 @@ func stopped(arm coleo.Arm) error {
 		arm.Name, arm.Rule, arm.Name)
 }
 
-// WaitRun waits until a run has ended, and returns the payload of the run_end event. The run of a
-// queued prompt gets the prompt's id. So WaitRun can also wait for a run that has not begun.
+// WaitRun waits until a run has ended, and returns the payload of the run_end event. It can also
+// wait for a run that has not begun, because the run of a queued prompt gets the prompt's id.
 //
 // WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such run, or if
 // its prompt was removed from the queue. It returns EPromptLost if nothing proves that a queued
@@ -168,7 +168,7 @@ func (w *Waits) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 func (w *Waits) willRun(ctx context.Context, prompt string) error {
 	c, arm, err := w.config.DB.LastQueueChange(ctx, prompt)
 	if err == nil {
-		_, err = w.config.Find(ctx, arm) // the queue of a removed arm is gone
+		_, err = w.config.Find(ctx, arm) // checks that the arm exists, because the queue of a removed arm is lost
 	}
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// fleet is the arm "ada" in a real database. The test publishes its updates.
+// fleet is the arm "ada" in a real database. The test itself publishes the arm's updates.
 type fleet struct {
 	*Waits
 	t    *testing.T
@@ -80,7 +80,7 @@ func (f *fleet) log(kind coleo.EventKind, run string, payload any) {
 	f.news <- wire.Update{Event: &e}
 }
 
-// soon returns a context that ends a wait which must time out.
+// soon returns a context that ends soon. A wait with it must end with ETimeout.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second/10)
 	t.Cleanup(cancel)
@@ -101,7 +101,7 @@ func TestAWaitEndsWithTheStateAndNotBefore(t *testing.T) {
 	}
 }
 
-// The row can be older than what the host agent sees.
+// The host agent can have a newer state than the row, so the row alone must not end a wait.
 func TestARowThatTheHostAgentDoesNotConfirmEndsNoWait(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -112,7 +112,8 @@ func TestARowThatTheHostAgentDoesNotConfirmEndsNoWait(t *testing.T) {
 		t.Errorf("the wait ended with %v", err)
 	}
 	asked := 0
-	f.config.Confirms = func(context.Context, coleo.Arm) bool { // the host agent's log says that the arm has begun to work
+	// as if the host agent's log reported, during the call, that the arm works again
+	f.config.Confirms = func(context.Context, coleo.Arm) bool {
 		if asked++; asked == 1 {
 			f.set(func(row *coleo.Arm) { row.State, row.Status = coleo.Processing, coleo.StatusBusy })
 		}
@@ -137,7 +138,8 @@ func TestAWaitForAnArmThatEndsSaysSo(t *testing.T) {
 	}
 }
 
-// A dialog is published a little later than the state.
+// A wait for waiting_approval must wait for the dialog, which is published a little later than the
+// state.
 func TestAWaitForAQuestionEndsWithItsDialog(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -160,7 +162,7 @@ func TestARunIsWaitedForBeforeAndAfterItsEnd(t *testing.T) {
 		t.Errorf("a run that goes on: %v, want %s", err, coleo.ETimeout)
 	}
 	f.log(coleo.EventRunEnd, "run-1", coleo.RunEnd{Status: coleo.Idle, Answer: "42"})
-	for range 2 { // from what is published, or from the log
+	for range 2 { // first from a published update, then from the log
 		if end, err := f.WaitRun(t.Context(), "run-1"); err != nil || end.Answer != "42" {
 			t.Errorf("the run has ended with %+v, %v", end, err)
 		}
@@ -170,7 +172,8 @@ func TestARunIsWaitedForBeforeAndAfterItsEnd(t *testing.T) {
 	}
 }
 
-// A queued prompt has no run yet. Its run gets the prompt's id.
+// A queued prompt has no run yet, but its run will get the prompt's id. A wait for this id must end
+// when the prompt leaves the queue.
 func TestAQueuedPromptIsWaitedForUntilItLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[coleo.QueueStep]coleo.Code{coleo.QueueRemoved: coleo.ENotFound,

@@ -36,8 +36,8 @@ func New(t testing.TB) *Bus {
 	return b
 }
 
-// Serve returns a connection that can give orders, like the connection of serve. It is
-// closed when the test ends.
+// Serve returns a connection that can give orders, like serve's connection. It is closed when the
+// test ends.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")
@@ -50,11 +50,11 @@ func (b *Bus) Serve() *bus.Conn {
 // Path returns the path of the bus's unix socket.
 func (b *Bus) Path() string { return b.path }
 
-// Host returns a connection like that of a host agent. It is closed when the test ends,
+// Host returns a connection with the rights of a host agent. It is closed when the test ends,
 // unless the test closes it first.
 func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
 
-// HostBy is like Host, but connects over another socket that leads to the bus.
+// HostBy does the same as Host, but connects over another socket that leads to the bus.
 func (b *Bus) HostBy(path string) *bus.Conn {
 	b.t.Helper()
 	conn, err := bus.Dial(path, b.key, "host agent")

@@ -19,8 +19,8 @@ type Wire struct {
 }
 
 // NewWire listens at the unix socket path. For each connection to the socket, it connects to the
-// bus with the given function, and passes data between the two connections. A Wire is never closed,
-// because tests shut down their processes over it.
+// bus by calling dial, and passes data between the two connections. A Wire is never closed, because
+// tests still need it while their processes shut down.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set ends all connections over the wire. If isCut is true, the wire then lets no new connections
-// through. Otherwise it lets new connections through again.
+// Set ends all connections over the wire. If isCut is true, the wire then refuses new connections.
+// Otherwise it accepts new connections again.
 func (w *Wire) Set(isCut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

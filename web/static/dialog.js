@@ -106,7 +106,7 @@ export class DialogPanel {
     );
   }
 
-  /** Returns the options as on the screen. Each option is a button that sends the answer. */
+  /** Returns the options in the same order as on the screen. Each option is a button that sends the answer. */
   options(d, asks) {
     if (!d.options?.length) return null;
     const list = el("ol", { class: "options" }, ...d.options.map((text, i) => {

@@ -1,4 +1,4 @@
-// Makes the line that says what an arm does now. Uses no page and no network.
+// Makes the line about what an arm does now. This module does not use the page or the network.
 
 const most = 200; // the maximum number of characters; a line of the list shows fewer
 

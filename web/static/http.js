@@ -7,7 +7,7 @@ export async function call(method, path, body, signal) {
   const sent = body === undefined ? "" : JSON.stringify(body);
   let answer = await send(method, path, sent, signal);
   if (answer.status === 401) {
-    forgetNonce(); // the server may have been restarted; it has not done what it refused
+    forgetNonce(); // the server may have been restarted; a refused request was not carried out
     answer = await send(method, path, sent, signal);
   }
   const text = await answer.text();

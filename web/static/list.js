@@ -1,4 +1,4 @@
-// The list of arms, in groups. The groups say what the arms need.
+// The list of arms, grouped by what the arms need.
 
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";

@@ -52,7 +52,7 @@ export class PromptBox {
     this.first.checked = false;
     const taken = done.receipt?.proof === "queued" ? "Queued." : "Taken.";
     const cleared = done.receipt?.cleared;
-    if (cleared) { // it stays until the next prompt, so that a person can type it again
+    if (cleared) { // the removed text stays here until the next prompt, so that a person can type it again
       this.say(`${taken} Removed from the composer before: ${JSON.stringify(cleared)}`);
       return;
     }

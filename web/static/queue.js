@@ -9,7 +9,7 @@ export function queued(queue) {
   return `${queue.length ?? 0} queued${queue.sending ? ", 1 being sent" : ""}${queue.paused ? " (paused)" : ""}`;
 }
 
-/** Says why the arm is parked, and until when. It returns "" if the arm is not parked. */
+/** Describes why the arm is parked, and until when. It returns "" if the arm is not parked. */
 export function parked(queue) {
   const p = queue?.parked;
   if (!p) return "";

@@ -37,7 +37,7 @@ export class Retry {
     this.timer = 0;
   }
 
-  /** Stops all attempts for ever. */
+  /** Stops all further attempts. */
   end() {
     this.stop();
     document.removeEventListener("visibilitychange", this.soon);

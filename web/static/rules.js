@@ -1,4 +1,5 @@
-// Decides which buttons an arm has, and how its state is named. Uses no page and no network.
+// Decides which buttons an arm has, and how its state is named. This module does not use the page or the
+// network.
 
 /** The words that people read for each state of an agent CLI. */
 const words = {

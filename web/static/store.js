@@ -12,7 +12,7 @@ export class Store extends EventTarget {
   constructor() {
     super();
     this.arms = new Map();
-    this.displays = new Map(); // says what each arm does, by id
+    this.displays = new Map(); // the display of each arm, by the id of the arm
     this.harnesses = new Map();
     this.hosts = [];
     this.link = "connecting"; // "live", "lost" or "refused"

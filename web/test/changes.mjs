@@ -1,5 +1,5 @@
-// Reads the changes of an arm on the dashboard, comments on them, and sends the comments. The files and the
-// events of the arm say what is right.
+// Reads the changes of an arm on the dashboard, comments on them, and sends the comments. It compares
+// the page with the files and the events of the arm.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

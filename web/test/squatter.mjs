@@ -1,5 +1,5 @@
-// The program of another user. It takes serve's port and a second port. squat.mjs starts it. It
-// writes each request that it gets as a line of JSON to its standard output. It ends when its
+// The program of another user, which squat.mjs starts. It takes serve's port and a second port, and
+// writes each request that it receives as a line of JSON to its standard output. It ends when its
 // standard input ends.
 import { createServer } from "node:http";
 

@@ -43,7 +43,7 @@ export function sizeOf(files) {
   return files.reduce((sum, f) => ({ added: sum.added + f.linesAdded, deleted: sum.deleted + f.linesDeleted }), { added: 0, deleted: 0 });
 }
 
-/** Says where a change is, and what is special about the file. */
+/** Describes where a change is, and what is special about the file. */
 export function factsOf(file) {
   const facts = [file.kind];
   if (file.oldPath) facts.push(`from ${visible(file.oldPath)}`);
@@ -55,7 +55,7 @@ export function factsOf(file) {
   return facts.join(", ");
 }
 
-/** Says which call made a hunk. */
+/** Returns a line that names the tool call that made a hunk. */
 export function whyOf(why) {
   if (!why) return "";
   const answer = why.approval && `${why.approval} by ${why.policy ? `the rule ${why.policy}` : why.approver || "somebody"}`;

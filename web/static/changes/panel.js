@@ -1,5 +1,5 @@
-// The panel with what an arm has changed in its folder. A person can comment on lines there, and send all
-// comments to the arm as one prompt. While the panel is open, it follows the files.
+// The panel with the changes that an arm has made in its folder. A person can comment on lines there, and
+// send all comments to the arm as one prompt. While the panel is open, it also shows new changes.
 
 import { factsOf, fromFolder, mostRows, patchOf, rowsOf, sizeOf, visible, whyOf } from "./diff.js";
 import { button, el, setText, show } from "../dom.js";
@@ -165,7 +165,7 @@ export class ChangesPanel {
     if (await this.change("POST", "/comments/send")) this.forget();
   }
 
-  /** Takes the comments off the page. A comment that is being written stays. */
+  /** Removes the comments from the page. A comment that is being written stays. */
   forget() {
     this.files.querySelectorAll("tr.comment").forEach((row) => row.remove());
   }
