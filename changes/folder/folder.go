@@ -23,6 +23,7 @@ import (
 type Folder struct {
 	repo   *git.Repo
 	clone  git.Clone // if the repository is the clone of an arm
+	main   *git.Repo // the repository from which the clone was made; nil if there is no clone
 	dir    string    // the folder, without symbolic links
 	asked  string    // the folder as the caller names it
 	files  *os.Root  // the top folder of the repository
@@ -59,8 +60,14 @@ func open(ctx context.Context, program git.Program, c git.Clone, dir, tempDir st
 		return nil, err
 	}
 	f := &Folder{repo: repo, clone: c, asked: filepath.Clean(dir), format: repo.ObjectFormat()}
+	if c.Begin != "" {
+		if f.main, err = program.OpenAt(ctx, c.Main, c.Main); err != nil {
+			repo.Close()
+			return nil, err
+		}
+	}
 	if emptyTree[f.format] == "" {
-		repo.Close()
+		f.Close()
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
 			repo.Work, f.format)
 	}
@@ -106,6 +113,9 @@ func (f *Folder) Below(name string) *Folder {
 // Close removes the temporary files.
 func (f *Folder) Close() {
 	f.repo.Close()
+	if f.main != nil {
+		f.main.Close()
+	}
 	if f.files != nil {
 		f.files.Close()
 	}
@@ -142,12 +152,19 @@ var emptyTree = map[string]string{
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
 // status asks git what changed since HEAD.
-func (f *Folder) status(ctx context.Context) (changes.Status, error) { return f.indexes.status(ctx, f) }
+func (f *Folder) status(ctx context.Context) (changes.Status, error) {
+	s, _, err := f.indexes.status(ctx, f)
+	return s, err
+}
 
 // commit returns the commit that a ref or a word such as HEAD names. If there is no such commit, it
 // returns "".
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
-	out, err := f.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return commitOf(ctx, f.repo, name)
+}
+
+func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if git.ExitCode(err) == 1 {
 		return "", nil
 	}

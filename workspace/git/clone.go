@@ -49,14 +49,15 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder info of a clone's stand-in. The clone has its own list of ignored files there.
+// linkInfo makes the folder info of a clone's stand-in. It leads to the list of ignored files and to the attributes of
+// the user's repository. A list that the arm has written would hide files, and no diff would show that list.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {
 		return err
 	}
-	for name, from := range map[string]string{"exclude": r.Common, "attributes": r.main} {
-		if err := os.Symlink(filepath.Join(from, "info", name), filepath.Join(info, name)); err != nil {
+	for _, name := range []string{"exclude", "attributes"} {
+		if err := os.Symlink(filepath.Join(r.main, "info", name), filepath.Join(info, name)); err != nil {
 			return err
 		}
 	}
