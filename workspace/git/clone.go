@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -14,6 +15,9 @@ type Clone struct {
 	Main      string // the common folder of the user's repository
 	Arm       string // the id of the arm for which the clone was made
 	Begin     string // the commit at which that arm's work begins
+	// Ignores is the git folder whose list info/exclude names files that git ignores. If it is "", the clone's own list
+	// holds, which the arm can write.
+	Ignores string
 }
 
 // OpenClone opens a clone. It is like OpenAt, but the arm's settings do not change what git sees in the files.
@@ -21,7 +25,7 @@ type Clone struct {
 // and which attributes they have besides those in .gitattributes. Git also uses no list of commits in the
 // clone, because the arm can write a false one.
 func (p Program) OpenClone(ctx context.Context, c Clone) (*Repo, error) {
-	return p.openAt(ctx, c.Work, c.Git, c.Main)
+	return p.openAt(ctx, c.Work, c.Git, c)
 }
 
 // ofClone lists the beginnings of the settings that a clone has for itself. They say which format its git
@@ -49,15 +53,14 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder info of a clone's stand-in. It leads to the list of ignored files and to the attributes of
-// the user's repository. A list that the arm has written would hide files, and no diff would show that list.
+// linkInfo makes the folder info of a clone's stand-in.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{"exclude", "attributes"} {
-		if err := os.Symlink(filepath.Join(r.main, "info", name), filepath.Join(info, name)); err != nil {
+	for name, from := range map[string]string{"exclude": cmp.Or(r.ignores, r.Common), "attributes": r.main} {
+		if err := os.Symlink(filepath.Join(from, "info", name), filepath.Join(info, name)); err != nil {
 			return err
 		}
 	}

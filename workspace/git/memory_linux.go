@@ -1,0 +1,68 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unsafe"
+)
+
+//platform:linux Memory of git = at most 4 GiB, and at most half of the machine's memory
+//platform:macos Memory of git = no bound
+//platform:linux A huge file without data in place of a file that git reads = git is ended after some seconds
+//platform:macos A huge file without data in place of a file that git reads = git reads it to its end
+
+const (
+	// mostMemory is the size in bytes of the memory that one git process may have. Git maps the packs of a
+	// repository, and these do not count. So a repository of any size works, and one object of some gigabytes.
+	mostMemory = 4 << 30
+	// memoryShare is the part of the machine's memory that one git process may have: one half.
+	memoryShare = 2
+
+	// hollowSize is the size in bytes from which a file can be hollow. Git reads that much within some seconds.
+	hollowSize = 4 << 30
+	// hollowShare is the part of a hollow file that is on the disk at most: one hundredth.
+	hollowShare = 100
+	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
+)
+
+// boundMemory bounds the memory of a process and of those that it starts from now on. A small object in a pack, or a
+// file without blocks, can have any size in memory.
+func boundMemory(pid int) error {
+	limit := uint64(mostMemory)
+	var machine syscall.Sysinfo_t
+	if syscall.Sysinfo(&machine) == nil {
+		limit = min(limit, uint64(machine.Totalram)*uint64(machine.Unit)/memoryShare)
+	}
+	both := syscall.Rlimit{Cur: limit, Max: limit}
+	_, _, failed := syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_DATA,
+		uintptr(unsafe.Pointer(&both)), 0, 0, 0) // #nosec G103: the kernel only reads it
+	if failed == syscall.ESRCH { // it has ended
+		return nil
+	}
+	if failed != 0 {
+		return failed
+	}
+	return nil
+}
+
+// hollowFile returns the path of a hollow file that a process has open. It returns "" if there is none. Such a file
+// of some terabytes costs an arm nothing, and git would read it for hours.
+func hollowFile(pid int) string {
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return ""
+	}
+	for _, fd := range open {
+		info, err := os.Stat(fd)
+		if err != nil || !info.Mode().IsRegular() || info.Size() < hollowSize {
+			continue
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if path, err := os.Readlink(fd); err == nil && ok && stat.Blocks < info.Size()/blockSize/hollowShare {
+			return path
+		}
+	}
+	return ""
+}
