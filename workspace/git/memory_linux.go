@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"unsafe"
 )
 
 //platform:linux Memory of git = at most 4 GiB, and at most half of the machine's memory
@@ -27,24 +26,20 @@ const (
 	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
 )
 
-// boundMemory bounds the memory of a process and of those that it starts from now on. A small object in a pack, or a
-// file without blocks, can have any size in memory.
-func boundMemory(pid int) error {
+// shell is a program of every system that has git: git itself starts filters with it.
+const shell = "/bin/sh"
+
+// boundedMemory returns the command line of a process whose memory is bounded from its first moment. A small object in a pack,
+// or a file without blocks, can have any size in memory. A process that has less memory already keeps its bound.
+func boundedMemory(argv []string) []string {
 	limit := uint64(mostMemory)
 	var machine syscall.Sysinfo_t
 	if syscall.Sysinfo(&machine) == nil {
 		limit = min(limit, uint64(machine.Totalram)*uint64(machine.Unit)/memoryShare)
 	}
-	both := syscall.Rlimit{Cur: limit, Max: limit}
-	_, _, failed := syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_DATA,
-		uintptr(unsafe.Pointer(&both)), 0, 0, 0) // #nosec G103: the kernel only reads it
-	if failed == syscall.ESRCH { // it has ended
-		return nil
-	}
-	if failed != 0 {
-		return failed
-	}
-	return nil
+	const unit = 1 << 10 // of ulimit, in bytes
+	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
+	return append([]string{shell, "-c", script, "git"}, argv...)
 }
 
 // hollowFile returns the path of a hollow file that a process has open. It returns "" if there is none. Such a file

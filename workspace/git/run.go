@@ -208,7 +208,8 @@ type call struct {
 func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, c.args...)
+	argv := boundedMemory(append([]string{p.path}, c.args...))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -234,10 +235,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 			why.Store(&trap)
 			cancel()
 		})
-		if err = boundMemory(cmd.Process.Pid); err != nil {
-			cancel()
-		}
-		err = errors.Join(err, cmd.Wait())
+		err = cmd.Wait()
 	}
 	switch {
 	case err != nil && why.Load() != nil:
