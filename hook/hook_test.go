@@ -257,3 +257,23 @@ func TestAFileThatIsEmptiedIsReadOn(t *testing.T) {
 		t.Errorf("%q after the file was emptied", got)
 	}
 }
+
+// An agent CLI in a sandbox can write to the file. A file without data costs it nothing, whatever its size is.
+func TestAHugeFileWithoutDataIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	Run([]string{path, `{"n":"a"}`}, nil)
+	if got := texts(r.Lines()); got != "a" {
+		t.Fatalf("%q", got)
+	}
+	if err := os.Truncate(path, 1<<42); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(r.Lines()); got != "" {
+		t.Errorf("%q from a file without data", got)
+	}
+	Run([]string{path, `{"n":"b"}`}, nil)
+	if got := texts(r.Lines()); got != "b" {
+		t.Errorf("%q after a hook program has begun a new file", got)
+	}
+}

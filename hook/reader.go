@@ -81,6 +81,7 @@ func (r *Reader) Lines() []Line {
 	var out []Line
 	moved := false
 	for r.file != nil || r.advance() {
+		r.leaveOutHuge()
 		var b [32 << 10]byte
 		n, err := r.file.Read(b[:])
 		out = r.take(out, b[:n])
@@ -131,6 +132,24 @@ func (r *Reader) wasEmptied(size int64) bool {
 	r.rest, r.skip = nil, false
 	_, err = r.file.Seek(0, io.SeekStart)
 	return err == nil
+}
+
+// mostUnread is the largest number of unread bytes. Hook programs begin a new file long before.
+const mostUnread = 4 * maxFile
+
+// leaveOutHuge goes on near the end of the file if far too much is unread. An agent CLI in a sandbox can make the
+// file as large as it likes, without data, and Lines would read it for hours.
+func (r *Reader) leaveOutHuge() {
+	info, err := r.file.Stat()
+	if err != nil {
+		return
+	}
+	if at, err := r.file.Seek(0, io.SeekCurrent); err != nil || info.Size()-at <= mostUnread {
+		return
+	}
+	if _, err := r.file.Seek(-maxFile, io.SeekEnd); err == nil {
+		r.rest, r.skip = nil, true // the line that begins there is cut off
+	}
 }
 
 func (r *Reader) take(out []Line, p []byte) []Line {

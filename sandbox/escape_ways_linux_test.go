@@ -102,6 +102,22 @@ func waysToFiles(t target) map[string]func() error {
 			}
 			return errors.New("no process has them")
 		},
+		"link a file of the system into the work folder": func() error { return os.Link("/etc/passwd", "passwd") },
+		"link a file of HOME into another folder":        func() error { return os.Link(t.Own, "login") },
+		"rename the work folder": func() error {
+			work, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			return os.Rename(work, work+"-renamed")
+		},
+		"replace the work folder by a link": func() error {
+			work, err := os.Getwd()
+			if err == nil {
+				err = os.Remove(work)
+			}
+			return err
+		},
 		"remount the system":  func() error { return unix.Mount("", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "") },
 		"mount a file system": func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") },
 		"change the root":     func() error { return unix.Chroot("/") },
@@ -150,6 +166,34 @@ func waysToProcesses(t target) map[string]func() error {
 			_, err := unix.ProcessVMReadv(t.PID, local, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}, 0)
 			return err
 		},
+		"trace the first process": func() error { return unix.PtraceSeize(1) }, // the filter does not hold for it
+		"open the memory of the first process": func() error {
+			f, err := os.OpenFile("/proc/1/mem", os.O_WRONLY, 0)
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		},
+		"write the memory of the first process": func() error {
+			data := []byte("x")
+			local := unix.Iovec{Base: &data[0], Len: 1}
+			to := unix.RemoteIovec{Base: 0, Len: 1} // with the right, this is a bad address
+			_, err := unix.ProcessVMWritev(1, []unix.Iovec{local}, []unix.RemoteIovec{to}, 0)
+			if errors.Is(err, unix.EFAULT) {
+				return nil
+			}
+			return err
+		},
+		"change a control group": func() error {
+			list, _ := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
+			for _, path := range append(list, "/sys/fs/cgroup/cgroup.procs") {
+				if os.WriteFile(path, []byte("0"), 0) == nil {
+					return nil
+				}
+			}
+			return errors.New("none can be written")
+		},
+		"leave the limits of the kernel's memory": func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) },
 		"have capabilities": func() error {
 			text, err := os.ReadFile("/proc/self/status")
 			for _, line := range strings.Split(string(text), "\n") {
@@ -227,6 +271,12 @@ func waysToKernel() map[string]func() error {
 		"load a program":          call(unix.SYS_BPF, ^uintptr(0)),
 		"use a ring of calls":     call(unix.SYS_IO_URING_SETUP, 1),
 		"open a file by a number": call(unix.SYS_OPEN_BY_HANDLE_AT, ^uintptr(0)),
+		"select and paste":        call(unix.SYS_IOCTL, 0, unix.TIOCLINUX, uintptr(unsafe.Pointer(&letter))),
+		"catch faults of memory":  call(unix.SYS_USERFAULTFD, 0),
+		"count events":            call(unix.SYS_PERF_EVENT_OPEN, 0),
+		"ask for a key":           call(unix.SYS_REQUEST_KEY, 0),
+		"clone a mount":           call(unix.SYS_OPEN_TREE, ^uintptr(0)),
+		"enter namespaces":        call(unix.SYS_SETNS, ^uintptr(0)),
 		"type into the terminal":  call(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&letter))),
 		"make a process in other namespaces": func() error {
 			// The structure for clone3 is too small. The kernel checks that first, so the error

@@ -194,6 +194,9 @@ func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) 
 	if err := main.Bring(ctx, tree, []string{head}); err != nil {
 		return "", coleo.Errorf(coleo.ErrorCode(err), "the commits of arm %s cannot be fetched from its clone: %w", w.Name, err)
 	}
+	if err := checkFiles(ctx, main, w, head); err != nil {
+		return "", err
+	}
 	if err := s.mayReplace(ctx, main, w, before, head); err != nil {
 		return "", err
 	}

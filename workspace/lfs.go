@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -85,9 +86,10 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = to.Remove(made) }() // after the rename, there is nothing to remove
-	_, same, err = copyHashed(ctx, out, io.LimitReader(in, size), name)
-	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed the file meanwhile
+	defer func() { _ = to.Remove(made) }() // it is gone if it got its name
+	_, same, err = copyHashed(ctx, &withHoles{file: out}, io.LimitReader(in, size), name)
+	err = errors.Join(err, out.Truncate(size))
+	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it meanwhile
 		return err
 	}
 	return to.Rename(made, name)
@@ -101,7 +103,24 @@ func copyHashed(ctx context.Context, to io.Writer, from io.Reader, name string) 
 	return size, hex.EncodeToString(sum.Sum(nil)) == path.Base(name), err
 }
 
-// untilEnd is a reader that returns an error after its context has ended.
+// withHoles writes a file, and leaves holes in place of zeros. An arm can make a file of a terabyte that takes no disk,
+// and so must the copy. The caller sets the size of the file at the end.
+type withHoles struct {
+	file *os.File
+	at   int64
+}
+
+func (w *withHoles) Write(data []byte) (int, error) {
+	if bytes.Trim(data, "\x00") != nil {
+		if n, err := w.file.WriteAt(data, w.at); err != nil {
+			return n, err
+		}
+	}
+	w.at += int64(len(data))
+	return len(data), nil
+}
+
+// untilEnd reads until its context ends.
 type untilEnd struct {
 	ctx context.Context
 	io.Reader

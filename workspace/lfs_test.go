@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -38,5 +40,30 @@ func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
 	}
 	if tmp, err := os.ReadDir(filepath.Join(own, "lfs/tmp")); err != nil || len(tmp) > 0 || isThere(own+"/lfs/objects/other") {
 		t.Errorf("%v is left, %v", tmp, err)
+	}
+}
+
+// An arm can make such a file, and compute its hash, within a minute.
+func TestAFileOfGitLFSWithoutDataTakesNoDiskInTheRepository(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	const size = 64 << 20
+	content := strings.Repeat("\x00", size) + "end"
+	file := filepath.Join(w.Git, stored(content))
+	s.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+	s.Check(os.WriteFile(file, nil, 0o600))
+	s.Check(os.Truncate(file, size))
+	s.Append(file, "end")
+	_, err := s.trees.FetchWork(t.Context(), w)
+	s.Check(err)
+	var at syscall.Stat_t
+	copied := filepath.Join(s.Repo, ".git", stored(content))
+	s.Check(syscall.Stat(copied, &at))
+	if disk := at.Blocks * 512; disk > size/2 {
+		t.Errorf("the copy takes %d bytes of the disk", disk)
+	}
+	if got, err := os.ReadFile(copied); err != nil || string(got) != content {
+		t.Errorf("the copy is another file, %v", err)
 	}
 }

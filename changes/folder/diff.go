@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -44,19 +45,18 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	if err != nil {
 		return d, err
 	}
-	var baseErr error
+	var baseErr, hiddenErr error
+	var hidden []changes.Left
 	var asking sync.WaitGroup
 	asking.Go(func() { d.Base, baseErr = baseOf(ctx) })
-	status, err := f.status(ctx)
+	asking.Go(func() { hidden, hiddenErr = f.hiddenLists(ctx) })
+	status, listed, err := f.indexes.status(ctx, f)
 	asking.Wait()
-	if err == nil {
-		err = baseErr
-	}
-	if err != nil {
+	if err = cmp.Or(err, baseErr, hiddenErr); err != nil {
 		return d, err
 	}
 	d.Head = status.Head
-	paths, committed, err := f.since(ctx, d.Base, status)
+	paths, committed, err := f.sinceBase(ctx, d.Base, status, listed)
 	if err != nil {
 		return d, err
 	}
@@ -68,7 +68,7 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 		c.where[p.name] = p.entry
 		c.head += headSize + 2*maxNames*len(p.name)
 	}
-	for _, l := range status.Unread {
+	for _, l := range slices.Concat(status.Unread, hidden) {
 		if covers(only, strings.TrimSuffix(l.Name(), "/")) {
 			d.Left = append(d.Left, l)
 		}
@@ -96,7 +96,7 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 		if err := f.writeIndex(entries); err != nil {
 			return err
 		}
-		c.args, c.env = []string{"diff"}, f.private()[:1]
+		c.args, c.env = []string{"diff"}, f.privateForDiff()
 		err := f.compare(ctx, d, c)
 		if err == nil && !vanished(d.Files, entries) || ctx.Err() != nil {
 			return err
@@ -152,15 +152,7 @@ func vanished(files []changes.File, entries []looked) bool {
 // since returns the files that may have changed since baseCommit, sorted by name. The second result
 // contains the files that the commits after baseCommit changed.
 func (f *Folder) since(ctx context.Context, baseCommit string, status changes.Status) ([]path, map[string]bool, error) {
-	all := map[string]path{}
-	for _, e := range status.Entries {
-		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has the same path
-			old.entry.Untracked = old.entry.Untracked || e.Untracked
-			all[e.Path] = old
-			continue
-		}
-		all[e.Path] = path{e.Path, e.Mode, e.ID, e}
-	}
+	all := pathsOf(status)
 	committed := map[string]bool{}
 	if baseCommit != status.Head {
 		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(baseCommit),
@@ -181,12 +173,30 @@ func (f *Folder) since(ctx context.Context, baseCommit string, status changes.St
 			all[e.Path], committed[e.Path] = p, true
 		}
 	}
+	return sorted(all), committed, nil
+}
+
+// pathsOf returns the files in the output of git status, by their names.
+func pathsOf(status changes.Status) map[string]path {
+	all := map[string]path{}
+	for _, e := range status.Entries {
+		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
+			old.entry.Untracked = old.entry.Untracked || e.Untracked
+			all[e.Path] = old
+			continue
+		}
+		all[e.Path] = path{e.Path, e.Mode, e.ID, e}
+	}
+	return all
+}
+
+func sorted(all map[string]path) []path {
 	paths := make([]path, 0, len(all))
 	for _, p := range all {
 		paths = append(paths, p)
 	}
 	slices.SortFunc(paths, func(x, y path) int { return strings.Compare(x.name, y.name) })
-	return paths, committed, nil
+	return paths
 }
 
 // treeOf returns a name for the tree of a commit. If commit is "", it returns the name of the empty
@@ -202,6 +212,9 @@ func (f *Folder) treeOf(commit string) string {
 // Folder's own.
 func (f *Folder) private() []string {
 	objects := filepath.Join(f.repo.Common, "objects")
+	if f.main != nil { // an arm can write false objects into its clone
+		objects = filepath.Join(f.main.Common, "objects")
+	}
 	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" +
 		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }

@@ -22,7 +22,8 @@ import (
 // Folder is a folder in a repository. Close it after use.
 type Folder struct {
 	repo   *git.Repo
-	clone  git.Clone // set if the repository is an arm's clone
+	clone  git.Clone // if the repository is the clone of an arm
+	main   *git.Repo // the repository from which the clone was made; nil if there is no clone
 	dir    string    // the folder, without symbolic links
 	asked  string    // the folder as the caller names it
 	files  *os.Root  // the top folder of the repository
@@ -59,8 +60,14 @@ func open(ctx context.Context, program git.Program, c git.Clone, dir, tempDir st
 		return nil, err
 	}
 	f := &Folder{repo: repo, clone: c, asked: filepath.Clean(dir), format: repo.ObjectFormat()}
+	if c.Begin != "" {
+		if f.main, err = program.OpenAt(ctx, c.Main, c.Main); err != nil {
+			repo.Close()
+			return nil, err
+		}
+	}
 	if emptyTree[f.format] == "" {
-		repo.Close()
+		f.Close()
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
 			repo.Work, f.format)
 	}
@@ -87,7 +94,7 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
 			"is not run there", dir, c.Git)
 	}
-	c.Work = repo.Work
+	c.Work, c.Ignores = repo.Work, c.Main // no diff would show a list that the arm has written in its git folder
 	return program.OpenClone(ctx, c)
 }
 
@@ -106,6 +113,9 @@ func (f *Folder) Below(name string) *Folder {
 // Close removes the temporary files.
 func (f *Folder) Close() {
 	f.repo.Close()
+	if f.main != nil {
+		f.main.Close()
+	}
 	if f.files != nil {
 		f.files.Close()
 	}
@@ -141,13 +151,20 @@ var emptyTree = map[string]string{
 // noID returns the id that git uses for a missing object. This id consists of zeros.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
-// status asks git for the changes since HEAD.
-func (f *Folder) status(ctx context.Context) (changes.Status, error) { return f.indexes.status(ctx, f) }
+// status asks git what changed since HEAD.
+func (f *Folder) status(ctx context.Context) (changes.Status, error) {
+	s, _, err := f.indexes.status(ctx, f)
+	return s, err
+}
 
 // commit returns the id of the commit that name stands for, such as HEAD or a ref. It returns "" if there is no
 // such commit.
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
-	out, err := f.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return commitOf(ctx, f.repo, name)
+}
+
+func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if git.ExitCode(err) == 1 {
 		return "", nil
 	}

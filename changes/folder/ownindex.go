@@ -63,37 +63,41 @@ type identity struct {
 	written, made time.Time // the times of the last changes of the content and of the inode
 }
 
-// status asks git for the status of f. If possible, git uses a kept copy of the index.
-func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error) {
+// status asks git for the status of a folder. Git uses a copy of the folder's index. For a clone, status also returns
+// what the copy contains.
+func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[string]version, error) {
 	own, err := x.lockCopy(ctx, f)
 	if err == nil && own != nil {
 		defer own.mu.Unlock()
-		s, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
+		s, listed, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
 		if err == nil || ctx.Err() != nil {
-			return s, err
+			return s, listed, err
 		}
 		own.forget() // the copy may be damaged
 	}
 	path := filepath.Join(f.own, "status")
 	if err := f.copyIndex(ctx, path); err != nil {
-		return changes.Status{}, err
+		return changes.Status{}, nil, err
 	}
 	return f.statusWith(ctx, path, false)
 }
 
-// statusWith asks git for the status of a folder. Git uses the index at the path index. If lists is true, git
-// keeps its list of untracked files there.
-func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, error) {
+// statusWith asks git for the status of a folder, with a copy of its index.
+func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, map[string]version, error) {
 	warnings := ""
 	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",
 		"--untracked-files=all", "--no-renames", "--no-ahead-behind"}, OwnIndex: index, OwnLists: lists,
 		Warn: func(text string) { warnings = text }})
 	if err != nil {
-		return changes.Status{}, err
+		return changes.Status{}, nil, err
 	}
 	s, err := changes.ParseStatus(out)
 	s.AddWarnings(warnings)
-	return s, err
+	if err != nil || f.main == nil {
+		return s, nil, err
+	}
+	listed, err := f.versionsInIndex(index)
+	return s, listed, err
 }
 
 // lockCopy returns the locked copy of the folder's index. If the index has changed, lockCopy copies it again

@@ -37,45 +37,6 @@ func checkpointRef(arm string, n int) string { return checkpointRefs + arm + "/"
 var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_COMMITTER_NAME=Coleo",
 	"GIT_COMMITTER_EMAIL=coleo@localhost"}
 
-// RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
-// already stored, or if there is no commit yet, RememberBase changes nothing.
-func (f *Folder) RememberBase(ctx context.Context, arm string) error {
-	if err := checkID(arm); err != nil {
-		return err
-	}
-	head, err := f.commit(ctx, "HEAD")
-	if err != nil || head == "" {
-		return err
-	}
-	if known, err := f.commit(ctx, baseRefs+arm); err != nil || known != "" {
-		return err
-	}
-	err = f.updateRef(ctx, baseRefs+arm, head, f.noID())
-	return err
-}
-
-// Base returns the commit with which the arm's folder is compared. That is the commit at which the
-// arm's work began, or HEAD if that commit is not known. Base returns "" if there is no commit, or
-// if the work began before the first commit.
-func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
-	if err := checkID(arm); err != nil {
-		return "", err
-	}
-	if f.clone.Arm == arm && f.clone.Begin != "" { // the arm can write the ref, so the clone's own record is used
-		if base, err := f.commit(ctx, f.clone.Begin); err != nil || base != "" {
-			return base, err
-		}
-	}
-	if base, err := f.commit(ctx, baseRefs+arm); err != nil || base != "" {
-		return base, err
-	}
-	list, err := f.Checkpoints(ctx, arm)
-	if err != nil || len(list) > 0 && list[0].Parent == "" {
-		return "", err // the arm's work began before the first commit
-	}
-	return f.commit(ctx, "HEAD")
-}
-
 // writeCheckpoint makes a commit of c.Tree and a ref for it, and sets c.Commit.
 func (f *Folder) writeCheckpoint(ctx context.Context, arm string, c *changes.Checkpoint) error {
 	args := []string{"commit-tree", c.Tree, "-F", "-"}
@@ -181,6 +142,9 @@ func (f *Folder) Forget(ctx context.Context, arm string) error {
 	base, err := f.commit(ctx, baseRefs+arm)
 	if err == nil && base != "" {
 		err = f.updateRef(ctx, "-d", baseRefs+arm, base)
+	}
+	if f.main != nil {
+		err = errors.Join(err, f.forgetOutside(ctx, arm))
 	}
 	for _, c := range list {
 		failed := f.updateRef(ctx, "-d", checkpointRef(arm, c.N), c.Commit)

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"coleo.dev"
@@ -54,12 +52,15 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
+// mostHistory is how many bytes of the history are read, from its end. One answer has less.
+const mostHistory = 16 << 20
+
 // answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). A
 // line that begins with "#### " is a prompt. A line that begins with ">" is a message
 // of Aider itself.
 func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
-	raw, err := os.ReadFile(filepath.Join(f.Workdir, ".aider.chat.history.md"))
-	if os.IsNotExist(err) {
+	raw, err := terminal.ReadWrittenIn(f.Workdir, ".aider.chat.history.md", mostHistory)
+	if errors.Is(err, fs.ErrNotExist) {
 		return coleo.Answer{}, nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"coleo.dev/harnesses/terminal"
 	"coleo.dev/record"
 )
 
@@ -104,7 +105,7 @@ func conversationIn(path string) (id string, whole bool) {
 			Thread  string `json:"id"`
 		} `json:"payload"`
 	}
-	file, err := os.Open(path)
+	file, err := terminal.OpenWritten(path)
 	if err != nil {
 		return "", false
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -74,7 +73,7 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 // eachLine calls a function with each line of a file. It skips lines of more than maxLine bytes. A
 // line is valid only until the function returns.
 func eachLine(path string, take func(line []byte)) error {
-	file, err := os.Open(path)
+	file, err := terminal.OpenWritten(path)
 	if err != nil {
 		return err
 	}

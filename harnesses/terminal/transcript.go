@@ -3,34 +3,106 @@ package terminal
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
 )
 
+const (
+	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. A conversation of weeks
+	// has some hundred megabytes. An agent CLI in a sandbox can make a file of any size that takes no disk.
+	mostTranscript = 4 << 30
+	// mostEntry is the size in bytes of the largest line that EachEntry reads. It has room for some large images.
+	mostEntry = 128 << 20
+)
+
+// OpenWritten opens a file that an agent CLI has written. The agent CLI can put anything in its place. So OpenWritten
+// does not wait at a pipe, and returns EUnsupported for anything but a file, and for a very large file.
+func OpenWritten(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWritten(file); err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// checkWritten checks what OpenWritten has opened. After an error, the file is closed.
+func checkWritten(file *os.File) error {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = coleo.Errorf(coleo.EUnsupported, "%s is no file", file.Name())
+	case info.Size() > mostTranscript:
+		err = coleo.Errorf(coleo.EUnsupported, "%s has more than %d GB", file.Name(), mostTranscript>>30)
+	default:
+		return nil
+	}
+	return errors.Join(err, file.Close())
+}
+
+// ReadWrittenIn returns the last bytes of a file that an agent CLI has written below a folder. It follows no link
+// out of the folder: otherwise an agent CLI in a sandbox could let Coleo read what the sandbox does not show. The
+// parameter most is the largest number of bytes.
+func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWritten(file); err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(-most, io.SeekEnd); err != nil { // it has fewer bytes
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	return io.ReadAll(io.LimitReader(file, most))
+}
+
 // EachEntry calls the given function with each entry of a transcript of JSON lines. It skips lines
-// that are not JSON of type T. It also skips a last line without a line end, because the agent CLI
-// is still writing that line. It returns an error only if it cannot open the file.
+// that are not JSON of type T, and lines that are far too long. It also skips a last line without a line end,
+// because the agent CLI is still writing that line. It returns an error only if it cannot open the file.
 func EachEntry[T any](path string, take func(T)) error {
-	file, err := os.Open(path)
+	file, err := OpenWritten(path)
 	if err != nil {
 		return fmt.Errorf("read transcript: %w", err)
 	}
 	defer file.Close()
-	for r := bufio.NewReader(file); ; {
-		line, err := r.ReadBytes('\n')
+	var line []byte
+	for r, long := bufio.NewReader(file), false; ; {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > mostEntry; !long {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
 		if err != nil {
 			return nil
 		}
 		var entry T
-		if json.Unmarshal(line, &entry) == nil {
+		if !long && json.Unmarshal(line, &entry) == nil {
 			take(entry)
 		}
+		line, long = line[:0], false
 	}
 }
 

@@ -40,8 +40,11 @@ var refusedCalls = []uint32{
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for
-// little-endian machines. An argument of a system call has 64 bits, of which the filter reads the
+// firstProcess is the number of the first process of a sandbox, in the sandbox.
+const firstProcess = 1
+
+// These are byte offsets in the data that the filter reads. They are from linux/seccomp.h, and are
+// for little-endian machines. An argument of a system call has 64 bits, and the filter reads the
 // low half.
 const (
 	callNumber = 0
@@ -88,6 +91,11 @@ func filter(arch uint32) []unix.SockFilter {
 	}
 	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // with both, a program can type into a terminal
 		refuse(unix.SYS_IOCTL, callArg1, unix.BPF_JEQ, order, unix.EPERM)
+	}
+	// The filter does not hold for the first process of the sandbox, which is bubblewrap. Whoever controls this process
+	// makes each call through it. Its file /proc/1/mem is read-only.
+	for call, offset := range map[uint32]uint32{unix.SYS_PTRACE: callArg1, unix.SYS_PROCESS_VM_WRITEV: callArg0} {
+		refuse(call, offset, unix.BPF_JEQ, firstProcess, unix.EPERM)
 	}
 	refuse(unix.SYS_SOCKET, callArg0, unix.BPF_JEQ, unix.AF_VSOCK, unix.EAFNOSUPPORT)
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))

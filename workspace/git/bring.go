@@ -1,9 +1,12 @@
 package git
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -34,12 +37,15 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
+	if err := from.checkSizes(ctx, ids, tips); err != nil {
+		return err
+	}
 	wanted := strings.Join(ids, "\n") + "\n--not\n" + strings.Join(tips, "\n") + "\n"
 	out, in := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
-		_, err := from.Run(ctx, Call{Args: []string{"pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset"},
-			Stdin: strings.NewReader(wanted), Stdout: in})
+		_, err := from.Run(ctx, Call{Args: []string{"pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset",
+			"--window-memory=" + windowMemory}, Stdin: strings.NewReader(wanted), Stdout: in})
 		in.CloseWithError(err)
 		packed <- err
 	}()
@@ -64,7 +70,46 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	return nil
 }
 
-// hasAll returns an error unless the repository contains the objects and everything that they contain.
+// These constants bound what one Bring copies. The sizes are those of the objects themselves. Some bytes of a pack can
+// stand for an object of any size.
+const (
+	mostObject   = 2 << 30   // bytes of one object; the servers that people use take less
+	mostBytes    = 16 << 30  // bytes of all objects
+	mostObjects  = 5_000_000 // a large project has as many in its whole history
+	windowMemory = "256m"    // what git uses to compare objects while it packs them
+)
+
+// checkSizes checks what Bring would copy, before git reads a large object.
+func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
+	wanted := strings.Join(ids, "\n") + "\n"
+	if len(without) > 0 {
+		wanted += "^" + strings.Join(without, "\n^") + "\n"
+	}
+	const most = mostObjects * 65 // an id and the end of the line
+	list, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--no-object-names", "--stdin"},
+		Stdin: strings.NewReader(wanted), Most: most})
+	if errors.Is(err, ErrTooLarge) {
+		return coleo.Errorf(coleo.EConflict, "%s has more than %d new objects: they are not copied", r.Common, mostObjects)
+	}
+	if err != nil {
+		return coleo.Errorf(coleo.EConflict, "git cannot read everything in %s: %w", r.Common, err)
+	}
+	sizes, err := r.Run(ctx, Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"},
+		Stdin: bytes.NewReader(list), Most: 2 * most})
+	total := int64(0)
+	for line := range strings.Lines(string(sizes)) {
+		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		size, _ := strconv.ParseInt(text, 10, 64) // 0 for an object that is missing, which git finds later
+		if total += size; size > mostObject || total > mostBytes {
+			return coleo.Errorf(coleo.EConflict, "the new objects of %s are too large (%s has %d MB, one may have %d MB, and all "+
+				"%d MB): they are not copied; let the arm make its commits again without the large files", r.Common, id,
+				size>>20, mostObject>>20, mostBytes>>20)
+		}
+	}
+	return err
+}
+
+// hasAll checks that the repository has the given objects, and everything that they contain.
 func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	_, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -15,13 +16,16 @@ type Clone struct {
 	Main      string // the common folder of the user's repository
 	Arm       string // the id of the arm for which the clone was made
 	Begin     string // the commit at which that arm's work begins
+	// Ignores is the git folder whose list info/exclude names files that git ignores. If it is "", the clone's own list
+	// holds, which the arm can write.
+	Ignores string
 }
 
 // OpenClone opens a clone. The arm could use the clone's settings to hide a file, a mode or a line end from git.
 // So unlike OpenAt, OpenClone takes such settings and the attributes from the user's repository, in addition to
 // the .gitattributes files. Git also ignores the clone's commit-graph, because the arm can write a false one.
 func (p Program) OpenClone(ctx context.Context, c Clone) (*Repo, error) {
-	return p.openAt(ctx, c.Work, c.Git, c.Main)
+	return p.openAt(ctx, c.Work, c.Git, c)
 }
 
 // ofClone lists the beginnings of the settings that each clone has for itself. They describe the format of its
@@ -51,13 +55,13 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder info in a clone's stand-in. The clone keeps its own list of ignored files there.
+// linkInfo makes the folder info of a clone's stand-in.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {
 		return err
 	}
-	for name, from := range map[string]string{"exclude": r.Common, "attributes": r.main} {
+	for name, from := range map[string]string{"exclude": cmp.Or(r.ignores, r.Common), "attributes": r.main} {
 		if err := os.Symlink(filepath.Join(from, "info", name), filepath.Join(info, name)); err != nil {
 			return err
 		}

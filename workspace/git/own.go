@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"coleo.dev"
@@ -22,17 +23,23 @@ const (
 	mostOwn = 1_000_000
 	// ownAtOnce is how many names are read from a folder at once, to bound the memory.
 	ownAtOnce = 1024
+	// mostOwnFile is the size in bytes of the largest file in such a folder that git may read into memory. A million
+	// packed refs have about 80 MB. The objects, the index, the reflogs and the files of Git LFS do not count.
+	mostOwnFile = 256 << 20
 )
 
-// CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder contains
-// a symbolic link or a pipe, because git follows links even for writing, and waits at pipes. It returns
-// EUnsupported if git would read the objects of another repository. Hooks are not checked, because Coleo never runs
-// them.
+// readInParts lists what git reads in parts, or what Coleo bounds elsewhere.
+var readInParts = []string{"objects", "logs", "lfs", "index"}
+
+// CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
+// contains a symbolic link, a pipe or a very large file. Git follows a link, also when it writes a ref or a reflog.
+// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the objects of another repository. Hooks
+// do not count, because Coleo never runs them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
 		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is no folder: git is not run there", gitDir))
 	}
-	c := ownCheck{hooks: filepath.Join(gitDir, "hooks")}
+	c := ownCheck{gitDir: gitDir, hooks: filepath.Join(gitDir, "hooks")}
 	if err := c.folder(ctx, gitDir); err != nil {
 		return err
 	}
@@ -46,8 +53,8 @@ func CheckOwn(ctx context.Context, gitDir string) error {
 
 // ownCheck contains the data of one call of CheckOwn.
 type ownCheck struct {
-	hooks string
-	seen  int
+	gitDir, hooks string
+	seen          int
 }
 
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
@@ -62,7 +69,7 @@ func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	for {
 		entries, err := f.ReadDir(ownAtOnce)
 		for _, e := range entries {
-			if err := c.entry(ctx, filepath.Join(dir, e.Name()), e.Type()); err != nil {
+			if err := c.entry(ctx, filepath.Join(dir, e.Name()), e); err != nil {
 				return err
 			}
 		}
@@ -75,16 +82,19 @@ func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	}
 }
 
-func (c *ownCheck) entry(ctx context.Context, path string, kind fs.FileMode) error {
+func (c *ownCheck) entry(ctx context.Context, path string, e fs.DirEntry) error {
 	c.seen++
+	kind := e.Type()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case c.seen > mostOwn:
 		return coleo.Errorf(coleo.EConflict, "%s has more than %d files: git is not run there; run 'git gc' in a "+
 			"sandbox, or save what you need and delete the clone", filepath.Dir(c.hooks), mostOwn)
-	case path == c.hooks, kind.IsRegular(), kind&fs.ModeSocket != 0: // git never waits at a socket
+	case path == c.hooks, kind&fs.ModeSocket != 0: // git never waits at a socket
 		return nil
+	case kind.IsRegular():
+		return c.size(path, e)
 	case kind.IsDir():
 		return c.folder(ctx, path)
 	}
@@ -96,8 +106,26 @@ func (c *ownCheck) entry(ctx context.Context, path string, kind fs.FileMode) err
 		"delete it, and try again", path, what)
 }
 
-// checkRefs checks the refs and reflogs of a repository. It returns EInvalid for a pipe, at which git would wait.
-// It also returns EInvalid for a link out of the git folder, because git would write through the link.
+// size checks the size of a file. A file without blocks, such as a HEAD of a terabyte, costs an arm nothing.
+func (c *ownCheck) size(path string, e fs.DirEntry) error {
+	name, err := filepath.Rel(c.gitDir, path)
+	if err != nil || slices.Contains(readInParts, strings.Split(name, string(filepath.Separator))[0]) ||
+		strings.HasPrefix(name, "modules") {
+		return err
+	}
+	info, err := e.Info()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
+		return nil // a git of the arm may have deleted it meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	return coleo.Errorf(coleo.EConflict, "%s has more than %d MB: git is not run there; look what it is, and replace it",
+		path, mostOwnFile>>20)
+}
+
+// checkRefs checks the refs and the reflogs of a repository. Git writes through a symbolic link there, and it
+// waits at a pipe. checkRefs returns EInvalid for a link out of the git folder, and for a pipe.
 func (r *Repo) checkRefs() error {
 	var dirs []string
 	for _, name := range []string{"refs", "logs"} {

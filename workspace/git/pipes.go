@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -17,9 +18,10 @@ const pipesAfter = 5 * time.Second
 // gives up.
 var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
-// awaitPipe searches for a pipe in place of a file that git reads, until ctx ends. If it finds one, it calls
-// found with the path of the pipe and returns. In the git folders, git may read any file.
-func (p Program) awaitPipe(ctx context.Context, dir string, gitDirs []string, found func(path string)) {
+// awaitTrap looks for what keeps git from ending, again and again until ctx ends. It looks for a pipe in place of a
+// file that git reads, and for a file without data that git reads. In the git folders, any file can be one that git
+// reads. It then calls found with what git does, and with the path of the file.
+func (p Program) awaitTrap(ctx context.Context, pid int, c call, found func(trap string)) {
 	pause := p.pipesAfter
 	if pause == 0 {
 		pause = pipesAfter
@@ -30,14 +32,18 @@ func (p Program) awaitPipe(ctx context.Context, dir string, gitDirs []string, fo
 			return
 		case <-time.After(pause):
 		}
-		path := pipeIn(ctx, dir)
-		for _, gitDir := range gitDirs {
+		path := pipeIn(ctx, c.dir)
+		for _, gitDir := range c.gitDirs {
 			if path == "" {
 				path = pipeInGit(ctx, gitDir)
 			}
 		}
 		if path != "" {
-			found(path)
+			found(fmt.Sprintf("waits for the pipe %q", path))
+			return
+		}
+		if path := hollowFile(pid); path != "" {
+			found(fmt.Sprintf("reads %q, which has many gigabytes and almost no data", path))
 			return
 		}
 	}

@@ -118,6 +118,11 @@ var forced = []setting{
 	{"gpg.ssh.program", "false"},
 	{"gpg.x509.program", "false"},
 	{"uploadpack.packObjectsHook", ""},
+	// The filter of Git LFS asks the server that .lfsconfig or a remote names, and an arm can write both. No
+	// program speaks this protocol, so the filter leaves a pointer in place of a file that is not on this machine.
+	{"lfs.url", "no-network://"},
+	{"lfs.standaloneTransferAgent", ""},
+	{"lfs.skipDownloadErrors", "true"},
 	{"user.useConfigOnly", "true"}, // git refuses a commit instead of guessing its author
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},

@@ -28,6 +28,8 @@ type Repo struct {
 	standIn string // the folder that git uses in place of Common
 	main    string // the common folder of the user's repository, if this is a clone of that repository; otherwise ""
 
+	ignores string // the git folder whose list of ignored files holds in a clone; "" is the clone's own
+
 	settings []setting // the harmless settings of the repository
 }
 
@@ -62,15 +64,15 @@ func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 // OpenAt opens a work folder whose git folder the caller already knows. It does not read the .git of the work
 // folder, because an arm can change it.
 func (p Program) OpenAt(ctx context.Context, work, gitDir string) (*Repo, error) {
-	return p.openAt(ctx, work, gitDir, "")
+	return p.openAt(ctx, work, gitDir, Clone{})
 }
 
-func (p Program) openAt(ctx context.Context, work, gitDir, main string) (*Repo, error) {
+func (p Program) openAt(ctx context.Context, work, gitDir string, c Clone) (*Repo, error) {
 	common, err := commonOf(gitDir)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{Work: work, Git: gitDir, Common: common, program: p, main: main}
+	r := &Repo{Work: work, Git: gitDir, Common: common, program: p, main: c.Main, ignores: c.Ignores}
 	for _, dir := range []string{"objects", "refs"} {
 		if info, err := os.Stat(filepath.Join(common, dir)); err != nil || !info.IsDir() {
 			return nil, coleo.Errorf(coleo.EInvalid, "%s is not a git repository: it has no folder %s", common, dir)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -209,7 +210,8 @@ type call struct {
 func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, c.args...)
+	argv := boundedMemory(append([]string{p.path}, c.args...))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -228,16 +230,18 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	if p.held != nil {
 		cmd.ExtraFiles = []*os.File{p.held}
 	}
-	var pipe atomic.Pointer[string]
-	go p.awaitPipe(ctx, c.dir, c.gitDirs, func(path string) {
-		pipe.Store(&path)
-		cancel()
-	})
-	err := cmd.Run()
+	var why atomic.Pointer[string]
+	err := cmd.Start()
+	if err == nil {
+		go p.awaitTrap(ctx, cmd.Process.Pid, c, func(trap string) {
+			why.Store(&trap)
+			cancel()
+		})
+		err = cmd.Wait()
+	}
 	switch {
-	case err != nil && pipe.Load() != nil:
-		return nil, coleo.Errorf(coleo.EConflict, "git %s was ended, because git waits for the pipe %q: remove it",
-			c.args[0], *pipe.Load())
+	case err != nil && why.Load() != nil:
+		return nil, coleo.Errorf(coleo.EConflict, "git %s was ended, because git %s: remove it", c.args[0], *why.Load())
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
 	case ctx.Err() != nil:
@@ -254,10 +258,18 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	if !errors.As(err, &exit) {
 		return nil, fmt.Errorf("git %s: %w", c.args[0], err)
 	}
-	return out.kept.Bytes(), &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
+	failed := &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
+	if outOfMemory.MatchString(failed.Stderr) {
+		return out.kept.Bytes(), coleo.Errorf(coleo.EConflict, "git needs too much memory in %s: look there for a file or an "+
+			"object of many gigabytes, or for a folder with millions of files: %w", c.dir, failed)
+	}
+	return out.kept.Bytes(), failed
 }
 
-// ErrTooLarge means that git's output exceeded the limit of the call.
+// outOfMemory matches what git and its helpers say if they get no more memory.
+var outOfMemory = regexp.MustCompile(`(?i)out of memory|cannot allocate memory`)
+
+// ErrTooLarge says that git's output was larger than the limit of the call.
 var ErrTooLarge = errors.New("git's output is too large")
 
 // Error means that git ended with an exit code other than 0.
@@ -269,10 +281,18 @@ type Error struct {
 
 // Error returns the command and the first line of the error output.
 func (e *Error) Error() string {
+	said := ""
 	for line := range strings.Lines(e.Stderr) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
-			return fmt.Sprintf("git %s: %s", e.Command, line)
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "hint:") {
+			continue
 		}
+		if said += line; !strings.HasSuffix(said, ":") { // git says what it has found in the next line
+			break
+		}
+		said += " "
+	}
+	if said != "" {
+		return fmt.Sprintf("git %s: %s", e.Command, strings.TrimSpace(said))
 	}
 	return fmt.Sprintf("git %s ended with exit code %d", e.Command, e.ExitCode)
 }

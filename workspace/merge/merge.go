@@ -267,14 +267,18 @@ func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	return m, j.move(ctx, m, work)
 }
 
-// nothingMerged adds to an error of git that nothing was merged. Coleo's own errors already contain this.
+// nothingMerged adds to an error of git that nothing was merged, unless the error already says that nothing was done.
 func nothingMerged(err error) error {
 	var own *coleo.Error
 	var said *git.Error
-	if errors.As(err, &own) || !errors.As(err, &said) {
+	code := coleo.EConflict
+	if errors.As(err, &own) {
+		code = own.Code
+	}
+	if !errors.As(err, &said) || strings.Contains(err.Error(), "nothing was") {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "nothing was merged: %w", err)
+	return coleo.Errorf(code, "nothing was merged: %w", err)
 }
 
 // prepare computes the merge for the present commit of the target branch. It moves no branch.

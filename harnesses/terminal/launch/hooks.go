@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -52,8 +51,8 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	if named := lookupEnv(c.Environ, u.FolderEnv); named != "" && c.Profile != coleo.ProfileHermetic {
 		folder = named
 	}
-	text, err := os.ReadFile(filepath.Join(folder, u.File))
-	return text, err == nil && u.In(text)
+	text = []byte(readSettings(filepath.Join(folder, u.File)))
+	return text, len(text) > 0 && u.In(text)
 }
 
 // HookCommand returns the command line of the hook program. holdCommand is the command that starts

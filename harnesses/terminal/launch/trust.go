@@ -47,6 +47,9 @@ func trusted(path string, keys []string) error {
 		path = real // if path is a link, write the file that it points to, and keep the link
 	}
 	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
+		return coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is no file", path)
+	}
 	raw, err := os.ReadFile(path)
 	switch info, statErr := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):

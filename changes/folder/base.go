@@ -1,0 +1,188 @@
+package folder
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"strconv"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// This file finds the base of a diff. An arm in a sandbox can write each file of its clone: the refs, and also
+// objects whose content does not belong to their ids. So the base of a clone, and its objects, are in the user's
+// repository.
+
+// RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
+// already stored, or if there is no commit yet, RememberBase changes nothing.
+func (f *Folder) RememberBase(ctx context.Context, arm string) error {
+	if err := checkID(arm); err != nil {
+		return err
+	}
+	if f.main != nil {
+		return f.rememberOutside(ctx, arm)
+	}
+	head, err := f.commit(ctx, "HEAD")
+	if err != nil || head == "" {
+		return err
+	}
+	if known, err := f.commit(ctx, baseRefs+arm); err != nil || known != "" {
+		return err
+	}
+	err = f.updateRef(ctx, baseRefs+arm, head, f.noID())
+	return err
+}
+
+// Base returns the commit with which the arm's folder is compared. That is the commit at
+// which the arm's work began, or HEAD if that commit is not known. Base returns "" if there
+// is no commit, or if the arm's work began before the first commit.
+func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
+	if err := checkID(arm); err != nil {
+		return "", err
+	}
+	if f.main != nil {
+		return f.baseOutside(ctx, arm)
+	}
+	if base, err := f.commit(ctx, baseRefs+arm); err != nil || base != "" {
+		return base, err
+	}
+	list, err := f.Checkpoints(ctx, arm)
+	if err != nil || len(list) > 0 && list[0].Parent == "" {
+		return "", err // the work began before the first commit
+	}
+	return f.commit(ctx, "HEAD")
+}
+
+// rememberOutside stores HEAD of a clone in the user's repository, as the base of an arm that works in the clone of
+// another arm. The record of the clone has the base of the arm for which it was made.
+func (f *Folder) rememberOutside(ctx context.Context, arm string) error {
+	if f.clone.Arm == arm {
+		return nil
+	}
+	head, err := f.commit(ctx, "HEAD")
+	if err != nil || head == "" {
+		return err
+	}
+	if known, err := commitOf(ctx, f.main, baseRefs+arm); err != nil || known != "" {
+		return err
+	}
+	if err := f.main.Bring(ctx, f.repo, []string{head}); err != nil {
+		return err
+	}
+	_, err = f.main.Run(ctx, git.Call{Args: []string{"update-ref", baseRefs + arm, head, f.noID()}, NoReflog: true})
+	return err
+}
+
+// baseOutside is like Base, for a clone. If nothing is stored for the arm, the base is the commit on which the clone
+// was made. It returns EConflict if the user's repository lacks that commit.
+func (f *Folder) baseOutside(ctx context.Context, arm string) (string, error) {
+	if f.clone.Arm != arm {
+		if base, err := commitOf(ctx, f.main, baseRefs+arm); err != nil || base != "" {
+			return base, err
+		}
+	}
+	base, err := commitOf(ctx, f.main, f.clone.Begin)
+	if err == nil && base == "" {
+		err = coleo.Errorf(coleo.EConflict, "%s has no commit %s any more, on which the work in the clone %s began, so its "+
+			"changes are not known: fetch that commit again", f.main.Common, f.clone.Begin, f.Root())
+	}
+	return base, err
+}
+
+func (f *Folder) forgetOutside(ctx context.Context, arm string) error {
+	base, err := commitOf(ctx, f.main, baseRefs+arm)
+	if err != nil || base == "" {
+		return err
+	}
+	_, err = f.main.Run(ctx, git.Call{Args: []string{"update-ref", "-d", baseRefs + arm, base}, NoReflog: true})
+	return err
+}
+
+// version is the mode and the id of a file in a tree or in an index.
+type version struct{ mode, id string }
+
+// sinceBase is like since. For a clone, it reads no object of the clone. It takes the base's files from the user's
+// repository, and compares them with the parameter listed, which are the files of Coleo's copy of the index. Git has
+// compared that copy with the folder, by the content of the files.
+func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
+	[]path, map[string]bool, error) {
+	if f.main == nil {
+		return f.since(ctx, base, status)
+	}
+	before, err := f.versionsIn(ctx, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, committed := pathsOf(status), map[string]bool{}
+	for name, was := range before {
+		if _, known := all[name]; !known && listed[name] != was {
+			all[name] = path{name: name, entry: changes.Entry{Path: name}}
+		}
+	}
+	for name := range listed {
+		if _, known := all[name]; !known && before[name] == (version{}) {
+			all[name] = path{name: name, entry: changes.Entry{Path: name}}
+		}
+	}
+	for name, p := range all {
+		was, head := before[name], version{p.entry.Mode, p.entry.ID}
+		if head == (version{}) && !p.entry.Staged && !p.entry.Conflict {
+			head = listed[name] // HEAD and the index have the same version
+		}
+		committed[name] = head != was
+		p.mode, p.id = was.mode, was.id
+		all[name] = p
+	}
+	return sorted(all), committed, nil
+}
+
+// versionsIn returns the files of a commit of the user's repository.
+func (f *Folder) versionsIn(ctx context.Context, commit string) (map[string]version, error) {
+	all := map[string]version{}
+	if commit == "" {
+		return all, nil
+	}
+	out, err := f.main.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", "-z", "--full-tree", commit}, Most: mostIndex})
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		about, name, _ := strings.Cut(line, "\t")
+		if fields := strings.Fields(about); len(fields) == 3 { // the mode, the type and the id
+			all[name] = version{fields[0], fields[2]}
+		}
+	}
+	return all, nil
+}
+
+// versionsInIndex returns the files of an index that Coleo has written. It leaves out files in conflict.
+func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
+	all := map[string]version{}
+	data, err := os.ReadFile(index)
+	if os.IsNotExist(err) {
+		return all, nil // nothing is staged
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = eachEntry(data, store{format: f.format}.hash().Size(), func(e indexEntry) {
+		if e.flags()&stages == 0 {
+			mode := binary.BigEndian.Uint32(e.about[modeAt:])
+			all[e.name] = version{strconv.FormatUint(uint64(mode), 8), hex.EncodeToString(e.id)}
+		}
+	})
+	return all, err
+}
+
+// privateForDiff returns the environment of a git that compares an index of this Folder with the files. In a clone,
+// git takes the objects of the user's repository.
+func (f *Folder) privateForDiff() []string {
+	if f.main == nil {
+		return f.private()[:1]
+	}
+	return f.private()
+}

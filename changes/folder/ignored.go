@@ -1,0 +1,37 @@
+package folder
+
+import (
+	"context"
+	slash "path"
+	"strings"
+
+	"coleo.dev/changes"
+)
+
+const (
+	ignoreFile = ".gitignore"
+	// mostIgnoring is the largest number of such files that a diff names.
+	mostIgnoring = 100
+)
+
+// hiddenLists returns each .gitignore file in a clone that git itself ignores, and that no commit has. A diff shows
+// neither that file nor the files that it names. An arm can so hide a file, and many tools write such a file into
+// their folders. hiddenLists looks into no folder that another list ignores.
+func (f *Folder) hiddenLists(ctx context.Context) (left []changes.Left, err error) {
+	if f.main == nil {
+		return nil, nil
+	}
+	out, err := f.repo.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--",
+		":(glob)**/"+ignoreFile)
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		switch {
+		case slash.Base(name) != ignoreFile || strings.HasSuffix(name, "/"):
+		case len(left) == mostIgnoring:
+			return append(left, changes.LeaveOut("...", "more files with ignore rules are themselves ignored")), err
+		default:
+			left = append(left, changes.LeaveOut(name, "git ignores it, so the diff shows neither its rules nor the files that "+
+				"they ignore"))
+		}
+	}
+	return left, err
+}

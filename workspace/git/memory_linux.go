@@ -1,0 +1,63 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+//platform:linux Memory of git = at most 4 GiB, and at most half of the machine's memory
+//platform:macos Memory of git = no bound
+//platform:linux A huge file without data in place of a file that git reads = git is ended after some seconds
+//platform:macos A huge file without data in place of a file that git reads = git reads it to its end
+
+const (
+	// mostMemory is the size in bytes of the memory that one git process may have. Git maps the packs of a
+	// repository, and these do not count. So a repository of any size works, and one object of some gigabytes.
+	mostMemory = 4 << 30
+	// memoryShare is the part of the machine's memory that one git process may have: one half.
+	memoryShare = 2
+
+	// hollowSize is the size in bytes from which a file can be hollow. Git reads that much within some seconds.
+	hollowSize = 4 << 30
+	// hollowShare is the part of a hollow file that is on the disk at most: one hundredth.
+	hollowShare = 100
+	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
+)
+
+// shell is a program of every system that has git: git itself starts filters with it.
+const shell = "/bin/sh"
+
+// boundedMemory returns the command line of a process whose memory is bounded from its first moment. A small object in a pack,
+// or a file without blocks, can have any size in memory. A process that has less memory already keeps its bound.
+func boundedMemory(argv []string) []string {
+	limit := uint64(mostMemory)
+	var machine syscall.Sysinfo_t
+	if syscall.Sysinfo(&machine) == nil {
+		limit = min(limit, uint64(machine.Totalram)*uint64(machine.Unit)/memoryShare)
+	}
+	const unit = 1 << 10 // of ulimit, in bytes
+	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
+	return append([]string{shell, "-c", script, "git"}, argv...)
+}
+
+// hollowFile returns the path of a hollow file that a process has open. It returns "" if there is none. Such a file
+// of some terabytes costs an arm nothing, and git would read it for hours.
+func hollowFile(pid int) string {
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return ""
+	}
+	for _, fd := range open {
+		info, err := os.Stat(fd)
+		if err != nil || !info.Mode().IsRegular() || info.Size() < hollowSize {
+			continue
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if path, err := os.Readlink(fd); err == nil && ok && stat.Blocks < info.Size()/blockSize/hollowShare {
+			return path
+		}
+	}
+	return ""
+}
