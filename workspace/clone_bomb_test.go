@@ -83,6 +83,27 @@ func TestWhatTakesAllMemoryOrDiskIsNotFetchedFromAClone(t *testing.T) {
 	}
 }
 
+// TestACommitWithHundredsOfThousandsOfFilesIsFetched: the largest repositories of people have so many.
+func TestACommitWithHundredsOfThousandsOfFilesIsFetched(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	const width, depth = 64, 3
+	tree := s.Git(w.Path, "rev-parse", "HEAD^{tree}")
+	for range depth {
+		var lines strings.Builder
+		for n := range width {
+			fmt.Fprintf(&lines, "040000 tree %s\td%02d\n", tree, n)
+		}
+		tree = s.tree(w.Path, lines.String())
+	}
+	head := s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "x", tree)
+	s.Git(w.Path, "update-ref", "HEAD", head)
+	if got, err := s.trees.FetchWork(t.Context(), w); err != nil || got != head {
+		t.Errorf("the branch is at %s, %v", got, err)
+	}
+}
+
 // Git reads such a file into memory. A file without data costs an arm nothing.
 func TestAHugeFileInTheGitFolderOfACloneIsRefused(t *testing.T) {
 	t.Parallel()

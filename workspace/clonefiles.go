@@ -17,8 +17,8 @@ import (
 // These constants bound the files of a commit that comes from a clone. Some trees that contain each other can stand
 // for any number of files.
 const (
-	mostListed    = 8 << 20  // bytes of the list of the sizes of all files, which are about 2 million files
-	mostFileBytes = 16 << 30 // bytes of all files, without those of the commit on which the work began
+	mostListed    = 128 << 20 // bytes of the list of the ids of all files: about 3 million files
+	mostFileBytes = 16 << 30  // bytes of all files, without those of the commit on which the work began
 )
 
 // checkFiles checks the number and the size of the files of a commit that FetchWork has brought.
