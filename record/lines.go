@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// mostLine is the largest size of a line in bytes. A longer line is skipped, because a line of that
-// size contains a picture or the output of a tool, but never the end of a turn.
+// mostLine is the largest size of a line in bytes. A longer line is skipped: it contains a picture or
+// the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
 // lines is the Tail for a record that is a file of lines.
