@@ -16,9 +16,9 @@ import (
 // ReadOwn reads a file that can make Coleo run commands. It refuses a file that another user could
 // have written. It requires that:
 //
-//  - The file is a regular file, or a link to a regular file.
-//  - The user or root owns the file, its folder, and the folder of the link.
-//  - The group and others have no permission to write to any of them.
+//   - The file is a regular file, or a link to a regular file.
+//   - The user or root owns the file, its folder, and the folder of the link.
+//   - The group and others have no permission to write to any of them.
 //
 // Otherwise it returns EForbidden, and the message describes how to repair the problem. If ReadOwn
 // cannot open the file, it returns the error from opening the file.

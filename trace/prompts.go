@@ -15,11 +15,11 @@ type Runs struct {
 
 // RunOf returns the run that a prompt of the record has begun. The first of these cases decides:
 //
-//  - An open run after the given run has the same text: RunOf returns it.
-//  - An intended prompt has the same text: wait is true, because its run has not begun.
-//  - The given run is open: RunOf returns it.
-//  - Any run is open: RunOf returns the newest.
-//  - Any prompt is intended: wait is true.
+//   - An open run after the given run has the same text: RunOf returns it.
+//   - An intended prompt has the same text: wait is true, because its run has not begun.
+//   - The given run is open: RunOf returns it.
+//   - Any run is open: RunOf returns the newest.
+//   - Any prompt is intended: wait is true.
 func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	now := slices.IndexFunc(r.Open, func(o coleo.Receipt) bool { return o.ID == run })
 	for _, o := range r.Open[now+1:] {
