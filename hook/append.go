@@ -124,9 +124,9 @@ func isAt(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, found)
 }
 
-// lock waits until no other hook program appends to the file, but for at most 200 ms, because a
-// stopped program could hold the lock forever. Appending without the lock is safe, because each
-// line is a single write.
+// lock waits until no other hook program appends to the file, for at most 200 ms. The wait is
+// limited because a stopped program could hold the lock forever. Appending without the lock is
+// safe, because each line is a single write.
 func lock(file *os.File) {
 	for range lockTries {
 		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
