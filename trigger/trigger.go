@@ -111,8 +111,8 @@ type Entry struct {
 // Open reports whether the entry is a run that has not ended.
 func (e Entry) Open() bool { return e.State == RunAccepted || e.State == RunStarting }
 
-// nameForm matches a valid name of a trigger. The name must be short and plain because it is also
-// the beginning of the names of arms, the value of a label, and the name of a file.
+// nameForm matches a valid name of a trigger. The name must be short and plain. It is also the
+// beginning of the names of arms, the value of a label, and the name of a file.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
 // CheckName returns EInvalid if name is not a valid name of a trigger.

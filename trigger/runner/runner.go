@@ -227,9 +227,9 @@ func (r *Runner) reserve(id int64) bool {
 }
 
 // start starts the arm of a run and stores the result. It reports whether the caller must call it
-// again. It marks the run as starting before it orders the start of the arm, so that after a kill,
-// the order of the next serve is known to be a repetition. Otherwise it could start an arm that a
-// user has removed.
+// again. It marks the run as starting before it orders the start of the arm. So after a kill, the
+// next serve knows that its order is a repetition. Otherwise it could start an arm that a user has
+// removed.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
 		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {

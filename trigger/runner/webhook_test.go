@@ -113,7 +113,7 @@ func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
 	}
 }
 
-// The history is bounded, but a flood of forged requests must not push a run out of it while a copy
+// The history is bounded. But a flood of forged requests must not push a run out of it while a copy
 // of the run's request is still valid.
 func TestAFloodDoesNotMakeAnOldRequestNew(t *testing.T) {
 	t.Parallel()
