@@ -145,7 +145,7 @@ const mostNamed = 6
 func refusal(c Catalog, w ModelRequest, asked *Offer) error {
 	offers := AvailableByCost(c)
 	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
-	slices.SortStableFunc(offers, func(a, b Offer) int { // models that share the provider or the name with the request come first
+	slices.SortStableFunc(offers, func(a, b Offer) int { // models with the same provider or name come first
 		switch {
 		case own(a) == own(b):
 			return 0
