@@ -16,8 +16,8 @@ type Client struct {
 }
 
 // clientEnv lists the server's variables that the terminal program also receives. A name that ends
-// in _ is a prefix. The list contains no credentials and no variables that the user has given to
-// the arm, because the terminal program asks no model and runs no command.
+// in _ is a prefix. The list contains no credentials and no variables of the user's own, because
+// the terminal program asks no model and runs no command.
 var clientEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_", "OPENCODE_DISABLE_",
 }

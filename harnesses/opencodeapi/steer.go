@@ -66,12 +66,12 @@ func (s *Session) model() *model {
 // SendPrompt sends a prompt. It returns when the server has begun to work on the prompt. If
 // p.Interrupt is set, SendPrompt first interrupts the running turn. It returns one of these errors:
 //
-//  - EInvalid if the prompt is empty
-//  - EBlocked if a dialog is open
-//  - EBusy if the server is starting or working
-//  - EExited if the server has ended
-//  - EPromptLost if the server did not begin to work
-//  - EUnavailable, ENotFound or EInternal if a request fails
+//   - EInvalid if the prompt is empty
+//   - EBlocked if a dialog is open
+//   - EBusy if the server is starting or working
+//   - EExited if the server has ended
+//   - EPromptLost if the server did not begin to work
+//   - EUnavailable, ENotFound or EInternal if a request fails
 func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -128,9 +128,9 @@ func (s *Session) mayBegin() (*server, error) {
 // request has several questions, Respond stores the answers until it has the answer to the last
 // question. Then it sends all answers to the server in one request. It returns one of these errors:
 //
-//  - EStale if the dialog is not open
-//  - EInvalid or EUnsupported if the decision does not fit the dialog
-//  - ETimeout if the dialog stays open
+//   - EStale if the dialog is not open
+//   - EInvalid or EUnsupported if the decision does not fit the dialog
+//   - ETimeout if the dialog stays open
 func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()

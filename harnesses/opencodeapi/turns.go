@@ -52,10 +52,10 @@ func (s *Session) reportTurn(message, text string) {
 // must have received a message of the user in that conversation.
 //
 // follow changes nothing and returns false in these cases:
-//  - The arm has no window in which a person could send a prompt.
-//  - The conversation belongs to a subagent, or cannot be read.
-//  - A turn is running, or Coleo is sending a prompt. Its answer would otherwise be read from the
-//    wrong conversation.
+//   - The arm has no window in which a person could send a prompt.
+//   - The conversation belongs to a subagent, or cannot be read.
+//   - A turn is running, or Coleo is sending a prompt. Its answer would otherwise be read from the
+//     wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
 	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0

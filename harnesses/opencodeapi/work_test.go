@@ -99,8 +99,8 @@ func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	}
 }
 
-// A turn that a person begins in the window must be reported once and before its work, whether the
-// server or the database reports its prompt first.
+// A turn that a person begins in the window must be reported once and before its work. It must not
+// matter whether the server or the database reports its prompt first.
 func TestATurnOfAPersonIsToldOnceAndBeforeItsWork(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)
