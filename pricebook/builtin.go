@@ -96,7 +96,7 @@ func formatTable(head string, prices map[string]coleo.Price) string {
 func formatRates(r coleo.Rates, between string) string {
 	var words []string
 	for _, f := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
-		words = append(words, strconv.FormatFloat(f, 'g', 10, 64)) // more than 10 digits would show errors such as 0.30000000000000004
+		words = append(words, strconv.FormatFloat(f, 'g', 10, 64)) // more digits would show 0.30000000000000004
 	}
 	return strings.Join(words, between)
 }
