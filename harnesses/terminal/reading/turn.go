@@ -8,9 +8,10 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is how long the screen must be idle, without a change of the text above the composer, if a turn
-// gives no sign of its end. An example is a turn that a person interrupted. Afterwards the arm counts as
-// idle, but as unproven. A model rarely thinks for that long without a sign of work.
+// quietAfter is how long the screen must be idle before a turn without any sign of its end counts as over.
+// The text above the composer must not change meanwhile. An example is a turn that a person interrupted.
+// Afterwards the arm counts as idle, but as unproven. A model rarely thinks for that long without a sign of
+// work.
 const quietAfter = 60 * time.Second
 
 // beginAfter is how long a turn of an agent CLI with a record may take to give a sign that it has
