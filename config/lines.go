@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// Line returns the number of the line in data that has the key with the given path. The number of
-// the first line is 1. A path looks like "rule[2].when[0].where", where [0] is the first element of
-// a list. If the key is missing, Line returns the line of the key's nearest parent in data. If data
-// contains no parent of the key, Line returns 1.
+// Line returns the number of the line in data that contains the key at path, counted from 1. A path
+// is written like "rule[2].when[0].where", where [0] is the first element of a list. If data does
+// not contain the key, Line returns the line of the key's nearest parent, or 1 if there is no
+// parent.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -24,19 +24,18 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error about a key of a TOML file. The file has the name and the content
-// data, and path is the path of the key. The message begins with the file's name and the number that
-// Line returns.
+// Errorf returns an EInvalid error about the key at path in a TOML file. The message begins with the
+// file's name and the number of the key's line in data: see Line.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
 
-// finder searches a file for the key with a given path. It keeps the position of the nearest key
-// that it has found. This is the key itself, or the key's nearest parent.
+// finder searches a file for the key with a given path. It keeps the position of the key, or of the
+// nearest parent of the key that it has found so far.
 type finder struct {
 	parser unstable.Parser
 	path   string
-	table  string         // path of the table that the current keys are in
+	table  string         // path of the table that contains the current keys
 	lists  map[string]int // number of tables so far in each list of tables, by the list's path
 	best   int            // length of the path of the nearest key so far
 	at     int            // offset of the nearest key so far
@@ -103,8 +102,8 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found records that the file has a key with the given path, at the node n. If this key is nearer
-// than the nearest key so far, the finder keeps this key's position.
+// found records that the file has a key with the given path, at the node n. It keeps the key's
+// position if the key is nearer to the searched key than all keys before.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

@@ -14,19 +14,19 @@ import (
 )
 
 // ReadOwn reads a file that can make Coleo run commands. It refuses a file that another user could
-// have written. These conditions must be met:
+// have written. It requires that:
 //
 //   - The file is a regular file, or a link to a regular file.
 //   - The user or root owns the file, its folder, and the folder of the link.
 //   - The group and others have no permission to write to any of them.
 //
-// If a condition is not met, the error is EForbidden, and says how to repair the problem. If
-// ReadOwn cannot open the file, it returns the error from opening the file.
+// Otherwise it returns EForbidden, and the message describes how to repair the problem. If ReadOwn
+// cannot open the file, it returns the error from opening the file.
 func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
 
-// ReadOwnAtMost works like ReadOwn. It returns EInvalid if the file has more than maxBytes bytes.
+// ReadOwnAtMost is like ReadOwn, but returns EInvalid if the file has more than maxBytes bytes.
 func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
 	return data, err
 }
 
-// checkOwn returns EForbidden if another user could change the file or folder. The name of the file
-// or folder is only for the error.
+// checkOwn returns EForbidden if another user could change the file or folder. name is only for the
+// message.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {

@@ -15,10 +15,9 @@ type Paths struct {
 	Data   string // agent CLIs that Coleo has installed
 }
 
-// FindPaths returns the folders of Coleo's files. They depend on environment variables, which
-// FindPaths gets from the given function. If COLEO_DIR is set, all folders are inside the folder
-// COLEO_DIR. So two instances of Coleo can have separate files. FindPaths returns an error if
-// neither COLEO_DIR nor HOME is set.
+// FindPaths returns the folders of Coleo's files. It reads environment variables with getenv. If
+// COLEO_DIR is set, all folders are inside it, so that several instances of Coleo can have separate
+// files. FindPaths returns an error if neither COLEO_DIR nor HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
 		dir, err := filepath.Abs(dir)
@@ -45,8 +44,8 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure creates the folders State and Logs for their owner only. If one of these folders exists
-// and other users have permissions for it, Ensure removes these permissions.
+// Ensure creates the folders State and Logs, with permissions for their owner only. If a folder
+// exists already, Ensure removes the permissions of other users.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -79,8 +78,7 @@ func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") 
 // Templates returns the folder of the user's own templates of arms.
 func (p Paths) Templates() string { return filepath.Join(p.Config, "templates") }
 
-// TemplateTrust returns the path of the file that lists the projects' templates that the user
-// trusts.
+// TemplateTrust returns the path of the file that lists the project templates that the user trusts.
 func (p Paths) TemplateTrust() string { return filepath.Join(p.State, "template-trust.json") }
 
 // WebhookSecrets returns the folder with the secrets of webhooks.
@@ -107,13 +105,14 @@ func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
 // the bus.
 func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
 
-// OldBusFiles returns the paths of files that are no longer used. In earlier versions, the bus had
-// a TCP port and used these files.
+// OldBusFiles returns the paths of files that only earlier versions used, when the bus had a TCP
+// port.
 func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
-// Port returns the path of the file that contains serve's address if the default address is taken.
+// Port returns the path of the file that contains serve's address if another program uses the
+// default address.
 func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
 
 // Token returns the path of the file with the API's token.
@@ -135,8 +134,8 @@ func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 // subfolder for each way to install.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }
 
-// Workspaces returns the folder that contains the records of arms' worktrees. It also contains the
-// worktrees themselves, unless config.toml names another place.
+// Workspaces returns the folder that contains the records of the arms' worktrees. It also contains
+// the worktrees themselves, unless config.toml names another folder for them.
 func (p Paths) Workspaces() string { return filepath.Join(p.State, "workspaces") }
 
 // ArmFolders returns the folder that contains one folder for each arm.

@@ -21,14 +21,13 @@ type Settings struct {
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
 		MaxArms  int    `toml:"max_arms"` // per host; 10 if 0
-		Keep     int64  `toml:"keep_mib"` // output in MiB that is always kept for each arm; 256 if 0
+		Keep     int64  `toml:"keep_mib"` // MiB of each arm's output that are always kept; 256 if 0
 		// AllowSudo allows agent CLIs to use sudo. On some kernels, it also allows them
 		// to type into their own terminals: see docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
-		// OnPartition says what happens to an arm that serve cannot reach. The default
-		// is run.
+		// OnPartition is what an arm does while serve cannot reach it. The default is run.
 		OnPartition coleo.OnPartition `toml:"on_partition"`
-		// Tools gives new arms Coleo's own tools, if their harness supports MCP.
+		// Tools gives new arms Coleo's own tools if their harness supports MCP.
 		Tools bool `toml:"arm_tools"`
 	} `toml:"arms"`
 
@@ -37,91 +36,90 @@ type Settings struct {
 		Addr string `toml:"addr"` // address of the API; DefaultAddr if empty
 	} `toml:"serve"`
 
-	// Agents contains the folders in which Coleo looks for agent CLIs before it looks in PATH.
+	// Agents contains the folders in which Coleo searches for agent CLIs before it searches PATH.
 	Agents struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
-	// Packs says where to look for newer packs: see docs/packs.md.
+	// Packs contains the settings for updates of packs: see docs/packs.md.
 	Packs struct {
-		// Folder is the folder in which 'coleo harness pack update' looks for packs. If Folder is
-		// empty, that command looks nowhere.
+		// Folder is the folder in which 'coleo harness pack update' searches for packs. If Folder is empty,
+		// the command finds nothing.
 		Folder string `toml:"folder"`
 	} `toml:"packs"`
 
-	// Policy says what the policy of a new arm does: see docs/security.md.
+	// Policy contains the setting for the policies of new arms: see docs/security.md.
 	Policy struct {
 		Mode coleo.PolicyMode `toml:"mode"` // off if empty
 	} `toml:"policy"`
 
-	// Sandbox says what the sandbox of a new arm is like: see docs/security.md.
+	// Sandbox contains the settings for the sandboxes of new arms: see docs/security.md.
 	Sandbox struct {
 		Limit coleo.SandboxLimit `toml:"limit"` // none if empty
 		Image string             `toml:"image"` // of containers; none if empty
 	} `toml:"sandbox"`
 
-	// Workspace says how the worktrees of arms are made.
+	// Workspace contains the settings for the worktrees of arms.
 	Workspace struct {
-		// Path is the folder in which worktrees are made: see docs/cli.md. If Path is empty,
-		// worktrees are made below the state folder.
+		// Path is the folder in which Coleo creates worktrees: see docs/cli.md. If Path is empty, Coleo
+		// creates them below the state folder.
 		Path string `toml:"path"`
-		// Copy and Link list files and folders, as paths below the repository's work folder.
+		// Copy and Link list the files and folders that a new worktree receives as copies and as links.
+		// They are paths below the repository's work folder.
 		Copy []string `toml:"copy"`
 		Link []string `toml:"link"`
-		// Submodules says whether a new worktree gets the submodules that are filled in the work folder. If
-		// it is nil, the answer is yes.
+		// Submodules controls whether a new worktree receives the submodules that are checked out in the
+		// work folder. nil means true.
 		Submodules *bool `toml:"submodules"`
-		// ScriptTimeout is how long .coleo/setup and .coleo/check may run, in seconds. 0 means
-		// 10 minutes.
+		// ScriptTimeout is how long .coleo/setup and .coleo/check may run, in seconds. 0 means 600.
 		ScriptTimeout int `toml:"script_timeout"`
 	} `toml:"workspace"`
 
-	// Models says which models arms use: see docs/cli.md.
+	// Models contains the settings for the models of arms: see docs/cli.md.
 	Models struct {
-		// Fallback says what happens if a model is not available. The default is any.
+		// Fallback is what Coleo does if a model is not available. The default is any.
 		Fallback coleo.FallbackStrategy `toml:"fallback"`
-		// PricesURL is the URL from which 'coleo models refresh' fetches prices. If PricesURL is
-		// empty, that command fetches nothing.
+		// PricesURL is the URL from which 'coleo models refresh' fetches prices. If PricesURL is empty, the
+		// command fetches nothing.
 		PricesURL string `toml:"prices_url"`
 	} `toml:"models"`
 
 	// Prices contains the user's own prices, by PROVIDER/MODEL or MODEL.
 	Prices map[string]Rates `toml:"prices"`
 
-	// Limits says what a new arm does when it reaches a limit of its model: see docs/cli.md.
+	// Limits contains the settings for an arm that reaches a limit of its model: see docs/cli.md.
 	Limits struct {
 		OnLimit coleo.OnLimit `toml:"on_limit"` // a list of steps; wait if empty
 		// ContinueWith is the prompt with which the arm continues after a limit. If ContinueWith is
 		// empty, the prompt is "continue".
 		ContinueWith string `toml:"continue_with"`
-		// SameCalls is how often an agent CLI can make the same call of a tool with the same
-		// result in a run. 0 means loop.MaxSame, and -1 means no limit.
+		// SameCalls is how often an agent CLI can repeat a tool call with the same result in a run. 0 means
+		// loop.MaxSame, and -1 means no limit.
 		SameCalls int `toml:"same_calls"`
 	} `toml:"limits"`
 
-	// Budget has the budgets that several arms have in common, in US dollars: see docs/cli.md.
-	// 0 means none.
+	// Budget contains the budgets that several arms share, in US dollars: see docs/cli.md. 0 means no
+	// budget.
 	Budget struct {
 		Policy   coleo.BudgetPolicy `toml:"policy"` // park if empty
 		Day      float64            `toml:"day"`
 		Fleet    float64            `toml:"fleet"`
-		Projects map[string]float64 `toml:"projects"` // by the absolute path of the folder
-		// MaxOutput is the longest reply of a model in tokens; budget.MaxOutput if 0.
+		Projects map[string]float64 `toml:"projects"` // by the absolute path of the project's folder
+		// MaxOutput is the largest size of a model's reply in tokens. 0 means budget.MaxOutput.
 		MaxOutput int `toml:"max_output"`
 	} `toml:"budget"`
-	// Triggers says whether schedules and webhooks start arms: see docs/triggers.md.
+	// Triggers controls whether schedules and webhooks start arms: see docs/triggers.md.
 	Triggers struct {
 		Enabled bool `toml:"enabled"`
 	} `toml:"triggers"`
 
-	// Notify is a shell command. Serve runs it when an arm asks something, and when a run has
-	// ended, with any outcome. Environment variables of the command describe the event: see
-	// docs/cli.md.
+	// Notify is a shell command that serve runs when an arm asks a question and when a run ends.
+	// Environment variables of the command describe the event: see docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
-// Rates contains the prices of a model in US dollars per million tokens. Input and Output are
-// required. If a price for caches is missing, cache tokens cost as much as other input.
+// Rates contains the prices of a model in US dollars per million tokens. Input and Output are required. If
+// a price for cache tokens is missing, they cost as much as other input.
 type Rates struct {
 	Input      *float64 `toml:"input"`
 	Output     *float64 `toml:"output"`
@@ -129,25 +127,25 @@ type Rates struct {
 	CacheWrite *float64 `toml:"cache_write"`
 }
 
-// These are the limits and the default of arms.keep_mib, in MiB. The minimum is one segment of a
-// journal. A value above maxKeep, a terabyte, is probably a typing error.
+// These are the limits and the default of arms.keep_mib, in MiB. minKeep is the size of one segment of a
+// journal. maxKeep is a terabyte, because a larger value is probably a typing error.
 const (
 	minKeep     = 4
 	defaultKeep = 256
 	maxKeep     = 1 << 20
 )
 
-// maxScriptTimeout is the largest value of workspace.script_timeout, in seconds. An order to start
-// an arm waits for the scripts up to this long.
+// maxScriptTimeout is the largest value of workspace.script_timeout, in seconds. It is limited because the
+// start of an arm waits until the scripts have ended.
 const maxScriptTimeout = 20 * 60
 
-// DefaultAddr is the default address of the API. If another program uses this address,
-// serve takes a free port.
+// DefaultAddr is the default address of the API. If another program uses this address, serve listens on a
+// free port instead.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ReadSettings reads config.toml at path. If the file is missing, all settings have
-// their defaults. The error is EForbidden if the file is unsafe: see ReadOwn. It is
-// EInvalid if the content is wrong.
+// ReadSettings reads config.toml at path. If the file is missing, all settings have their defaults.
+// ReadSettings returns EForbidden if the file is unsafe (see ReadOwn), and EInvalid if its content is
+// wrong.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)
@@ -207,13 +205,16 @@ func ReadSettings(path string) (Settings, error) {
 	return s, nil
 }
 
-// mostSameCalls is the largest limits.same_calls. A larger number stops nothing in practice.
+// mostSameCalls is the largest value of limits.same_calls, in calls. A larger value would hardly ever stop
+// an arm.
 const mostSameCalls = 1000
 
-// mostOutput is the largest budget.max_output, in tokens. The largest models have a context of this size.
+// mostOutput is the largest value of budget.max_output, in tokens. The largest models have a context of
+// this size.
 const mostOutput = 2_000_000
 
-// budgetFault returns the key below budget whose value is wrong, and what is wrong, or "".
+// budgetFault returns a key below budget whose value is wrong, and what is wrong with it. If all values are
+// right, fault is "".
 func (s Settings) budgetFault() (key, fault string) {
 	b := s.Budget
 	if !b.Policy.Valid() {
@@ -242,13 +243,13 @@ func (s Settings) budgetFault() (key, fault string) {
 // mostDollars is the highest plausible price, in US dollars per million tokens.
 const mostDollars = 1e6
 
-// fault says what is wrong with the rates. It returns "" if nothing is wrong.
+// fault returns what is wrong with the rates, or "".
 func (r Rates) fault() string {
 	if r.Input == nil || r.Output == nil {
 		return "needs input and output"
 	}
 	for _, f := range []*float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
-		if f != nil && !(*f >= 0 && *f <= mostDollars) { // false for NaN too
+		if f != nil && !(*f >= 0 && *f <= mostDollars) { // also true for NaN
 			return fmt.Sprintf("cannot be %g", *f)
 		}
 	}
@@ -271,7 +272,7 @@ func (s Settings) OwnPrices() map[string]coleo.Price {
 	return out
 }
 
-// Budgets returns the budgets that several arms have in common.
+// Budgets returns the budgets that several arms share.
 func (s Settings) Budgets() coleo.Budgets {
 	b := s.Budget
 	return coleo.Budgets{Policy: b.Policy, Day: b.Day, Fleet: b.Fleet, Projects: b.Projects, MaxOutput: b.MaxOutput}

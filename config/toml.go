@@ -1,6 +1,6 @@
-// Package config reads the files that users write: harness descriptions and
-// config.toml. Unknown keys are errors, and each error names the file and the line. The
-// package also has the paths of Coleo's own files.
+// Package config reads the files that users write: harness descriptions and config.toml. Unknown
+// keys are errors, and each error names the file and the line. The package also defines the paths
+// of Coleo's own files.
 package config
 
 import (
@@ -13,7 +13,8 @@ import (
 )
 
 // Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a value of the
-// wrong type or a syntax error. The message begins with the name, the line and the column.
+// wrong type or a syntax error. The message begins with the name of the file, the line and the
+// column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {
@@ -38,9 +39,9 @@ func Decode(name string, data []byte, v any) error {
 // Encode returns v as TOML. It returns an error if v contains a value that TOML cannot express.
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
-// Strings returns the list of strings with the given top-level key. The data are a TOML file of
-// another program, and Strings ignores its other keys. It returns nil if the key is missing. It
-// returns EInvalid if the value is not a list of strings, or if the data are not TOML.
+// Strings returns the list of strings at the top-level key of a TOML file of another program. It
+// ignores all other keys. It returns nil if the key is missing. It returns EInvalid if the value is
+// not a list of strings, or if data is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

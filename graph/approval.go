@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// mostWaiting is the largest number of approvals in one run that can wait for their calls. An
-	// agent CLI asks one question at a time, and its record contains the call within seconds.
+	// mostWaiting is the largest number of approvals in one run that can wait for their calls. It
+	// is small because an agent CLI asks one question at a time, and records the call within
+	// seconds.
 	mostWaiting = 20
-	// mostClosed is the largest number of ended calls in one run that can still get their
-	// approvals. The event of an approval comes within seconds, and few calls end in that time.
+	// mostClosed is the largest number of ended calls in one run that can still be matched with an
+	// approval. It is small because the event of an approval comes within seconds.
 	mostClosed = 20
 	// mostLooked is the largest number of open calls that are compared with an approval. A reply
-	// contains few calls. If more calls are open, they are orphans.
+	// contains only a few calls. If more calls are open, most of them are orphans.
 	mostLooked = 100
 )
 
@@ -54,7 +55,7 @@ func (w *writer) closeSuspension() {
 	}
 }
 
-// decide adds an approval, and looks for the call that the approval decided.
+// decide adds an approval, and searches for the call that the approval decided.
 func (w *writer) decide() {
 	d, ok := decode[coleo.Decided](w)
 	if !ok {
@@ -84,11 +85,11 @@ func (w *writer) decide() {
 	w.run.waiting = appendUpTo(w.run.waiting, id, mostWaiting)
 }
 
-// decidesCalls reports whether a dialog of this kind can decide a call of a tool.
+// decidesCalls reports whether a dialog of this kind can decide a tool call.
 func decidesCalls(k coleo.DialogKind) bool { return k.OfWork() }
 
 // answer connects an approval with the suspension that the approval answered. It returns the number
-// of the suspension's node. If the log has no suspension for this dialog, it returns 0.
+// of the suspension's node, or 0 if the log has no suspension for this dialog.
 func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 	id := w.run.suspension
 	if id == "" || w.node(id).Suspension.Fingerprint != f {
@@ -101,8 +102,8 @@ func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 }
 
 // decidedCall returns the call that an approval decided, and how the call was found. It returns ""
-// if no call was found yet. A call that ended before the suspension's node was made cannot be the
-// decided call. nodeNumber is the number of that node.
+// if no call was found yet. nodeNumber is the number of the suspension's node. A call that ended
+// before this node was created cannot be the decided call.
 func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 	var calls []string
 	for _, c := range w.run.closed {
@@ -131,8 +132,8 @@ func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 	return "", ""
 }
 
-// askedEarlier handles a call whose event comes after the approval. It looks for the approval of
-// this call. If the dialog or the call does not say what is asked, only the order decides.
+// askedEarlier searches for the approval of a call whose event comes after the approval. If the
+// dialog or the call does not name a command or a file, only the order decides.
 func (w *writer) askedEarlier(call string) {
 	c := w.node(call).Call
 	how := MatchSubject
@@ -151,7 +152,8 @@ func (w *writer) askedEarlier(call string) {
 	}
 }
 
-// match connects an approval with its call. After that, the call gets no other approval.
+// match connects an approval with its call. Afterwards the call cannot be matched with another
+// approval.
 func (w *writer) match(approval, call string, how Match) {
 	w.change(approval, func(n *Node) { n.Approval.Call, n.Approval.Matched = call, how })
 	w.connect(Edge{Kind: EdgeAnswered, From: approval, To: call, Matched: how})
@@ -175,8 +177,8 @@ func (w *writer) endedCall(id string) {
 	w.run.decided = w.run.decided.without(key)
 }
 
-// appendUpTo returns a new list with one more entry at the end. If the new list would be too long,
-// the first entries are dropped.
+// appendUpTo returns a new list with one more entry at the end. It drops entries from the beginning
+// until the list has at most the given number of entries.
 func appendUpTo[T any](list []T, x T, most int) []T {
 	out := append(slices.Clone(list), x)
 	return out[max(0, len(out)-most):]
@@ -193,12 +195,12 @@ func (a *Approval) shows(c *Call) bool {
 	return slices.ContainsFunc(c.Files, func(file string) bool { return sameFile(a.Subject, file) })
 }
 
-// words returns s with single blanks. Commands are compared in this form, because screens wrap
-// them.
+// words returns s with single blanks between its words. Commands are compared in this form, because
+// screens wrap them.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sameFile reports whether two paths seem to name the same file. It assumes that a relative path
-// names the same file as a longer path with this ending.
+// sameFile reports whether two paths probably name the same file. A relative path is treated as the
+// same file as a longer path that ends with it.
 func sameFile(a, b string) bool {
 	a, b = path.Clean(a), path.Clean(b)
 	if len(a) > len(b) {

@@ -1,11 +1,10 @@
 // Package graph turns the log of runs into a graph. The graph shows who asked for what, what the
-// agent CLI did, and which files were changed by that.
+// agent CLI did, and which files it changed.
 //
 // Reduce is a pure function of a graph and one event. It never changes the given graph, so every
-// prefix of a log has a separate graph. The old and the new graph share their equal parts. An event
-// changes nothing if its sequence number is too low. The number must be higher than the last one of
-// the same host and epoch. So a log that is read twice gives the same graph as a log that is read
-// once.
+// prefix of a log has a separate graph. The old and the new graph share their equal parts. Reduce
+// skips an event unless its sequence number is higher than all earlier numbers of the same host and
+// epoch. So a log that is read twice yields the same graph as a log that is read once.
 //
 // A Graph has nodes (arm, run, turn, text, thinking, call, approval, suspension, file, subagent,
 // shell) and edges:
@@ -19,8 +18,8 @@
 // id. Calls and texts keep the ids of their events.
 //
 // A log can be wrong: events can be missing, foreign or unreadable. Reduce then records a fault of
-// the run and continues. Valid returns the faults. Reduce never adds a missing end to a call. If a
-// call has no end when its run ends, the call is marked as an orphan.
+// the run and continues. Valid returns the faults. Reduce never invents the end of a call. If a
+// call has no end when its run ends, Reduce marks the call as an orphan.
 //
 // Graph.Document, Graph.Dot and Graph.Text render a graph. Search and Why find the call that wrote
 // a line of a file.

@@ -8,11 +8,11 @@ import (
 	"coleo.dev"
 )
 
-// edit is a change of the file: the lines that it adds and the lines that it removes.
+// edit is a change of the file: the lines that the change adds and removes.
 type edit struct{ added, removed []string }
 
-// wrote reports whether the edit wrote the line. It returns false if the line was already there
-// before the edit.
+// wrote reports whether the edit wrote the line. A line that was already there before does not
+// count.
 func (e edit) wrote(line string) bool { return count(e.added, line) > count(e.removed, line) }
 
 func count(lines []string, line string) int {
@@ -36,7 +36,7 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// These are names of arguments in several agent CLIs.
+// These are the names of arguments in several agent CLIs.
 var (
 	contentNames = []string{"content", "file_text", "contents", "new_source"}
 	oldNames     = []string{"old_string", "oldString", "old_str", "old_text", "oldText"}
@@ -47,8 +47,7 @@ var (
 // beginPatch is a text that every patch contains.
 const beginPatch = "*** Begin Patch"
 
-// edits returns the changes that the call makes in the file, as far as the call's arguments show
-// them.
+// edits returns the changes of the file that the arguments of a call show.
 func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	if strings.Contains(c.Command, beginPatch) {
 		return s.patch(arm, c.Command)
@@ -72,8 +71,8 @@ func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	return s.plain(arm, c, args)
 }
 
-// plain returns the edits of a call whose arguments have names. Each entry of the argument "edits"
-// may have its own path.
+// plain returns the edits of a call with named arguments. Each entry of the argument "edits" may
+// have its own path.
 func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMessage) []edit {
 	here := slices.ContainsFunc(c.Files, func(p string) bool { return s.Names(arm, p) })
 	if p, ok := first(args, pathNames); ok {
@@ -112,8 +111,7 @@ func replaced(args map[string]json.RawMessage) []edit {
 	return []edit{{linesOf(text), linesOf(before)}}
 }
 
-// first tries the names in their order. It returns the first text that the arguments contain under
-// one of these names.
+// first returns the text of the first name in names that is in the arguments.
 func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	for _, name := range names {
 		var text string
@@ -124,7 +122,7 @@ func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	return "", false
 }
 
-// patch returns those edits of a patch that change the file. A patch has a section for each file.
+// patch returns the edits of the file that a patch contains. A patch has a section for each file.
 // It marks each line with a plus, a minus or a blank.
 func (s *search) patch(arm, text string) []edit {
 	var out []edit

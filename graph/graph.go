@@ -45,7 +45,7 @@ type Match string
 // the call of an approval.
 const (
 	MatchSubject Match = "subject" // the dialog showed the command or the file of the call
-	MatchOrder   Match = "order"   // the call is the oldest undecided call of the run; this can be wrong
+	MatchOrder   Match = "order"   // the call is the oldest undecided call of the run; the match can be wrong
 )
 
 // Graph is the graph of a log. The zero Graph is the graph of an empty log. A Graph
@@ -54,12 +54,12 @@ type Graph struct {
 	nodes tree[*Node]
 	edges tree[*Edge]
 	runs  tree[*runState]
-	open  tree[string] // the newest run of an arm that has begun and not ended, by arm
-	logs  tree[uint64] // the last sequence number, by host and epoch
+	open  tree[string] // the newest open run of each arm
+	logs  tree[uint64] // the last sequence number of each host and epoch
 	made  int          // how many nodes and edges have been made
 }
 
-// Node is a node of a graph. Of its pointers, only the pointer for the node's kind can be set.
+// Node is a node of a graph. Only the pointer for the node's kind can be set.
 type Node struct {
 	ID     string       `json:"id"`
 	Kind   Kind         `json:"kind"`
@@ -67,9 +67,9 @@ type Node struct {
 	Arm    string       `json:"arm"`
 	Turn   int          `json:"turn,omitempty"`
 	Start  time.Time    `json:"start"`
-	End    time.Time    `json:"end,omitzero"` // zero if it has not ended
+	End    time.Time    `json:"end,omitzero"` // zero if the node has not ended
 	Source coleo.Source `json:"source,omitempty"`
-	Event  Key          `json:"event"` // the event that made the node
+	Event  Key          `json:"event"` // the event that created the node
 
 	Prompt     *Prompt     `json:"prompt,omitempty"` // of a run
 	Text       *Text       `json:"text,omitempty"`   // of a text or of thinking
@@ -91,7 +91,7 @@ type Key struct {
 	Seq   uint64 `json:"seq"`
 }
 
-// Prompt describes what a run was asked, and how the run ended.
+// Prompt describes the prompt of a run, and how the run ended.
 type Prompt struct {
 	Text    string        `json:"text"`
 	Origin  coleo.Origin  `json:"origin,omitempty"`
@@ -106,7 +106,7 @@ type Prompt struct {
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// Text is a text of the model. Its pieces together are the whole text.
+// Text is a text of the model. The whole text consists of its pieces.
 type Text struct {
 	Text      string `json:"text"` // set by Document, Nodes and Node
 	Pieces    int    `json:"pieces"`
@@ -131,14 +131,14 @@ func (p *piece) whole() string {
 	return strings.Join(parts, "")
 }
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	Name    string         `json:"name"`
 	Kind    coleo.ToolKind `json:"kind,omitempty"`
 	Command string         `json:"command,omitempty"`
 	Files   []string       `json:"files,omitempty"`
-	// Arguments are the arguments of the call. If the arguments are malformed, this is an object
-	// with the fields __toolParseError, parseError and rawArguments.
+	// Arguments are the arguments of the call. If the arguments are malformed, the value is an
+	// object with the fields __toolParseError, parseError and rawArguments.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Malformed bool            `json:"malformed,omitempty"`
 	Result    *Result         `json:"result,omitempty"`   // nil if the call has no end
@@ -157,8 +157,8 @@ type Result struct {
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
-// MaxOutput is the largest number of bytes that a graph keeps of a call's output. It is small
-// because a run can have 100,000 calls. The events contain the whole output.
+// MaxOutput is the largest number of bytes of a call's output in a graph. It is small because a run
+// can have 100,000 calls, and the events contain the whole output.
 const MaxOutput = 2 << 10
 
 // MaxArguments is the largest size in bytes of a call's arguments in a graph. Longer arguments are
@@ -174,8 +174,8 @@ type Approval struct {
 	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
 	Choice      coleo.Choice      `json:"choice"`
 	Words       string            `json:"words,omitempty"`
-	Policy      string            `json:"policy,omitempty"` // the rule of the policy that has answered; "" if a person has
-	Call        string            `json:"call,omitempty"`   // id of the node of the call that it decided
+	Policy      string            `json:"policy,omitempty"` // the rule of the policy that answered; "" for a person
+	Call        string            `json:"call,omitempty"`   // id of the node of the decided call
 	Matched     Match             `json:"matched,omitempty"`
 }
 
@@ -186,8 +186,8 @@ type OpenDialog struct {
 	Subject     string            `json:"subject,omitempty"`
 	Options     []string          `json:"options,omitempty"`
 	Fingerprint coleo.Fingerprint `json:"fingerprint,omitempty"`
-	// Answered means that Coleo has answered the dialog. If the dialog is gone and Answered is
-	// false, a person answered it by hand, or the agent CLI withdrew it.
+	// Answered means that Coleo has answered the dialog. A dialog can also end without an answer
+	// from Coleo: a person answered it by hand, or the agent CLI withdrew it.
 	Answered bool `json:"answered"`
 }
 
@@ -195,7 +195,7 @@ type OpenDialog struct {
 type Subagent struct {
 	Type    string            `json:"type,omitempty"`
 	Task    string            `json:"task,omitempty"`
-	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if it has not ended
+	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if the subagent has not ended
 }
 
 // Shell is a command that the user gave to the shell instead of the model.
@@ -220,17 +220,17 @@ type Edge struct {
 	number int
 }
 
-// Document is the JSON form of a graph. The nodes and edges are in the order in which the log made
-// them.
+// Document is the JSON form of a graph. The nodes and edges are in the order of the events that
+// created them.
 type Document struct {
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
-	// Partial means that the log has more events than were read.
+	// Partial means that only a part of the log's events was read.
 	Partial bool `json:"partial,omitempty"`
 }
 
-// Document returns the nodes and edges of a graph. A caller can change them without changing the
-// graph. The caller must not change what the pointers in the nodes point to.
+// Document returns the nodes and edges of a graph. A caller may change the lists and the nodes, but
+// not the data behind the pointers in the nodes.
 func (g Graph) Document() Document {
 	d := Document{Nodes: make([]Node, 0, g.nodes.size), Edges: make([]Edge, 0, g.edges.size)}
 	for _, n := range g.nodes.sortedEntries() {
@@ -247,7 +247,7 @@ func (g Graph) Document() Document {
 // MarshalJSON returns the JSON of g's Document.
 func (g Graph) MarshalJSON() ([]byte, error) { return json.Marshal(g.Document()) }
 
-// Node returns the node with the given id. It returns false if there is no such node.
+// Node returns the node with the given id, or false if there is no such node.
 func (g Graph) Node(id string) (Node, bool) {
 	n, ok := g.nodes.get(id)
 	if !ok {

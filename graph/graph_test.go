@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// logs returns how many logs of each kind a property is checked with. With -short, they are fewer.
+// logs returns the number of random logs for each check. With -short, the number is smaller.
 func logs() uint64 {
 	if testing.Short() {
 		return 10
@@ -109,7 +109,7 @@ func TestAWrongLogGivesASoundGraph(t *testing.T) {
 	}
 }
 
-// events returns a log of one arm and one run from kinds and payloads.
+// events returns a log of one arm and one run with the given kinds and payloads.
 func events(run string, work ...any) []coleo.Event {
 	m := newMaker(1)
 	e := coleo.Event{Arm: "a", Run: run}
@@ -328,7 +328,7 @@ func longLog(n int) []coleo.Event {
 	return m.log
 }
 
-// line is an event whose payload can be anything.
+// line is an event with any payload, even an invalid one.
 type line struct {
 	coleo.Event
 	Payload string `json:"payload"`

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// maker makes logs of one host at random.
+// maker creates random logs of one host.
 type maker struct {
 	*rand.Rand
 	log  []coleo.Event
@@ -39,7 +39,7 @@ func (m *maker) work(run coleo.Event, w coleo.Work) {
 	m.put(run, w)
 }
 
-// valid returns a valid log. Two arms take turns in it.
+// valid returns a valid log of two arms whose events alternate.
 func (m *maker) valid() []coleo.Event {
 	m.log = nil
 	a, b := m.arm("a"), m.arm("b")
@@ -53,7 +53,8 @@ func (m *maker) valid() []coleo.Event {
 	return m.log
 }
 
-// step makes the next events of an arm, and returns the step after it; nil ends the log.
+// step appends the next events of an arm, and returns the step after it, or nil at the end of the
+// log.
 type step func() step
 
 func (m *maker) arm(name string) step {
@@ -150,7 +151,7 @@ func (m *maker) calls(e coleo.Event) []coleo.ToolCall {
 	return out
 }
 
-// asks opens a dialog for a call, and mostly answers it. The answer has no run.
+// asks opens a dialog for a call, and usually answers it. The answer names no run.
 func (m *maker) asks(e coleo.Event, calls []coleo.ToolCall) {
 	if len(calls) == 0 || m.IntN(2) == 0 {
 		return
@@ -167,7 +168,7 @@ func (m *maker) asks(e coleo.Event, calls []coleo.ToolCall) {
 	m.put(e, coleo.Change{Reading: coleo.Reading{State: coleo.Executing}})
 }
 
-// ends ends most calls, and returns the ids of the others.
+// ends ends most calls, and returns the ids of the calls that stay open.
 func (m *maker) ends(e coleo.Event, calls []coleo.ToolCall) []string {
 	var open []string
 	for _, c := range calls {
@@ -196,7 +197,8 @@ func (m *maker) ends(e coleo.Event, calls []coleo.ToolCall) []string {
 	return open
 }
 
-// hostile returns a log that nothing can be expected of.
+// hostile returns a valid log after random changes: missing, repeated, malformed and foreign
+// events.
 func (m *maker) hostile() []coleo.Event {
 	log := m.valid()
 	for range 1 + m.IntN(40) {
@@ -204,7 +206,7 @@ func (m *maker) hostile() []coleo.Event {
 		switch m.IntN(9) {
 		case 0: // an event is missing
 			log = append(log[:i:i], log[i+1:]...)
-		case 1: // an event comes again
+		case 1: // an event is repeated
 			log = append(log, log[i])
 		case 2:
 			log[i].Payload = nil
@@ -225,7 +227,7 @@ func (m *maker) hostile() []coleo.Event {
 		if len(log) == 0 {
 			return m.valid()
 		}
-		for j := range log { // most of them must not be dropped for their number
+		for j := range log { // new numbers, because Reduce would skip most events with their old numbers
 			if m.IntN(20) > 0 {
 				log[j].Seq = uint64(j + 1)
 			}

@@ -10,28 +10,28 @@ import (
 	"coleo.dev"
 )
 
-// mostFaults is the largest number of faults that are kept for one run. Further faults would say
+// mostFaults is the largest number of faults that are kept for one run. More faults would add
 // nothing new about the log.
 const mostFaults = 10
 
-// runState holds what Reduce must know about a run in addition to the run's nodes. A runState never
-// changes.
+// runState contains what Reduce must know about a run in addition to the run's nodes. A stored
+// runState never changes.
 type runState struct {
 	node, armNode, parentNode string // ids of nodes
 
 	begun, ended bool
 	turn         int          // the last turn that has begun
-	open         tree[string] // the calls without end and without approval, by openKey
-	decided      tree[string] // the calls without end that an approval was matched with, by openKey
-	waiting      []string     // approvals that no call has been found for, oldest first
-	closed       []closedCall // the newest calls that have ended and that no approval was matched with
+	open         tree[string] // the calls without an end and without an approval, by openKey
+	decided      tree[string] // the calls without an end but with an approval, by openKey
+	waiting      []string     // the approvals without a call, oldest first
+	closed       []closedCall // the newest ended calls without an approval
 	approvals    int
 	suspensions  int
 	suspension   string // the newest suspension
 	faults       []string
 }
 
-// closedCall is a call that has ended. It also holds the number of nodes and edges that existed
+// closedCall is a call that has ended. The field at is the number of nodes and edges that existed
 // when the call ended.
 type closedCall struct {
 	id string
@@ -39,8 +39,8 @@ type closedCall struct {
 }
 
 // Reduce returns the graph of a log with one more event. It does not change g. The events must come
-// in the order of the log. If an earlier event of the same host and epoch had an equal or higher
-// number, e changes nothing.
+// in the order of the log. Reduce skips e if an earlier event of the same host and epoch had the
+// same or a higher number.
 func Reduce(g Graph, e coleo.Event) Graph {
 	log := e.Host + "\x00" + e.Epoch
 	if last, ok := g.logs.get(log); ok && e.Seq <= last {
@@ -48,14 +48,15 @@ func Reduce(g Graph, e coleo.Event) Graph {
 	}
 	g.logs = g.logs.with(log, e.Seq)
 	if e.Arm == "" {
-		return g // no event of an arm
+		return g // the event belongs to no arm
 	}
 	w := &writer{Graph: g, e: e}
 	w.reduce()
 	return w.Graph
 }
 
-// writer builds the next graph. It changes only its own fields, and not what they point to.
+// writer builds the next graph. It changes only its own fields, never the data behind their
+// pointers, because the old graph shares this data.
 type writer struct {
 	Graph
 	e       coleo.Event
@@ -72,7 +73,7 @@ func (w *writer) reduce() {
 		switch w.e.Kind {
 		case coleo.EventDecision, coleo.EventState, coleo.EventUnrecognised:
 			w.id, _ = w.open.get(w.e.Arm) // the host does not always name the run
-		default: // events that tell nothing of a run
+		default: // these events report nothing about a run
 		}
 	}
 	if w.id != "" {
@@ -97,7 +98,7 @@ func (w *writer) reduce() {
 	}
 }
 
-// enter makes the node of the event's run, if there is none. It also copies the run's state.
+// enter creates the node of the event's run if there is none, and copies the run's state.
 func (w *writer) enter() {
 	old, ok := w.runs.get(w.id)
 	if !ok {
@@ -110,15 +111,15 @@ func (w *writer) enter() {
 	}
 	if w.e.Kind != coleo.EventRunStart && !state.begun {
 		w.fault("its first event is %s, not run_start", w.e.Kind)
-		w.run.begun = true // one fault is enough
+		w.run.begun = true // so that the missing beginning is recorded as only one fault
 	}
 	if state.ended {
 		w.fault("%s came after its run_end", w.e.Kind)
 	}
 }
 
-// addRun makes the node of a run. If the graph does not have the node of the run's parent, addRun
-// makes that node too.
+// addRun creates the node of a run. It also creates the node of the run's parent if the graph does
+// not have it.
 func (w *writer) addRun(run, parent string) *runState {
 	node := w.claim(KindRun, run, run)
 	state := &runState{node: node, armNode: w.armNode}
@@ -194,8 +195,7 @@ func (w *writer) fault(format string, args ...any) {
 }
 
 // claim returns the id for a node of the given kind and run. If a node of another kind or run
-// already has the wanted id, claim adds marks at the end of the id. It returns the same id each
-// time.
+// already has the wanted id, claim appends marks to the id. It returns the same id at each call.
 func (w *writer) claim(kind Kind, run, id string) string {
 	for {
 		n, ok := w.nodes.get(id)
@@ -214,7 +214,7 @@ func (w *writer) has(id string) bool { _, ok := w.nodes.get(id); return ok }
 // node returns the node with the given id. The node must exist.
 func (w *writer) node(id string) *Node { n, _ := w.nodes.get(id); return n }
 
-// newNode returns a copy of n, with the fields that come from the event.
+// newNode returns a copy of n with the fields that come from the event.
 func (w *writer) newNode(id string, n Node) *Node {
 	w.made++
 	n.ID, n.Arm, n.Start, n.Source, n.number = id, w.e.Arm, w.e.Time, w.e.Source, w.made
@@ -222,8 +222,8 @@ func (w *writer) newNode(id string, n Node) *Node {
 	return &n
 }
 
-// add makes a node of the event's run, if there is none with that id. It connects the node to its
-// parent: its turn, its run or its arm.
+// add creates a node of the event's run, unless there is a node with that id. It connects the node
+// to its parent: its turn, its run or its arm.
 func (w *writer) add(id string, n Node) {
 	if w.has(id) {
 		return
@@ -244,7 +244,7 @@ func (w *writer) add(id string, n Node) {
 	}
 }
 
-// turnNode returns the node of the event's turn. If the turn has no node yet, turnNode makes it.
+// turnNode returns the node of the event's turn. It creates the node if the turn has none.
 func (w *writer) turnNode() string {
 	id := w.ownID(KindTurn, "turn:"+strconv.Itoa(w.e.Turn))
 	if !w.has(id) {
@@ -257,8 +257,8 @@ func (w *writer) turnNode() string {
 	return id
 }
 
-// change replaces a node with a changed copy. The given function can change the copy and what its
-// pointers point to. It must not change a slice.
+// change replaces a node with a changed copy. The function f may change the copy and the data
+// behind its pointers, but it must not change a slice.
 func (w *writer) change(id string, f func(*Node)) {
 	n := *w.node(id)
 	n.Prompt, n.Text, n.Call = copied(n.Prompt), copied(n.Text), copied(n.Call)
@@ -276,7 +276,7 @@ func copied[T any](p *T) *T {
 	return &c
 }
 
-// connect adds an edge, if the graph does not already have it.
+// connect adds an edge unless the graph already has it.
 func (w *writer) connect(e Edge) {
 	key := string(e.Kind) + "\x00" + e.From + "\x00" + e.To
 	if _, ok := w.edges.get(key); ok {
@@ -287,15 +287,15 @@ func (w *writer) connect(e Edge) {
 	w.edges = w.edges.with(key, &e)
 }
 
-// finish sets the end of a node, if the node has no end yet.
+// finish sets the end of a node unless the node already has an end.
 func (w *writer) finish(id string, at time.Time) {
 	if w.node(id).End.IsZero() {
 		w.change(id, func(n *Node) { n.End = at })
 	}
 }
 
-// decode returns the payload of the event. If the event has no payload, or if the payload is not a
-// T, decode records a fault and returns false.
+// decode returns the payload of the event. If there is no payload, or if the payload is not a T,
+// decode records a fault and returns false.
 func decode[T any](w *writer) (T, bool) {
 	var v T
 	if len(w.e.Payload) > 0 && json.Unmarshal(w.e.Payload, &v) == nil {

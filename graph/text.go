@@ -9,7 +9,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// widest is the largest number of characters that Text and Dot show of a text in one line.
+// widest is the number of characters of a text that Text and Dot show in one line.
 const widest = 60
 
 // Text returns the graph as a tree: see Document.Text.
@@ -18,8 +18,8 @@ func (g Graph) Text() string { return g.Document().Text() }
 // Dot returns the graph in the language of Graphviz.
 func (g Graph) Dot() string { return g.Document().Dot() }
 
-// Text returns the graph as a tree for a person. The tree has one line per node. The nodes below a
-// node belong to it, and are in the order of the log.
+// Text returns the graph as a tree for people. The tree has one line per node. Below a node are the
+// nodes that belong to it, in the order of the log.
 func (d Document) Text() string {
 	below := map[string][]string{}
 	nodes := map[string]*Node{}
@@ -153,8 +153,7 @@ func (n *Node) callLine() string {
 	return line + n.duration()
 }
 
-// duration returns the duration of the node. It returns "" if the times of the node do not show the
-// duration.
+// duration returns the duration of the node, or "" if the times of the node do not show it.
 func (n *Node) duration() string {
 	d := n.End.Sub(n.Start)
 	if n.End.IsZero() || d <= 0 {

@@ -5,16 +5,15 @@ import (
 	"iter"
 )
 
-// tree is a map that never changes. Each change makes a new tree, which shares most of its branches
-// with the old tree. The keys are in order. The shape of a tree depends only on its keys, so equal
-// trees of one process are deeply equal.
+// tree is a map that never changes. Each change returns a new tree, which shares most of its
+// branches with the old tree. The keys are in order. The shape of a tree depends only on its keys,
+// so equal trees of one process are deeply equal.
 type tree[V any] struct {
 	root *branch[V]
 	size int
 }
 
-// branch is a node of a treap. The rank of a branch is not lower than the ranks of the branches
-// below it.
+// branch is a node of a treap. No branch below it has a higher rank.
 type branch[V any] struct {
 	key         string
 	rank        uint64
@@ -22,8 +21,8 @@ type branch[V any] struct {
 	left, right *branch[V]
 }
 
-// ranks makes the rank of a key unpredictable, so that nobody can choose keys that make a tree
-// deep.
+// ranks is a random seed for the ranks of the keys. Without it, somebody could choose keys that
+// make a tree deep.
 var ranks = maphash.MakeSeed()
 
 func (t tree[V]) get(key string) (V, bool) {
@@ -50,8 +49,8 @@ func (t tree[V]) with(key string, value V) tree[V] {
 	return tree[V]{insert(t.root, key, maphash.String(ranks, key), value), t.size + added}
 }
 
-// insert adds a key and returns a new branch. The branches on the path to the key are new too, so
-// that insert can rotate them.
+// insert adds a key and returns a new branch. All branches on the path to the key are new, so that
+// insert can rotate them.
 func insert[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	if b == nil {
 		return &branch[V]{key: key, rank: rank, value: value}

@@ -13,10 +13,11 @@ import (
 //   - A run begins with run_start. No event of the run follows its run_end.
 //   - The turns of a run are counted from 1, without gaps.
 //   - Every end and every piece of a call belongs to a call that has begun, and a call
-//     ends once.
+//     ends only once.
 //   - Both ends of each edge exist, and each node except an arm has one parent.
 //   - The id of a node begins with the id of its run.
-//   - Calls without an end are marked as orphans in ended runs, and only there.
+//   - In an ended run, each call without an end is marked as an orphan. In an open run, no
+//     call is marked.
 //
 // The error names every recorded fault. Its code is EInvalid.
 func Valid(g Graph) error {
@@ -33,7 +34,7 @@ func Valid(g Graph) error {
 	return coleo.Errorf(coleo.EInvalid, "the log of the runs is not as it should be: %v", errors.Join(all...))
 }
 
-// sound checks the rules that are true for the graph of every log, even if the log is wrong.
+// sound checks the rules that the graph of every log must satisfy, even of a wrong log.
 func (g Graph) sound() []error {
 	var all []error
 	parents := map[string]int{}

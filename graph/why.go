@@ -12,10 +12,10 @@ import (
 
 // Question asks which call wrote a line of a file.
 type Question struct {
-	Paths   []string          // the absolute paths of the file: as it was asked for, and without symbolic links
-	Line    int               // the number of the line, from 1; for people
+	Paths   []string          // absolute paths of the file: as given, and without symbolic links
+	Line    int               // the number of the line, from 1; only shown to people
 	Text    string            // the text of the line, without its end
-	Folders map[string]string // the work folder of each arm, by its id; a relative path of a call belongs to it
+	Folders map[string]string // the work folder of each arm, by the arm's id; relative paths of calls begin there
 }
 
 // Certainty says how sure an answer is.
@@ -24,27 +24,27 @@ type Certainty string
 // These are the certainties. The surest is first.
 const (
 	Wrote    Certainty = "wrote"    // this call wrote exactly this line
-	Changed  Certainty = "changed"  // this call changed the file, but its text does not contain the line
+	Changed  Certainty = "changed"  // this call changed the file, but its arguments do not contain the line
 	Possible Certainty = "possible" // only commands of a shell name the file
-	Nothing  Certainty = "nothing"  // no call that is known has changed the file
+	Nothing  Certainty = "nothing"  // no known call changed the file
 )
 
-// Finding is the newest call that wrote a line. If there is none, it is the newest call that
-// changed the file.
+// Finding describes the newest call that wrote a line. If no call wrote the line, it describes the
+// newest call that changed the file.
 type Finding struct {
 	Certainty  Certainty
 	Run, Arm   string
 	Call       string // the agent CLI's id of the call
-	Generation int    // the start of the arm; 0 if the events do not name it
-	// Unread means that the text of the call is not known. The text was too long to keep, or it has
-	// a form that Coleo does not read.
+	Generation int    // the generation of the arm; 0 if the events do not name it
+	// Unread means that the text of the call is unknown. The text was too long to keep, or has a
+	// form that Coleo cannot read.
 	Unread bool
 }
 
-// mostMentions is the largest number of commands in an answer. A person does not read more.
+// mostMentions is the largest number of commands in an answer. A person would not read more.
 const mostMentions = 5
 
-// Mention is a command of a shell that names the file. It may have changed the file.
+// Mention is a shell command that names the file, and that may have changed the file.
 type Mention struct {
 	Run     string    `json:"run"`
 	Arm     string    `json:"arm"`
@@ -61,8 +61,8 @@ type search struct {
 	generation map[string]int
 }
 
-// Search looks for the call that wrote the line. It considers only calls that ended with success.
-// The events belong to one or several runs, and are in the order of the log.
+// Search finds the call that wrote the line. It considers only calls that ended with success. The
+// events belong to one or several runs, and must be in the order of the log.
 func Search(q Question, events []coleo.Event) Finding {
 	s := search{Question: q, calls: map[string]coleo.ToolCall{}, generation: map[string]int{},
 		found: Finding{Certainty: Nothing}, changed: Finding{Certainty: Nothing}}
@@ -106,11 +106,11 @@ func (s *search) read(e coleo.Event) {
 		if json.Unmarshal(e.Payload, &f) == nil && s.Names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
 			s.changed = Finding{Changed, e.Run, e.Arm, f.Call, s.generation[e.Arm], true}
 		}
-	default: // it says nothing about files
+	default: // these events report nothing about files
 	}
 }
 
-// has reports whether the call is the last one that was found.
+// has reports whether the call is the newest call that Search has found.
 func (s *search) has(run, call string) bool {
 	return s.found.Run == run && s.found.Call == call || s.changed.Run == run && s.changed.Call == call
 }
@@ -126,7 +126,7 @@ func (s *search) addCall(e coleo.Event, c coleo.ToolCall) {
 	s.changed = f
 }
 
-// Names reports whether a path that the arm's model gave is a path of the file.
+// Names reports whether p, a path from the arm's model, is a path of the file.
 func (q Question) Names(arm, p string) bool {
 	if p == "" {
 		return false
@@ -152,7 +152,7 @@ func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	return len(s.edits(arm, c)) > 0
 }
 
-// Mentions reports whether an event is a shell call, and the command of this call names the file.
+// Mentions reports whether an event is a shell call whose command names the file.
 func Mentions(q Question, e coleo.Event) (Mention, bool) {
 	if e.Kind != coleo.EventToolStart {
 		return Mention{}, false
@@ -169,10 +169,10 @@ func Mentions(q Question, e coleo.Event) (Mention, bool) {
 	return Mention{}, false
 }
 
-// maxMention is the largest size of a Mention's command, in bytes. This is enough for a few lines.
+// maxMention is the largest size of a Mention's command, in bytes: enough for a few lines.
 const maxMention = 500
 
-// hasWord reports whether a text contains a name that is not just a part of a longer name there.
+// hasWord reports whether a text contains a name, but not only as a part of a longer name.
 func hasWord(text, name string) bool {
 	part := func(b byte) bool {
 		return b == '_' || b == '-' || b == '.' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80
@@ -197,23 +197,23 @@ type Answer struct {
 	Line      int       `json:"line"`
 	Text      string    `json:"text"`
 	Certainty Certainty `json:"certainty" enum:"wrote,changed,possible,nothing"`
-	Note      string    `json:"note,omitempty"` // for users: what the certainty means here
+	Note      string    `json:"note,omitempty"` // for users: what the certainty means for this answer
 
 	Arm      string `json:"arm,omitempty"`     // the arm's id
 	ArmName  string `json:"armName,omitempty"` // "" if the arm is gone
 	Run      *Node  `json:"run,omitempty"`
 	Call     *Node  `json:"call,omitempty"`
-	Approval *Node  `json:"approval,omitempty"` // nil if no approval is matched with the call
-	// Approver is the caller who gave the decision, according to serve's audit. ApproverMatched
-	// says how the audit's record was found: by the dialog, or only by the time.
+	Approval *Node  `json:"approval,omitempty"` // nil if no approval was matched with the call
+	// Approver is the caller who answered, according to serve's audit. ApproverMatched reports how
+	// the record in the audit was found: by the dialog, or only by the time.
 	Approver        *coleo.Caller `json:"approver,omitempty"`
 	ApproverMatched string        `json:"approverMatched,omitempty" enum:"dialog,time"`
 
-	Generation int       `json:"generation,omitempty"` // the arm's start in whose recording the run is; 0 if not known
+	Generation int       `json:"generation,omitempty"` // of the arm when the run began; 0 if unknown
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
-// MakeAnswer makes the answer from a finding. The graph must contain the run of the finding. The
+// MakeAnswer returns the answer for a finding. The graph must contain the run of the finding. The
 // mentions must be in the order of the log.
 func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}

@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// change returns the start of a call that changes files, with arguments as an agent CLI gives them.
+// change returns the start of a call that changes files. arguments is the JSON that an agent CLI
+// records.
 func change(id, name, arguments string, files ...string) coleo.ToolCall {
 	return coleo.ToolCall{ID: id, Name: name, Kind: coleo.ToolEdit, Arguments: json.RawMessage(arguments), Files: files}
 }
@@ -22,8 +23,8 @@ func ask(text string) Question {
 const patchOfTwo = `"*** Begin Patch\n*** Update File: b.go\n@@\n+line\n` +
 	`*** Update File: a.go\n@@\n old\n-gone\n+new\n*** End Patch"`
 
-// TestEachFormOfAnEditIsRead has the arguments of the tools of several agent CLIs. Each
-// one writes the line "new" into a.go and keeps "old".
+// TestEachFormOfAnEditIsRead uses the arguments of the tools of several agent CLIs. Each call
+// writes the line "new" into a.go and keeps the line "old".
 func TestEachFormOfAnEditIsRead(t *testing.T) {
 	t.Parallel()
 	quoted, _ := json.Marshal("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.go\n+new\n*** End Patch\nEOF")
@@ -72,7 +73,7 @@ func TestTheNewestCallThatWroteTheLineIsFound(t *testing.T) {
 	denied := coleo.ToolEnd{ID: "4", Outcome: coleo.ToolDenied}
 	read := coleo.ToolCall{ID: "7", Kind: coleo.ToolRead, Files: []string{"/w/a.go"}}
 	log := events("r", coleo.Receipt{}, coleo.Turn{}, write("1", "new"), done("1"), write("2", "new"), done("2"),
-		write("3", "new"), failed, write("4", "new"), denied, write("5", "new"), // 5 has no end
+		write("3", "new"), failed, write("4", "new"), denied, write("5", "new"), // call 5 has no end
 		write("6", "other"), done("6"), read, done("7"))
 	if f := Search(ask("new"), log); f.Call != "2" || f.Certainty != Wrote {
 		t.Errorf("the line: %+v, want call 2", f)

@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// work adds what an event of work reports. The event must belong to a run.
+// work adds the data of an event of work. The event must belong to a run.
 func (w *writer) work() {
 	if w.e.Kind == coleo.EventTurn {
 		w.turn()
@@ -26,7 +26,7 @@ func (w *writer) work() {
 		return
 	}
 	if w.e.Turn > 0 {
-		w.turnNode() // the turn must have its id before the event's ids are claimed
+		w.turnNode() // the turn must claim its id before the nodes in it claim theirs
 	}
 	switch work := work.(type) {
 	case coleo.AssistantText:
@@ -58,12 +58,12 @@ func (w *writer) work() {
 		})
 	case coleo.ShellInput, coleo.ShellProgress, coleo.ShellOutput:
 		w.shell(work)
-	default: // it has no node
+	default: // these events have no node
 	}
 }
 
-// mostErrors is the largest number of errors in a run's node. An agent CLI that retries reports the
-// same error many times.
+// mostErrors is the largest number of errors in a run's node. It is small because an agent CLI that
+// retries reports the same error many times.
 const mostErrors = 10
 
 func usageOf(p *Prompt) coleo.Usage {
@@ -73,7 +73,7 @@ func usageOf(p *Prompt) coleo.Usage {
 	return *p.Usage
 }
 
-// shell adds what an event reports about a command that the user gave to the shell.
+// shell adds the data of an event about a command that the user gave to the shell.
 func (w *writer) shell(work coleo.Work) {
 	id, raw := "", ""
 	switch s := work.(type) {
@@ -192,7 +192,7 @@ func malformed(m coleo.Malformed) json.RawMessage {
 	return raw
 }
 
-// cutText returns at most the first n bytes of s. It does not cut a character in two.
+// cutText returns at most the first n bytes of s. It does not split a character.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s

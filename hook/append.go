@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Then is the argument that introduces the command line of a user's program. This program gets the
-// same payload as the hook program: see Run.
+// Then is the argument that introduces the command line of a user's program. The user's program
+// receives the same payload as the hook program: see Run.
 const Then = "--then"
 
 // Run is the hook program. It appends one report to the file args[0]. The payload of the report is
-// the last argument. If there is only one argument, the payload is standard input. The hook must
-// not disturb the agent CLI. So Run prints nothing, returns no error and ends within two seconds.
+// the last argument, or standard input if there is only one argument. Run prints nothing, returns
+// no error and ends within two seconds, because the hook must not disturb the agent CLI.
 //
 // Between the file and the payload, the arguments can contain Then and the command line of a user's
-// program. Run starts this program with the payload as its last argument, and does not wait for it.
-// Run starts the program even if the report could not be appended.
+// program. Run starts the user's program with the payload as its last argument, and does not wait
+// for it. Run starts the user's program even if the report could not be appended.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
@@ -87,9 +87,9 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// openToAppend opens the file at path and locks it. Closing the file releases the lock. If the file
-// is full, openToAppend renames it and starts a new file. In a sandbox the file has its own mount,
-// so it cannot be renamed. In that case openToAppend empties the file.
+// openToAppend opens the file at path and locks it until the caller closes it. If the file is full,
+// openToAppend renames it and starts a new file. In a sandbox, openToAppend empties the full file
+// instead, because a file with a mount of its own cannot be renamed.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -124,9 +124,9 @@ func isAt(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, found)
 }
 
-// lock waits until no other hook program appends to the file. It waits for at most 200
-// ms, because a stopped program could hold the lock forever. Appending without the lock
-// is safe, because each line is a single write.
+// lock waits until no other hook program appends to the file, for at most 200 ms. The wait is
+// limited because a stopped program could hold the lock forever. Appending without the lock is
+// safe, because each line is a single write.
 func lock(file *os.File) {
 	for range lockTries {
 		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {

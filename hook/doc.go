@@ -1,9 +1,9 @@
-// Package hook brings an agent CLI's own reports to the host agent. The agent CLI starts a small
-// program as its hook. This program, the hook program, appends each report to a file. Package hook
-// contains the hook program, the format of the file, and the file's Reader.
+// Package hook brings an agent CLI's own reports to the host agent. The agent CLI runs a small
+// program, the hook program, as its hook. The hook program appends each report to a file. Package
+// hook contains the hook program, the format of the file, and the file's Reader.
 //
-// The file is in the folder of an arm's generation. The file remains after the host agent has
-// ended, so no report is lost while no host agent runs. Package hook does not know what a report
+// The file is in the folder of an arm's generation. No report is lost while no host agent runs,
+// because the file remains after the host agent has ended. Package hook does not know what a report
 // means. Package terminal uses reports as one witness among others.
 package hook
 
@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// maxInput is the largest number of bytes that are read from a payload. The payload of a tool
-	// call can contain whole files.
+	// maxInput is the largest number of bytes that are read from a payload. It is large because the
+	// payload of a tool call can contain whole files.
 	maxInput = 16 << 20
-	// maxValue limits the size in bytes of one value in a payload. A larger value is
-	// left out, and its key is added to Line.Cut. Commands and edits that a person can
-	// judge are much smaller.
+	// maxValue is the largest size in bytes of one value in a payload. Commands and edits that a
+	// person can judge are much smaller. A larger value is left out, and its key is added to
+	// Line.Cut.
 	maxValue = 64 << 10
-	// maxLine limits the size in bytes of a payload's values. If all values together
-	// are larger, the largest values are left out first.
+	// maxLine is the largest size in bytes of all values of a payload together. If the values are
+	// larger, the largest values are left out first.
 	maxLine = 128 << 10
-	// maxFile is the size in bytes at which a file is full. A full file is renamed to FILE.1 and
-	// replaces the previous FILE.1. So each of the two files is smaller than maxFile plus one line.
-	// A full file contains on the order of a thousand reports.
+	// maxFile is the size in bytes at which a file is full: it contains about a thousand reports. A
+	// full file is renamed to FILE.1 and replaces the previous FILE.1. So each of the two files is
+	// smaller than maxFile plus one line.
 	maxFile = 1 << 20
-	// patience limits how long the hook program runs. There are no exceptions, because the agent
-	// CLI waits for the hook program.
+	// patience is how long the hook program runs at most, whatever happens. The limit is short
+	// because the agent CLI waits for the hook program.
 	patience = 2 * time.Second
 	// Together, lockTries and lockPause limit the wait for another hook program to 200 ms.
 	lockTries, lockPause = 40, 5 * time.Millisecond

@@ -54,8 +54,8 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// TestTheUsersProgramGetsTheSamePayload: if an agent CLI notifies only one program, the
-// hook program starts the user's program.
+// TestTheUsersProgramGetsTheSamePayload: some agent CLIs can notify only one program. There the hook
+// program starts the user's own program, which must receive the same payload.
 func TestTheUsersProgramGetsTheSamePayload(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
@@ -141,8 +141,8 @@ func TestLargeValuesAreLeftOutByName(t *testing.T) {
 	}
 }
 
-// Many hook programs at once fill several files. A reader gets no line twice, and the
-// disk never holds more than two files.
+// Many hook programs append at the same time and fill several files. The Reader must return no line
+// twice, and the folder must never contain more than two files.
 func TestTheFileIsBounded(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
@@ -217,7 +217,8 @@ func TestAHookThatGetsNoEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A sandbox shows only files that exist when it starts. So Make must create both files of a hook first.
+// Make must create both files of a hook before a sandbox starts, because the sandbox contains only
+// files that exist at that time.
 func TestMakeCreatesTheFilesOfAHook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -239,7 +240,8 @@ func TestMakeCreatesTheFilesOfAHook(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsEmptiedIsReadOn: a file with a mount of its own is emptied when it is full.
+// TestAFileThatIsEmptiedIsReadOn: a full file with a mount of its own is emptied instead of renamed.
+// The Reader must then read the new lines.
 func TestAFileThatIsEmptiedIsReadOn(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)

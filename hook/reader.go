@@ -18,18 +18,19 @@ type Reader struct {
 	pipe *os.File
 	file *os.File
 	rest []byte // beginning of a line whose end has not arrived yet
-	skip bool   // the line that has begun is too long, and is left out
+	skip bool   // the line that is being read is too long, so it is left out
 }
 
 // Open returns a Reader of the reports in the file at path. The Reader begins with the oldest
-// report that is still kept. If the folder of the file is missing, Open creates it with mode 0700.
-// Open also creates a pipe in this folder. Hook programs wake the Reader through this pipe.
+// report in the file or in the full file before it. If the folder of the file is missing, Open
+// creates it with mode 0700. In the same folder, Open creates the pipe through which hook programs
+// wake the Reader.
 func Open(path string) (*Reader, error) {
 	if err := makePipe(path); err != nil {
 		return nil, err
 	}
-	// Open the pipe for writing too. Otherwise a read would return io.EOF if no hook
-	// program had the pipe open.
+	// Open the pipe for writing too, because otherwise a read would return io.EOF while no hook
+	// program has the pipe open.
 	pipe, err := os.OpenFile(wakePath(path), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the hook's pipe: %w", err)
@@ -52,9 +53,9 @@ func makePipe(path string) error {
 	return nil
 }
 
-// Make makes the files that a hook program uses, and returns their paths: the file of reports and
-// the pipe. They are in the folder of an arm's generation. In a sandbox, the hook program sees
-// these two files, and nothing else in the folder.
+// Make creates the files that a hook program uses, and returns their paths: the file of reports and
+// the pipe. Both are below dir, the folder of an arm's generation. In a sandbox, the hook program
+// can use these two files but no other file in the folder.
 func Make(dir string) ([]string, error) {
 	path := Path(dir)
 	if err := makePipe(path); err != nil {
@@ -67,16 +68,16 @@ func Make(dir string) ([]string, error) {
 	return []string{path, wakePath(path)}, file.Close()
 }
 
-// Wait waits until new reports may have arrived since the last call of Wait. Then it returns nil.
-// After Close, it returns an error.
+// Wait returns nil when new reports may have arrived since the last call of Wait. It returns an
+// error after Close.
 func (r *Reader) Wait() error {
 	var b [512]byte
 	_, err := r.pipe.Read(b[:])
 	return err
 }
 
-// Lines returns the reports that have arrived since the last call of Lines. It leaves
-// out lines that are not reports.
+// Lines returns the reports that have arrived since the last call of Lines. It skips lines that are
+// not reports.
 func (r *Reader) Lines() []Line {
 	var out []Line
 	moved := false
@@ -93,8 +94,8 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		// If the file was renamed, read the renamed file to its end before opening the new file.
-		// Nothing is appended to a file after the file was renamed.
+		// If the file was renamed, read it to its end before opening the new file. No hook program
+		// appends to a file after the file was renamed.
 		default:
 			info, err := r.file.Stat()
 			if err == nil && r.wasEmptied(info.Size()) {

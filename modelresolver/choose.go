@@ -12,35 +12,35 @@ import (
 // ModelRequest is a request for a model.
 type ModelRequest struct {
 	Provider string
-	Model    string // with an empty Provider, also PROVIDER/MODEL
-	// Strategy says which other model may be used. Empty means coleo.FallbackAny.
+	Model    string // can be PROVIDER/MODEL if Provider is empty
+	// Strategy defines which other models are allowed. Empty means coleo.FallbackAny.
 	Strategy coleo.FallbackStrategy
-	// Cost is the price of the requested model. It is used if the catalogue lacks the price. It is
-	// nil if nobody knows the price.
+	// Cost is the price of the requested model if the catalogue has no price for it. It is nil if the
+	// price is unknown.
 	Cost *Cost
 }
 
-// Choice is the model to use. Asked and Used have both prices.
+// Choice is the model to use. Asked and Used contain both prices.
 type Choice struct {
 	Resolution
 	Asked coleo.PricedModel `json:"asked"`
 	Used  coleo.PricedModel `json:"used"`
 }
 
-// Choose resolves a request. With coleo.FallbackAny, it returns what Resolve returns. With a stricter
-// strategy, another model must have an allowed price. Choose takes the first of these allowed
-// models that exists:
+// Choose resolves a request. With coleo.FallbackAny, it returns what Resolve returns. A stricter
+// strategy allows another model only at certain prices. Choose then returns the requested model if it
+// is available, and otherwise the first allowed model of this list:
 //
 //   - the requested model at another provider
 //   - another model of the requested provider
 //   - any other model
 //
-// If several models match one line, Choose takes the most expensive one, which is the nearest to
-// the requested model. If two have the same price, the ids decide. Choose never takes another model
-// whose price is unknown. If the price of the requested model is unknown, Choose takes no other
-// model at all.
+// If several models match one line, Choose takes the most expensive one, because its price is the
+// nearest to that of the requested model. If the prices are equal, the ids decide. Choose never takes
+// another model with an unknown price. If the price of the requested model is unknown, it takes no
+// other model at all.
 //
-// Choose returns ENotFound if there is no allowed model. The error names choices.
+// Choose returns ENotFound if there is no allowed model. The error names some available models.
 func Choose(c Catalog, w ModelRequest) (Choice, error) {
 	if w.Provider == "" {
 		w.Provider, w.Model = Split(w.Model)
@@ -62,7 +62,7 @@ func Choose(c Catalog, w ModelRequest) (Choice, error) {
 	return Choice{r, priced(w.Provider, w.Model, asked), used}, nil
 }
 
-// priceWord describes a price in a sentence, compared with the price of the requested model.
+// priceWord describes an allowed price in a sentence, relative to the price of the requested model.
 var priceWord = map[coleo.FallbackStrategy]string{
 	coleo.FallbackSamePrice: "the same", coleo.FallbackCheaper: "not higher",
 }
@@ -78,7 +78,7 @@ func priced(provider, model string, known *Offer) coleo.PricedModel {
 }
 
 // costOf returns the requested model with its price, even if its provider is not connected. It
-// returns nil if nobody knows the price.
+// returns nil if the price is unknown.
 func (c Catalog) costOf(w ModelRequest) *Offer {
 	for _, p := range c.Providers {
 		for _, m := range p.Models {
@@ -96,7 +96,7 @@ func (c Catalog) costOf(w ModelRequest) *Offer {
 	return nil
 }
 
-// allows reports whether a strategy allows the price of an offer in place of the price of the
+// allows reports whether a strategy allows the price of offer o in place of the price of the
 // requested model.
 func allows(s coleo.FallbackStrategy, asked *Offer, o Offer) bool {
 	if asked == nil || o.Source == coleo.PriceUnknown {
@@ -137,15 +137,15 @@ func nearest(c Catalog, w ModelRequest, asked *Offer) (Offer, bool) {
 	}), true
 }
 
-// mostNamed is the maximum number of models that an error names. They fit into two lines of a
+// mostNamed is the largest number of models that an error names. Six names fit into two lines of a
 // terminal.
 const mostNamed = 6
 
-// refusal returns the error for a request that no model may fulfil.
+// refusal returns the error for a request that no allowed model can satisfy.
 func refusal(c Catalog, w ModelRequest, asked *Offer) error {
 	offers := AvailableByCost(c)
 	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
-	slices.SortStableFunc(offers, func(a, b Offer) int { // those that have something of the request come first
+	slices.SortStableFunc(offers, func(a, b Offer) int { // models with the same provider or name come first
 		switch {
 		case own(a) == own(b):
 			return 0

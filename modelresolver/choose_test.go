@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// priced returns a catalogue with two prices for each model, as "model=in/out".
+// pricedCatalog returns a catalogue with two prices for each model, written as "model=in/out".
 func pricedCatalog(t *testing.T, lines ...string) Catalog {
 	t.Helper()
 	var c Catalog
@@ -35,7 +35,7 @@ func pricedCatalog(t *testing.T, lines ...string) Catalog {
 	return c
 }
 
-// The three examples of the published specification, with its sentences.
+// The three examples of the published specification must give its exact sentences.
 func TestTheThreeExamplesOfTheSpecification(t *testing.T) {
 	t.Parallel()
 	c := Catalog{
@@ -112,7 +112,7 @@ func TestAChangeHasBothModelsAndBothPrices(t *testing.T) {
 	}
 }
 
-// randomCatalog returns a catalogue of at most four providers with at most four models.
+// randomCatalog returns a catalogue with at most four providers and at most four models each.
 func randomCatalog(r *rand.Rand, ids []string) Catalog {
 	var c Catalog
 	for _, id := range ids {
@@ -148,8 +148,9 @@ func shuffled(r *rand.Rand, c Catalog) Catalog {
 	return out
 }
 
-// On random catalogues: what is chosen can be had, is no dearer than its strategy says, is
-// of known price unless nothing else can be had, and does not depend on the order.
+// For random catalogues, the chosen model must be available and must not cost more than its
+// strategy allows. Its price must be known unless no other model is available. The order of the
+// catalogue must not matter.
 func TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -178,7 +179,7 @@ func TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed(t *testing.T) {
 	}
 }
 
-// faultOf says what is wrong with a choice, or "".
+// faultOf returns what is wrong with a choice, or "".
 func faultOf(c Catalog, w ModelRequest, got Choice, err error) string {
 	offers := AvailableByCost(c)
 	lax := w.Strategy == "" || w.Strategy == coleo.FallbackAny
@@ -208,8 +209,8 @@ func faultOf(c Catalog, w ModelRequest, got Choice, err error) string {
 	return ""
 }
 
-// knownBeside reports whether the step of Resolve that decides about a request had a model of
-// known price.
+// knownBeside reports whether a model of known price was available in the step of Resolve that
+// decides the request.
 func knownBeside(offers []Offer, w ModelRequest) bool {
 	known := func(is func(Offer) bool) (any, priced bool) {
 		for _, o := range offers {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// node is a piece of JSON, with its path in the document for error messages. The zero
-// node is a missing value.
+// node is a JSON value with its path in the document, which error messages contain. The zero node
+// is a missing value.
 type node struct {
 	raw  json.RawMessage
 	path string // for example "all[2].models.x"; "" for the whole document
@@ -57,7 +57,7 @@ func (n node) object() (map[string]node, error) {
 	}
 	out := map[string]node{}
 	d := json.NewDecoder(bytes.NewReader(n.raw))
-	if _, err := d.Token(); err != nil { // the brace
+	if _, err := d.Token(); err != nil { // the opening brace
 		return nil, n.errorf("%v", err)
 	}
 	for d.More() {
@@ -106,7 +106,7 @@ func (n node) list() ([]node, error) {
 	return out, nil
 }
 
-// text returns the value as a string. It returns "" if the value is missing or null.
+// text returns the value as a string, or "" if the value is missing or null.
 func (n node) text() (string, error) {
 	if n.kind() == "nothing" {
 		return "", nil
@@ -121,8 +121,7 @@ func (n node) text() (string, error) {
 	return s, nil
 }
 
-// texts returns the value as a list of strings. It returns nil if the value is missing
-// or null.
+// texts returns the value as a list of strings, or nil if the value is missing or null.
 func (n node) texts() ([]string, error) {
 	if n.kind() == "nothing" {
 		return nil, nil

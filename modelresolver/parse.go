@@ -18,9 +18,9 @@ import (
 //   - {all, default, connected}: OpenCode's reply to GET /provider;
 //   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
 //
-// The models of a provider are either a list, or a map with the ids as keys. ParseCatalog ignores
-// all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it returns EInvalid. The
-// error contains the place and the reason.
+// The models of a provider are a list, or a map with the ids as keys. ParseCatalog ignores all
+// other keys. It returns EInvalid for a bad catalogue, or for one of more than MaxCatalog bytes.
+// The error contains the place and the reason.
 //
 // Control characters in names become blanks, so that a name can be printed. An id must not contain
 // control characters.
@@ -32,8 +32,8 @@ func ParseCatalog(data []byte) (Catalog, error) {
 	return c, nil
 }
 
-// MaxCatalog is the largest size of a catalogue, in bytes. The largest known catalogue has
-// 6 MB, for 8,000 models.
+// MaxCatalog is the largest size of a catalogue, in bytes. The largest known catalogue has 6 MB and
+// 8,000 models.
 const MaxCatalog = 64 << 20
 
 func parse(data []byte) (Catalog, error) {
@@ -81,12 +81,12 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying returns the keys that an object has, as text for an error message.
+// saying returns the keys of an object as text for an error message.
 func saying(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""
 	}
-	const shown = 5 // enough to recognize what the document is
+	const shown = 5 // five keys are enough to recognize the document
 	keys := slices.Sorted(maps.Keys(fields))
 	if len(keys) > shown {
 		keys = append(keys[:shown], "…")
@@ -172,7 +172,7 @@ func modelList(n node) ([]Model, error) {
 	return out, nil
 }
 
-// model parses one model. If the models are a map, key is the key of this model.
+// model parses one model. If the models are a map, key is the model's key in it.
 func model(n node, key string) (Model, error) {
 	fields, err := n.object()
 	if err != nil {

@@ -2,13 +2,13 @@ package modelresolver
 
 import "coleo.dev"
 
-// unknownCost is the price that is shown if no price is known. It is a guess, so it never
+// unknownCost is the price that is shown if the price is unknown. It is only a guess, so it never
 // decides which model is cheaper: models of unknown price come after all others.
 var unknownCost = Cost{Input: 5, Output: 20}
 
-// book contains prices for models whose price is not in the catalogue. The six prices were copied
-// from Coleo's published specification on 2026-11-21. Nobody compared them with the prices of the
-// vendors. If the catalogue has a price, Coleo does not use the price in book.
+// book contains prices that Coleo uses only if the catalogue has no price. The six prices were
+// copied from Coleo's published specification on 2026-11-21. They were not compared with the prices
+// of the vendors.
 var book = map[string]Cost{
 	"gemini-2.5-flash": {Input: 0.075, Output: 0.30},
 	"gpt-4o-mini":      {Input: 0.15, Output: 0.60},
@@ -18,8 +18,8 @@ var book = map[string]Cost{
 	"claude-opus-4":    {Input: 15, Output: 75},
 }
 
-// Published returns the price of a model in Coleo's published specification. It also reports
-// whether the specification has a price.
+// Published returns the price of a model in Coleo's published specification, or false if there is
+// none.
 func Published(model string) (Cost, bool) {
 	c, ok := book[model]
 	return c, ok

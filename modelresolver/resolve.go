@@ -20,8 +20,8 @@ type Cost struct {
 	Output float64 `json:"output"`
 }
 
-// Total returns the sum of the input price and the output price. This sum determines
-// which model is cheaper.
+// Total returns the sum of the input price and the output price. Of two models, the one with the
+// smaller sum is cheaper.
 func (c Cost) Total() float64 { return c.Input + c.Output }
 
 // Model is one model of a provider.
@@ -41,15 +41,15 @@ type Provider struct {
 }
 
 // Catalog lists the available models. Connected lists the ids of the providers for which the user
-// has credentials. If Connected is empty, these providers are unknown, and Coleo treats every
+// has credentials. If Connected is empty, Coleo does not know these providers, and treats every
 // provider as connected.
 type Catalog struct {
 	Providers []Provider `json:"providers"`
 	Connected []string   `json:"connected"`
 }
 
-// Resolution is the provider and the model to use. If they are not the requested ones,
-// Fallback is true and Reason says why. Otherwise Reason is empty.
+// Resolution is the provider and the model to use. If they differ from the request, Fallback is
+// true and Reason contains the reason. Otherwise Reason is empty.
 type Resolution struct {
 	ProviderID   string `json:"provider"`
 	ModelID      string `json:"model"`
@@ -70,8 +70,8 @@ type Offer struct {
 	Source coleo.PriceSource `json:"price_source"`
 }
 
-// Split splits "provider/model" at the first slash. All later slashes belong to the
-// model. If there is no slash, the whole text is the model.
+// Split splits "provider/model" at the first slash. The model can contain further slashes. If there
+// is no slash, the whole text is the model.
 func Split(combined string) (provider, model string) {
 	provider, model, found := strings.Cut(combined, "/")
 	if !found {
@@ -81,17 +81,17 @@ func Split(combined string) (provider, model string) {
 }
 
 // Resolve returns the requested provider and model if they are available. Otherwise it returns the
-// first available one of these:
+// first available model of this list:
 //
 //   - the cheapest model of the requested provider
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
-// If the provider is empty, the model can have the form "provider/model". If the request leaves out
-// the provider or the model, Resolve chooses one. This choice is not a fallback. If no model is
+// If the provider is empty, the model can have the form "provider/model". If the request names no
+// provider or no model, Resolve chooses one, and this choice is not a fallback. If no model is
 // available, Resolve returns the requested provider and model.
 //
-// A model of unknown price comes after all models of known price. Resolve follows the strategy
+// Models of unknown price come after all models of known price. Resolve follows the strategy
 // coleo.FallbackAny. See Choose for stricter strategies.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
@@ -115,8 +115,8 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason formats the sentence for Resolution.Reason. If the request left the choice to Resolve,
-// userChose is false, and reason returns "".
+// reason formats the sentence for Resolution.Reason. userChose is false if the request left the
+// choice to Resolve. In this case reason returns "".
 func reason(userChose bool, format string, args ...any) string {
 	if !userChose {
 		return ""
@@ -164,7 +164,7 @@ func offer(p Provider, m Model) Offer {
 	return Offer{p.ID, cmp.Or(p.Name, p.ID), m.ID, cmp.Or(m.Name, m.ID), cost, source}
 }
 
-// unknown returns 1 if nobody knows the price of the offer, and 0 otherwise.
+// unknown returns 1 if the price of the offer is unknown, and 0 otherwise.
 func (o Offer) unknown() int {
 	if o.Source == coleo.PriceUnknown {
 		return 1

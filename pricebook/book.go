@@ -1,7 +1,7 @@
 // Package pricebook has the prices of models, each with its source. The sources are a table inside
 // Coleo, the prices that 'coleo models refresh' has fetched, and the user's own prices.
 //
-// Only Refresh uses the network. It contacts only an address that a user has given.
+// Only Refresh uses the network, and it contacts only the address that the user has given.
 package pricebook
 
 import (
@@ -14,29 +14,29 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// Book holds the prices of models. It is safe for concurrent use. The zero Book contains only the
-// six prices of Coleo's published specification.
+// Book contains the prices of models. It is safe for concurrent use. The zero Book contains only
+// the six prices of Coleo's published specification.
 type Book struct {
 	overrides map[string]coleo.Price
 	layers    []*Prices // highest priority first
 }
 
-// New returns a book. userPrices are the user's own prices, keyed by PROVIDER/MODEL or MODEL. They
-// have the highest priority. The layers follow in their order. A layer can be nil.
+// New returns a book. The user's own prices are keyed by PROVIDER/MODEL or MODEL, and have the
+// highest priority. The layers follow in their order. A layer can be nil.
 func New(userPrices map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
 	return &Book{userPrices, layers}
 }
 
-// Prices holds the prices of one source, keyed by PROVIDER/MODEL.
+// Prices contains the prices of one source, keyed by PROVIDER/MODEL.
 type Prices struct {
 	Source coleo.PriceSource
-	Date   string // when the source published them, as 2026-01-31
+	Date   string // when the source published the prices, in the form 2026-01-31
 	ByName map[string]coleo.Price
 }
 
-// Override returns the user's own price of a model. It returns false if there is none. The provider
-// can be "".
+// Override returns the user's own price of a model, or false if there is none. The provider can be
+// "".
 func (b *Book) Override(provider, model string) (coleo.Price, bool) {
 	for _, name := range []string{coleo.ModelName(provider, model), model} {
 		if p, ok := b.overrides[name]; ok {
@@ -46,9 +46,9 @@ func (b *Book) Override(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// Find returns the price of a model. It returns false if no source has a price for it. If provider
-// is "", Find searches the prices of the vendors. It first looks for the whole name, and then for
-// the name without a date or "latest" at its end.
+// Find returns the price of a model, or false if no source has one. It searches for the whole name
+// first, and then for the name without a date or "latest" at its end. If provider is "", it
+// searches the prices of the vendors.
 func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	if p, ok := b.Override(provider, model); ok {
 		return p, true
@@ -66,8 +66,8 @@ func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// vendors lists the providers that make models. Find searches them in this order for a
-// model without a provider.
+// vendors lists the providers that make models. For a model without a provider, Find searches them
+// in this order.
 var vendors = []string{"anthropic", "openai", "google", "xai", "deepseek", "mistral", "alibaba", "moonshotai", "zai",
 	"minimax", "meta", "cohere"}
 
@@ -121,8 +121,8 @@ func (b *Book) Of(provider string) []coleo.PricedModel {
 	return out
 }
 
-// Fill returns a copy of a catalogue, with added prices for the models that have none. The user's
-// own price of a model replaces the price in the catalogue.
+// Fill returns a copy of a catalogue with prices for the models that have none. The user's own
+// price of a model also replaces the price in the catalogue.
 func (b *Book) Fill(c modelresolver.Catalog) modelresolver.Catalog {
 	out := modelresolver.Catalog{Connected: c.Connected}
 	for _, p := range c.Providers {

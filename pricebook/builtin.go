@@ -24,7 +24,7 @@ var table string
 var BuiltIn = sync.OnceValue(func() *Prices {
 	p, err := parseTable(table)
 	if err != nil {
-		panic("models.dev.tsv: " + err.Error()) // a test reads it
+		panic("models.dev.tsv: " + err.Error()) // the table is part of the program, and a test parses it
 	}
 	return p
 })
@@ -78,7 +78,7 @@ func parseRates(columns []string) (coleo.Rates, error) {
 	return r, CheckRates(r)
 }
 
-// formatTable returns the text of a table: the head, and then a line for each price.
+// formatTable returns the text of a table: the head, and then one line for each price.
 func formatTable(head string, prices map[string]coleo.Price) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -96,7 +96,7 @@ func formatTable(head string, prices map[string]coleo.Price) string {
 func formatRates(r coleo.Rates, between string) string {
 	var words []string
 	for _, f := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
-		words = append(words, strconv.FormatFloat(f, 'g', 10, 64)) // 10 digits hide errors such as 0.30000000000000004
+		words = append(words, strconv.FormatFloat(f, 'g', 10, 64)) // more digits would show 0.30000000000000004
 	}
 	return strings.Join(words, between)
 }

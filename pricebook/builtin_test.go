@@ -19,7 +19,8 @@ var (
 	documentFrom = flag.String("from", "", "where that document was found")
 )
 
-// kept are the providers in the table: the vendors, and what supported agent CLIs use.
+// keptProviders are the providers in the table: the vendors, and the providers that supported agent
+// CLIs use.
 var keptProviders = append([]string{"amazon-bedrock", "azure", "cerebras", "fireworks-ai", "github-copilot",
 	"google-vertex", "google-vertex-anthropic", "groq", "kilo", "opencode", "opencode-go", "openrouter", "togetherai",
 	"vercel", "zhipuai"}, vendors...)

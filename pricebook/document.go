@@ -16,15 +16,15 @@ import (
 // September 2026 the document had 6 MB.
 const MaxDocument = 64 << 20
 
-// document holds the parts of https://models.dev/api.json that Coleo reads: providers by
-// id, each with its models by id.
+// document contains the parts of https://models.dev/api.json that Coleo reads: the providers by id,
+// each with its models by id.
 type document map[string]struct {
 	Models map[string]struct {
 		Cost *cost `json:"cost"`
 	} `json:"models"`
 }
 
-// cost holds prices in US dollars per million tokens.
+// cost contains prices in US dollars per million tokens.
 type cost struct {
 	rates
 	Tiers []tier `json:"tiers"`
@@ -104,8 +104,8 @@ func (c *cost) price() (coleo.Price, error) {
 	return out, err
 }
 
-// toRates returns the rates. If a cache rate is missing, it is the rate of input. toRates returns
-// an error if the rate of input or output is missing, or if CheckRates refuses a rate.
+// toRates returns the rates. A missing cache rate is the same as the input rate. toRates returns an
+// error if the rate of input or output is missing, or if CheckRates refuses a rate.
 func (r rates) toRates() (coleo.Rates, error) {
 	if r.Input == nil || r.Output == nil {
 		return coleo.Rates{}, fmt.Errorf("the price lacks input or output")
@@ -120,7 +120,7 @@ func (r rates) toRates() (coleo.Rates, error) {
 	return out, CheckRates(out)
 }
 
-// mostDollars is the highest believable price, in US dollars per million tokens. The highest known
+// mostDollars is the highest plausible price, in US dollars per million tokens. The highest known
 // price is 600.
 const mostDollars = 1e6
 

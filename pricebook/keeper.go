@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// Keeper holds the current Book. If the file with the fetched prices changes, Keeper reads the file
-// again. It is safe for concurrent use.
+// Keeper provides the current Book. It reads the file with the fetched prices again when the file
+// changes. It is safe for concurrent use.
 type Keeper struct {
 	path string
 	own  map[string]coleo.Price

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// refreshTimeout is the longest time of a whole refresh. The document has 6 MB.
+	// refreshTimeout is the longest time of a whole refresh. The document has about 6 MB, which
+	// takes that long only on a slow line.
 	refreshTimeout = time.Minute
 	// dateLayout is the form of Prices.Date.
 	dateLayout = "2006-01-02"
@@ -31,9 +32,9 @@ type kept struct {
 	Prices map[string]coleo.Price `json:"prices"`
 }
 
-// Refresh fetches the document of models.dev from an address, and writes the document's prices to
-// the file at path. It returns the number of models with a price. It replaces the file only after
-// it has checked the whole document. After an error, the file is unchanged.
+// Refresh fetches the document of models.dev from an address, and writes its prices to the file at
+// path. It returns the number of models with a price. It checks the whole document before it
+// replaces the file. After an error, the file is unchanged.
 //
 // Refresh returns EInvalid for a bad address or a bad document. It returns EUnavailable if the
 // server does not answer in time, or does not send the whole document.
@@ -87,7 +88,7 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, er
 	return data, nil
 }
 
-// whyNot returns a shorter form of an HTTP client's error, without the address.
+// whyNot returns a short form of an HTTP client's error, without the address.
 func whyNot(ctx context.Context, err error) error {
 	var outer *url.Error
 	switch {
@@ -101,7 +102,7 @@ func whyNot(ctx context.Context, err error) error {
 	return err
 }
 
-// replace replaces a file. If its folder is not there, replace makes the folder.
+// replace replaces a file. It creates the folder of the file if necessary.
 func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -109,8 +110,8 @@ func replace(path string, text []byte) error {
 	return wholefile.Replace(path, text, wholefile.OwnerOnly)
 }
 
-// Load returns the prices that Refresh has written to the file at path. If there is no file, Load
-// returns nil and no error. It returns EInvalid for a damaged file.
+// Load returns the prices that Refresh has written to the file at path. It returns nil and no error
+// if there is no file, and EInvalid if the file is damaged.
 func Load(path string) (*Prices, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

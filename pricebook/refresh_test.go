@@ -26,7 +26,7 @@ func serving(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL + "/api.json"
 }
 
-// silent returns the address of a server that accepts connections and says nothing.
+// silent returns the address of a server that accepts connections but sends nothing.
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,8 @@ func TestFetchedPricesAreKept(t *testing.T) {
 	}
 }
 
-// Each fault of a server is one line, ends in time, and leaves the last good prices.
+// Each fault of a server must end in time, give an error of one line, and leave the last good
+// prices.
 func TestAFaultOfTheServerLeavesTheLastPrices(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, _ *http.Request) {
@@ -88,7 +89,7 @@ func TestAFaultOfTheServerLeavesTheLastPrices(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		address, want string
-		quick         bool // the server never ends, so the test does not wait long
+		quick         bool // the server never ends its answer, so the test uses a short time limit
 	}{
 		"it hangs after accept":    {silent(t), "the whole document did not come in time", true},
 		"it stalls in the middle":  {serving(t, stalls), "the whole document did not come in time", true},

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// readGap is the shortest time between two reads of a record. Some agent CLIs write
-	// to the record many times a second while a model streams. Because of readGap,
-	// Coleo reads the end of a turn at most 20 ms later.
+	// readGap is the shortest time between two reads of a record. Some agent CLIs write to the
+	// record many times a second while a model streams. The gap delays the end of a turn by at most
+	// 20 ms.
 	readGap = 20 * time.Millisecond
 	// findGap is the shortest time between two searches for a record that has not been found yet. A
 	// search may have to read everything that an agent CLI has logged.
@@ -22,25 +22,25 @@ const (
 // Follower reads one record while the agent CLI writes it.
 type Follower struct {
 	source Source
-	where  func() Where // the conversation can change, and can be unknown at first
+	where  func() Where // where returns the record to read; the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
-	asked  chan chan<- struct{} // each channel is a look that CatchUp waits for; it is closed after the look
+	asked  chan chan<- struct{} // each channel asks for a look at the record; it is closed after the look
 	ended  chan struct{}        // closed when Run has returned
 
-	ready     atomic.Bool            // true if nobody waits for the entry Ready
+	ready     atomic.Bool            // true if the entry Ready was passed on, or if the source reports no Ready
 	path      atomic.Pointer[string] // path of the record; nil until the record is found
-	found     Where                  // result of where when the record was found
+	found     Where                  // the result of where at the time when the record was found
 	tail      Tail
 	subagents *subagentRecords         // the records of subagents; nil until the record is found
-	also      atomic.Pointer[[]string] // further files and folders whose changes count: those of subagents
-	from      string                   // path of the record whose entries take gets
+	also      atomic.Pointer[[]string] // other files and folders whose changes count: those of subagents
+	from      string                   // path of the record whose entries are being passed to take
 }
 
-// NewFollower returns a Follower. findRecord says which record the Follower reads. Run calls
-// takeEntries with the new entries, in order. If the record already exists, the Follower reads it
-// from its beginning. It also reads the tokens in the records of the conversation's subagents. One
-// call of takeEntries has only entries of one record.
+// NewFollower returns a Follower of the record that findRecord names. Run passes the new entries to
+// takeEntries in order, and begins with the entries that the record already has. Run also passes on
+// the tokens in the records of the conversation's subagents. One call of takeEntries receives
+// entries of only one record.
 func NewFollower(s Source, findRecord func() Where, takeEntries func([]Entry)) *Follower {
 	f := &Follower{source: s, where: findRecord, take: takeEntries, waked: make(chan struct{}, 1),
 		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
@@ -48,8 +48,8 @@ func NewFollower(s Source, findRecord func() Where, takeEntries func([]Entry)) *
 	return f
 }
 
-// Wake makes the Follower look at the record now. It is needed on file systems that do
-// not report changes. A caller can also call Wake when it knows of a change.
+// Wake makes the Follower look at the record now. A caller must call Wake on a file system that
+// does not report changes, and can call it whenever it knows of a change.
 func (f *Follower) Wake() {
 	select {
 	case f.waked <- struct{}{}:
@@ -57,10 +57,10 @@ func (f *Follower) Wake() {
 	}
 }
 
-// CatchUp makes the Follower read the record to its present end. It returns when takeEntries has
-// got the new entries, and at the latest when the time limit has passed. If Run has returned,
-// CatchUp returns at once. Do not call CatchUp with a lock that takeEntries or findRecord needs,
-// because CatchUp waits for them.
+// CatchUp makes the Follower read the record to its present end. It returns after takeEntries has
+// received the new entries, or when the time limit has passed. It returns at once if Run has
+// returned. Do not hold a lock that takeEntries or findRecord needs, because CatchUp waits for
+// them.
 func (f *Follower) CatchUp(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -79,13 +79,14 @@ func (f *Follower) CatchUp(limit time.Duration) {
 	}
 }
 
-// Name returns a name for the record that is being read. Each record of an agent CLI has a
-// different name. Call Name only inside takeEntries, the function that NewFollower got.
+// Name returns the name of the record whose entries are being passed on. Each record of an agent
+// CLI has a different name. Call Name only inside takeEntries, the function that was passed to
+// NewFollower.
 func (f *Follower) Name() string {
 	return filepath.Base(f.from) + " " + f.found.Conversation
 }
 
-// Run follows the record until ctx ends. The Watcher w tells Run about changes. Run can be called
+// Run follows the record until ctx ends. The Watcher w reports changes of files. Run can be called
 // only once.
 func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	defer close(f.ended)
@@ -103,9 +104,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// rest waits until the next look at the record is due. It first waits for the given time, and then
-// for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest returns
-// false if ctx has ended, and true otherwise.
+// rest waits until the next look at the record is due: first for the time gap, and then for Wake.
+// While it waits, it looks at the record each time CatchUp asks for a look. rest returns false if
+// ctx has ended, and true otherwise.
 func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
@@ -132,8 +133,8 @@ func (f *Follower) close() {
 	}
 }
 
-// look finds the record and reads the new entries. It watches the folders before it
-// reads, so that it misses no change.
+// look finds the record and reads the new entries. It watches the folders before it reads, because
+// otherwise it could miss a change between the two.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
 		f.path.Store(nil) // until the record is found, every change concerns it
@@ -157,7 +158,8 @@ func (f *Follower) look(w *Watcher) {
 	f.takeBoth(own, f.subagents.next(own))
 }
 
-// takeBoth passes on entries of the conversation and of its subagents, in the order of their times.
+// takeBoth passes on the entries of the conversation and of its subagents, in the order of their
+// times.
 func (f *Follower) takeBoth(own []Entry, subagents []subagentEntry) {
 	path := *f.path.Load()
 	for _, b := range subagents {
@@ -181,9 +183,9 @@ func (f *Follower) takeOf(path string, entries []Entry) {
 	f.take(entries)
 }
 
-// lookWhetherReady passes on the entry Ready when a file of the record has been written. It checks
-// more than the file that is read. If an agent CLI resumes a conversation, it may write to another
-// file.
+// lookWhetherReady passes on the entry Ready when any file that matches the record's pattern has
+// been written. It does not only check the file that the Follower reads, because an agent CLI that
+// resumes a conversation may write to another file.
 func (f *Follower) lookWhetherReady() {
 	if f.ready.Load() {
 		return
@@ -195,8 +197,8 @@ func (f *Follower) lookWhetherReady() {
 }
 
 // concerns reports whether a change of the file at path can be a change of the record. Until the
-// agent CLI is ready, any change counts, because it can be the sign that the agent CLI is ready. If
-// the record is a database, SQLite also writes to files whose names begin with the name of the
+// agent CLI is ready, any change counts, because it can be the sign that the agent CLI is ready. A
+// path that begins with the record's path counts too, because SQLite writes to such files beside a
 // database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
@@ -207,7 +209,7 @@ func (f *Follower) concerns(path string) bool {
 	return also != nil && (slices.Contains(*also, path) || slices.Contains(*also, filepath.Dir(path)))
 }
 
-// watchBelow watches the folders of the records of subagents too.
+// watchBelow also watches the folders of the subagents' records.
 func (f *Follower) watchBelow(w *Watcher) {
 	also := f.subagents.places()
 	f.also.Store(&also)
@@ -219,9 +221,8 @@ func (f *Follower) watchBelow(w *Watcher) {
 	w.watch(f, slices.Compact(folders))
 }
 
-// watchFor watches the folders in which the record can appear. A folder can appear just
-// before its parent is watched. So watchFor searches for folders again until it finds
-// no new ones.
+// watchFor watches the folders in which the record can appear. It searches for folders again until
+// it finds no new ones, because a folder can appear just before its parent is watched.
 func (f *Follower) watchFor(w *Watcher, where Where) {
 	var watched []string
 	for {

@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-// patience bounds every wait. A wait ends as soon as what it waits for is there.
+// patience limits each wait to 20 s, which is far longer than a slow machine needs. A wait ends as
+// soon as its condition holds.
 const patience = 20 * time.Second
 
-// source is a record of plain lines: each is one prompt.
+// source describes records of plain lines, each of which is one prompt.
 var source = Source{Pattern: ".agent/projects/*/{id}.jsonl", Open: Lines(func() Decoder { return plain{} })}
 
 type plain struct{}
@@ -72,7 +73,7 @@ func (s *stage) converse(conversation string) {
 	s.follower.Wake()
 }
 
-// path returns the path of a conversation's record, in a folder that now exists.
+// path returns the path of a conversation's record. It creates the folder of the record.
 func (s *stage) path(conversation string) string {
 	dir := filepath.Join(s.home, ".agent", "projects", "-a-folder")
 	s.check(os.MkdirAll(dir, 0o700))
@@ -110,7 +111,7 @@ func (s *stage) sees(want ...string) {
 func TestARecordIsFollowedFromItsFirstLine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "one")
-	path := s.path("one") // none of its folders was there
+	path := s.path("one") // the folders of this path did not exist when the Follower started
 	s.write(path, "a\n")
 	s.sees("a")
 	s.write(s.path("other"), "not this one\n")
@@ -152,7 +153,8 @@ func TestARecordThatWasWrittenAnewIsReadAgain(t *testing.T) {
 	s.sees("first", "second", "third")
 }
 
-// A FIFO would block whoever opens it, and a folder cannot be read.
+// A FIFO and a folder with the record's name must not stop the Follower: opening a FIFO could
+// block, and a folder cannot be read.
 func TestOnlyAFileIsARecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "one")
@@ -166,8 +168,8 @@ func TestOnlyAFileIsARecord(t *testing.T) {
 	s.sees("a")
 }
 
-// An agent CLI that resumes a conversation may first begin another file. What an earlier
-// start has written is no sign.
+// An agent CLI that resumes a conversation may first write to another file, and this write must be
+// reported as Ready. A file that was last written before the start must not.
 func TestTheFollowerReportsWhenTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	ready := Source{Pattern: source.Pattern, Open: source.Open, ReportsReady: true}
@@ -205,7 +207,8 @@ func TestTheFollowerReportsWhenTheStartIsOver(t *testing.T) {
 	await(Prompt, Ready, Prompt)
 }
 
-// counted is a record whose entries the test makes, and of which no file system tells.
+// counted is a fake record that counts its reads. It has a new entry at each read, although no file
+// changes.
 type counted struct{ looks, taken atomic.Int64 }
 
 func (c *counted) Next() []Entry {
@@ -248,7 +251,7 @@ func TestCatchUpReturnsWithTheNewestEntries(t *testing.T) {
 	}
 }
 
-// Somebody who waits must not wait for ever if a look is stuck.
+// CatchUp must return after its time limit, even if a look at the record is stuck.
 func TestCatchUpIsBounded(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan struct{})

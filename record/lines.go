@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// mostLine limits the size of a line in bytes. A longer line is skipped. A line of that size
-// contains a picture or the output of a tool, but never the end of a turn.
+// mostLine is the largest size of a line in bytes. A longer line is skipped: it contains a picture or
+// the output of a tool, but never the end of a turn.
 const mostLine = 4 << 20
 
 // lines is the Tail for a record that is a file of lines.
@@ -19,11 +19,11 @@ type lines struct {
 	decoder Decoder
 	offset  int64
 	rest    []byte // beginning of a line whose end has not been written yet
-	skips   bool   // the line that has begun is too long, and is skipped
+	skips   bool   // the line that is being read is too long, so it is skipped
 }
 
-// Lines returns a function for Source.Open. The function is for records that are files of lines.
-// The given function returns a new Decoder.
+// Lines returns a function for Source.Open that reads records which are files of lines. start must
+// return a new Decoder.
 func Lines(start func() Decoder) func(path string, w Where) Tail {
 	return func(path string, _ Where) Tail { return &lines{path: path, start: start, decoder: start()} }
 }
@@ -60,8 +60,8 @@ func (l *lines) Next() []Entry {
 	}
 }
 
-// decode returns the entries of all lines that end in p. p begins at the given offset of the file.
-// If the last line is incomplete, decode keeps its beginning for the next call.
+// decode returns the entries of all lines that end in p. The bytes p begin at the given offset of
+// the file. If the last line is incomplete, decode keeps its beginning for the next call.
 func (l *lines) decode(p []byte, offset int64) []Entry {
 	var out []Entry
 	for {

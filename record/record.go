@@ -17,7 +17,7 @@ const (
 	Tool   Kind = "tool"   // the model called a tool, or a tool returned its result
 	End    Kind = "end"    // the turn has ended
 	Ready  Kind = "ready"  // the agent CLI has begun or resumed the conversation, and takes prompts
-	Detail Kind = "detail" // nothing but Work: the entry says nothing of the agent CLI's state
+	Detail Kind = "detail" // the entry contains only Work, and reports nothing about the agent CLI's state
 )
 
 // Ending says how a turn ended.
@@ -37,13 +37,13 @@ type Entry struct {
 	Turn   string    // the agent CLI's own id of the turn; "" if it has none
 	Text   string    // text of the prompt, the answer or the error, or the name of the tool
 	Ending Ending    // how the turn ended, if Kind is End
-	MayEnd bool      // an Answer that can be the end of its turn, in a record that does not mark the end
+	MayEnd bool      // an Answer that may be the last of its turn, in a record that does not mark the end of a turn
 	ByUser bool      // a Prompt that a person or Coleo has typed
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 
-	// Work is what the entry adds to the events of its run. It is nil if the entry adds nothing.
-	// Reply, Model, Position and Key have the same meaning as in coleo.Activity. A Decoder does not
-	// set Position, which becomes the end of the line. If a Decoder sets no Key, the Key becomes
+	// Work is what the entry adds to the events of its run, or nil. Reply, Model, Position and Key
+	// have the same meaning as in coleo.Activity. A Decoder leaves Position empty, because the
+	// reader sets it to the end of the line. If a Decoder leaves Key empty, the reader sets Key to
 	// the number of the entry in its line.
 	Work     coleo.Work
 	Reply    string
@@ -55,12 +55,11 @@ type Entry struct {
 // Decoder turns the lines of one record into entries. It keeps state between lines, so
 // each record needs its own Decoder. It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns the entries of one line. The line comes without its line end. Most lines have
-	// no entries.
+	// Decode returns the entries of one line, which has no line end. Most lines have no entries.
 	Decode(line []byte) []Entry
 }
 
-// Activities returns the work that the entries contain. A prompt also counts as work, because it
+// Activities returns the work that the entries contain. A prompt counts as work too, because it
 // shows to which run the following work belongs.
 func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity

@@ -11,18 +11,18 @@ import (
 type Taken struct {
 	Home   string    // HOME of the agent CLI
 	Folder string    // the folder of work
-	Since  time.Time // the agent CLI has taken the prompt at this time or later
+	Since  time.Time // the prompt was taken at this time or later
 	// Is reports whether a text in a record is the prompt.
 	Is func(text string) bool
 }
 
-// mostSearched limits the number of conversations that one search reads. All of them have changed
-// since the prompt was typed, so usually there are only a few.
+// mostSearched is the largest number of conversations that one search reads. The search reads only
+// conversations that have changed since the prompt was typed, so there are usually only a few.
 const mostSearched = 64
 
 // WithPrompt returns the ids of the conversations that contain a prompt. It leaves out the
-// conversations of subagents and of other folders. It returns no error if a single record cannot be
-// read. It returns an error if the conversations cannot be listed, or if ctx ends.
+// conversations of subagents and of other folders, and skips a record that it cannot read. It
+// returns an error if it cannot list the conversations, or if ctx ends.
 func (c Conversations) WithPrompt(ctx context.Context, p Taken) ([]string, error) {
 	if c.List == nil || c.Source.Open == nil {
 		return nil, nil
@@ -51,8 +51,7 @@ func (c Conversations) WithPrompt(ctx context.Context, p Taken) ([]string, error
 	return slices.Compact(ids), nil
 }
 
-// tookPrompt returns the id of the given conversation if it contains the prompt. Otherwise it
-// returns "".
+// tookPrompt returns the id of the conversation f if it contains the prompt, and "" otherwise.
 func (c Conversations) tookPrompt(f Found, p Taken) (id string) {
 	h, err := c.List.Header(p.Home, f)
 	if err != nil || h.Folder != p.Folder || h.Hidden == HiddenSubagent || h.Last.Before(p.Since) {

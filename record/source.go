@@ -12,37 +12,37 @@ import (
 type Where struct {
 	Home         string    // HOME of the agent CLI
 	Conversation string    // the agent CLI's id of the conversation; "" if it is not known yet
-	Since        time.Time // older entries are not needed
+	Since        time.Time // entries before this time may be left out
 }
 
 // Tail reads one record while it grows. It is not safe for concurrent use.
 type Tail interface {
-	// Next returns the entries that have been written since the last call of Next. If the record
-	// cannot be read, Next returns nil. A later call can then still succeed.
+	// Next returns the entries that have been written since the last call of Next. It returns nil
+	// if the record cannot be read now; a later call may succeed.
 	Next() []Entry
 	Close()
 }
 
 // Source says how to find and read the records of one harness.
 type Source struct {
-	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In the path,
-	// {id} stands for the id of the conversation. If several files match, the record is the last of
-	// these files, sorted by name. Nothing is read until the id is known.
+	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In it, {id}
+	// stands for the id of the conversation, so nothing is read until the id is known. If several
+	// files match, the record is the file whose name sorts last.
 	Pattern string
-	// ShortID is the number of characters at the beginning of the id for which {id} stands. If
-	// ShortID is 0, {id} stands for the whole id.
+	// ShortID is the number of characters at the beginning of the id that replace {id}. If ShortID
+	// is 0, the whole id replaces {id}.
 	ShortID int
 	Open    func(path string, w Where) Tail
-	// ReportsReady is true if the agent CLI writes to a file that matches Pattern when its start is
-	// over, and not earlier. After this write, the Follower passes on an entry of the kind Ready.
+	// ReportsReady is true if the agent CLI first writes to a file that matches Pattern when its
+	// start is over. After this write, the Follower passes on an entry of the kind Ready.
 	ReportsReady bool
-	// Subagents says where the records of subagents are. It is empty if there are none, or if the
-	// record of the conversation reports the tokens of subagents too.
+	// Subagents describes where the records of subagents are. It is empty if there are none, or if
+	// the record of the conversation also reports the tokens of subagents.
 	Subagents Subagents
 }
 
 // writtenAt returns the time at which a file of the record was last written. It returns the zero
-// time if no file was written since the time w.Since.
+// time if no file was written at w.Since or later.
 func (s Source) writtenAt(w Where) (last time.Time) {
 	pattern := s.patternFor(w)
 	if pattern == "" {
@@ -65,7 +65,7 @@ func (s Source) Find(w Where) string {
 	if pattern == "" {
 		return ""
 	}
-	found, _ := filepath.Glob(pattern) // only a bad pattern is an error
+	found, _ := filepath.Glob(pattern) // the only possible error is a bad pattern
 	if len(found) == 0 {
 		return ""
 	}
@@ -90,13 +90,14 @@ func quoted(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
-// mostFolders limits the number of folders that are watched for one record. Each folder
-// costs about 1 kB of kernel memory, and a user can have worked in hundreds of folders.
+// mostFolders is the largest number of folders that are watched for one record. There is a limit
+// because a user can have worked in hundreds of folders, and each one costs about 1 kB of kernel
+// memory.
 const mostFolders = 64
 
-// folders returns the folders to watch until the record exists. The record, or a folder on the path
-// to it, can appear in these folders. If one level of the path has too many folders, folders
-// returns only the last ones of that level, sorted by name.
+// folders returns the folders in which the record, or a folder on the path to it, can appear. The
+// caller watches them until the record exists. If one level of the path has too many folders,
+// folders returns only the last ones of that level, sorted by name.
 func (s Source) folders(w Where) []string {
 	out := []string{w.Home}
 	level := []string{w.Home}

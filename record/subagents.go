@@ -13,16 +13,16 @@ import (
 // Subagents says where an agent CLI writes the records of a conversation's subagents. Only the
 // tokens in these records count.
 type Subagents struct {
-	// Find returns a function for the conversation that w names and for its record at path. Each
-	// call of that function returns the paths of the records that exist now. It also returns the
-	// folders in which records can appear, apart from the folder of the conversation's own record.
+	// Find returns a function for the conversation that w names and for its record at path. Each call of
+	// look returns the paths of the records that exist now. It also returns the folders in which records
+	// can appear, without the folder of the conversation's own record.
 	Find func(path string, w Where) (look func() (records, folders []string))
 	// Start returns a Decoder for the record at path.
 	Start func(path string) Decoder
 }
 
-// SubagentsIn returns a function for Subagents.Find. It finds the records that match a pattern. The
-// pattern is a path below the folder of the conversation's own record. In the path, {id} stands for
+// SubagentsIn returns a function for Subagents.Find that finds the records that match a pattern. The
+// pattern is a path below the folder of the conversation's own record. In the pattern, {id} stands for
 // the id of the conversation.
 func SubagentsIn(pattern string) func(path string, w Where) func() (records, folders []string) {
 	return func(path string, w Where) func() ([]string, []string) {
@@ -33,7 +33,7 @@ func SubagentsIn(pattern string) func(path string, w Where) func() (records, fol
 		}
 		last := filepath.Join(quoted(folders[len(folders)-1]), parts[len(parts)-1])
 		return func() ([]string, []string) {
-			found, _ := filepath.Glob(last) // only a bad pattern is an error
+			found, _ := filepath.Glob(last) // the only possible error is a bad pattern
 			return found, folders
 		}
 	}
@@ -62,8 +62,8 @@ type subagentRecords struct {
 	find    func() (records, folders []string)
 	tails   map[string]Tail
 	records []string        // the records in tails, in the order in which they were found
-	folders []string        // where records can appear
-	exist   []string        // those of the folders that exist
+	folders []string        // the folders in which records can appear
+	exist   []string        // the folders in the field folders that exist
 	counted map[string]bool // the replies whose tokens next has returned, by id
 }
 
@@ -81,9 +81,9 @@ func newSubagentRecords(s Subagents, path string, w Where) *subagentRecords {
 	return b
 }
 
-// search looks for new records and folders. It reports whether the paths to watch have changed. A
-// record can appear just before its folder is watched, so a caller then watches the paths, and
-// searches again.
+// search looks for new records and folders, and reports whether the paths to watch have changed. If they
+// have, the caller must watch the paths and then search again, because a record can appear just before
+// its folder is watched.
 func (b *subagentRecords) search() (changed bool) {
 	if b.find == nil {
 		return false
@@ -108,9 +108,9 @@ func writtenSince(path string, since time.Time) bool {
 	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
 }
 
-// next returns the new entries of all records, by time. An agent CLI can copy the conversation into
-// the record of a subagent. So next leaves out the replies that it has returned before. The argument has
-// the new entries of the conversation itself.
+// next returns the new entries of all records of subagents, by time. own contains the new entries of the
+// conversation itself. An agent CLI can copy the conversation into the record of a subagent, so next
+// leaves out replies that it has already seen.
 func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	if b.find == nil {
 		return nil

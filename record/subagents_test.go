@@ -29,7 +29,7 @@ func (timed) Decode(line []byte) []Entry {
 // family is a conversation whose agent CLI writes records of subagents.
 type family struct {
 	*stage
-	got []string // the entries, each with the name of its record
+	got []string // got lists the entries that were passed on, each with the name of its record
 }
 
 func newFamily(t *testing.T, since time.Time) *family {
@@ -60,7 +60,7 @@ func (f *family) run() {
 	f.t.Cleanup(func() { cancel(); <-f.follower.ended })
 }
 
-// below returns the path of a subagent's record, in a folder that now exists.
+// below returns the path of a subagent's record. It creates the folder of the record.
 func (f *family) below(name string) string {
 	f.t.Helper()
 	dir := filepath.Join(filepath.Dir(f.path("one")), "one", "below")
@@ -82,7 +82,7 @@ func (f *family) sees(want ...string) {
 	f.t.Fatalf("read %q, want %q", got, want)
 }
 
-// A subagent's record appears while the conversation's record does not change.
+// The tokens of a subagent must be passed on even if the conversation's own record does not change.
 func TestTheTokensOfSubagentsAreFollowed(t *testing.T) {
 	t.Parallel()
 	f := newFamily(t, time.Time{})
@@ -100,8 +100,8 @@ func TestTheTokensOfSubagentsAreFollowed(t *testing.T) {
 	}
 }
 
-// The folder of the subagents' records may be there some time before the first record in it. It must be
-// watched from then on.
+// The folder of the subagents' records may exist before the first record is in it. The Follower must
+// watch the folder as soon as it exists.
 func TestAFolderOfSubagentsIsWatchedBeforeItHasARecord(t *testing.T) {
 	t.Parallel()
 	f := newFamily(t, time.Time{})
@@ -124,8 +124,9 @@ func TestAFolderOfSubagentsIsWatchedBeforeItHasARecord(t *testing.T) {
 	}
 }
 
-// All entries are there already, as after a restart of a host agent. A subagent's record can begin with a
-// copy of the conversation, and an old one belongs to an earlier start.
+// After a restart of a host agent, all entries exist already. They must be passed on in order, and each
+// only once. A subagent's record that begins with a copy of the conversation adds only its own replies. A
+// record that was last written before the start is ignored.
 func TestTheTokensOfSubagentsComeInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	f := newFamily(t, time.Unix(1, 0))

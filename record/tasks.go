@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// mostTasks limits the number of tasks in one list. The lists that models make are much shorter.
+// mostTasks is the largest number of tasks that are kept of one list. The lists that models write
+// are much shorter.
 const mostTasks = 256
 
-// Tasks returns the list of tasks in a JSON list of objects. If the JSON is not a JSON list of
-// objects, Tasks returns false. If a task has no id, its id is its number in the list. Tasks leaves
-// out canceled tasks.
+// Tasks returns the tasks in a JSON list of objects, or false if raw is not such a list. It leaves
+// out canceled tasks. If a task has no id, its id is its number in the list.
 func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	var list []struct {
 		ID          any    `json:"id"`
@@ -51,8 +51,8 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	return out, true
 }
 
-// StatusOfTask returns the status that an agent CLI names. It returns false if nobody is to do the
-// task anymore.
+// StatusOfTask returns the status with the name that an agent CLI uses. It returns false if the
+// name means that the task is canceled or deleted.
 func StatusOfTask(name string) (coleo.TaskStatus, bool) {
 	switch name {
 	case "completed", "done":

@@ -30,40 +30,39 @@ type Catalogue interface {
 	// Find returns the conversations below home. It reads no contents of files. It
 	// returns no error if the agent CLI was never used in home.
 	Find(ctx context.Context, home string) ([]Found, error)
-	// Header reads what one record says about its whole conversation. It reads a bounded number of
-	// bytes. It returns an error if the record cannot be read.
+	// Header reads the facts about the whole conversation from one record. It reads a limited
+	// number of bytes. It returns an error if the record cannot be read.
 	Header(home string, f Found) (Header, error)
 }
 
 // Found is one conversation that a Catalogue has found.
 type Found struct {
-	Name  string // identifies the conversation within Path; "" if Path has only one
-	Path  string // the file with the conversation
-	Stamp string // another text after each change of the conversation
-	Size  int64  // of the file, in bytes; 0 if the file has several conversations
+	Name  string // the conversation's name within Path; "" if Path contains only one conversation
+	Path  string // the file that contains the conversation
+	Stamp string // a text that differs after each change of the conversation
+	Size  int64  // size of the file in bytes; 0 if the file contains several conversations
 }
 
 // Hidden says why lists leave out a conversation.
 type Hidden string
 
-// These are the reasons to leave out a conversation. If the reason is empty, lists show the
-// conversation.
+// These are the reasons to leave out a conversation. Lists show a conversation without a reason.
 const (
 	HiddenFork     Hidden = "fork"     // it began as a copy of another conversation
 	HiddenSubagent Hidden = "subagent" // a subagent of the agent CLI had it
 )
 
-// Header is what a record says about its whole conversation. A field is empty if the record does
-// not contain the information.
+// Header contains the facts about the whole conversation that a record has. A field is empty if the
+// record does not contain the fact.
 type Header struct {
-	ID      string // with this id, the agent CLI continues the conversation
+	ID      string // the id with which the agent CLI continues the conversation
 	Folder  string // the folder of work; an absolute path
 	Title   string // the agent CLI's own title, or else the first prompt
 	Begun   time.Time
 	Last    time.Time
 	Preview string // the last prompt or answer
 	Prompts int    // the number of prompts in the part that was read
-	Partly  bool   // only the beginning and the end of the record were read
+	Partly  bool   // true if only the beginning and the end of the record were read
 	Hidden  Hidden
 }
 
@@ -71,9 +70,9 @@ type Header struct {
 type Files struct {
 	Source  Source
 	Decoder func() Decoder // returns a new Decoder
-	// Line adds to the header what one line says about the conversation. It must accept any line.
+	// Line adds the facts in one line of the record to the header. It must accept any line.
 	Line func(line []byte, h *Header)
-	// Beside adds to the header what other files beside the record say. Beside can be nil.
+	// Beside adds the facts in other files beside the record to the header. Beside can be nil.
 	Beside func(path string, h *Header)
 }
 
@@ -88,12 +87,12 @@ const (
 	titleLength = 120
 )
 
-// validID matches ids that may be part of a command line and of a path. An id that begins with -
+// validID matches the ids that are safe in a command line and in a path. An id that begins with "-"
 // would be read as an option.
 var validID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$`)
 
-// ValidID reports whether a text can be the id of a conversation. A file can have any
-// name, so an id from a file may be anything.
+// ValidID reports whether a text can be the id of a conversation. Callers must check an id that
+// comes from the name of a file, because a file can have any name.
 func ValidID(id string) bool { return validID.MatchString(id) }
 
 // Find returns the files that match the pattern of the Source.
@@ -110,7 +109,7 @@ func (c Files) Find(ctx context.Context, home string) ([]Found, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // it was deleted meanwhile, or is no record
+			continue // the file was deleted meanwhile, or is no record
 		}
 		stamp := fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 		out = append(out, Found{Path: path, Stamp: stamp, Size: info.Size()})
@@ -156,7 +155,7 @@ func (c Files) Header(home string, f Found) (Header, error) {
 }
 
 // checked completes a header. It returns an error if the record has no valid id, or if the id does
-// not fit the name of the record.
+// not match the name of the record.
 func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header, error) {
 	if id, ok := c.Source.idIn(home, f.Path); ok {
 		h.ID = id
@@ -177,7 +176,7 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds to the header what the entries contain. fromBeginning is true if the entries are from
+// add adds the facts in the entries to the header. fromBeginning is true if the entries are from
 // the beginning of the record.
 func (h *Header) add(entries []Entry, fromBeginning bool) {
 	for _, e := range entries {
@@ -203,7 +202,7 @@ func (h *Header) add(entries []Entry, fromBeginning bool) {
 // OneLine returns a text as one line of at most titleLength characters, without invisible
 // characters.
 func OneLine(text string) string {
-	if len(text) > 8*titleLength { // more bytes cannot be shown
+	if len(text) > 8*titleLength { // limits the work for a very long text
 		text = text[:8*titleLength]
 	}
 	text = printable.Line(text)
@@ -213,8 +212,8 @@ func OneLine(text string) string {
 	return string([]rune(text)[:titleLength-1]) + "…"
 }
 
-// idIn returns the id in the path of a record. The second result is false if the pattern does not
-// show which part of a file's name is the id.
+// idIn returns the id in the path of a record. ok is false if the pattern does not show which part
+// of a file's name is the id.
 func (s Source) idIn(home, path string) (id string, ok bool) {
 	below, err := filepath.Rel(home, path)
 	if err != nil || s.ShortID > 0 {
@@ -229,7 +228,7 @@ func (s Source) idIn(home, path string) (id string, ok bool) {
 	return strings.TrimSuffix(strings.TrimPrefix(names[at], before), after), true
 }
 
-// names reports whether the path is that of a record with the given id.
+// names reports whether the path is the path of a record with the given id.
 func (s Source) names(home, id, path string) bool {
 	pattern := s.patternFor(Where{Home: home, Conversation: id})
 	fits, err := filepath.Match(pattern, path)
@@ -238,8 +237,8 @@ func (s Source) names(home, id, path string) bool {
 
 var errNotRegular = errors.New("it is no regular file")
 
-// openRegular opens a file for reading, if it is a regular file. It never waits. For example, it
-// does not wait for the writer of a FIFO.
+// openRegular opens a regular file for reading. It returns an error for any other file. It never
+// blocks, even if the path is a FIFO without a writer.
 func openRegular(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -256,16 +255,16 @@ func openRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// readAt returns at most n bytes of a file, beginning at the given offset.
+// readAt returns at most n bytes of a file, from the given offset.
 func readAt(file *os.File, from, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, n))
 }
 
-// wholeLines returns the lines of p that have a line end. If startIsCut is true, p begins in the
-// middle of a line, and wholeLines leaves out the first line.
+// wholeLines returns the lines of p that have a line end. It leaves out the first line if
+// startIsCut is true, because p then begins in the middle of a line.
 func wholeLines(p []byte, startIsCut bool) [][]byte {
 	lines := bytes.Split(p, []byte("\n"))
-	lines = lines[:len(lines)-1] // what follows the last line end is not complete yet
+	lines = lines[:len(lines)-1] // the bytes after the last line end are an incomplete line
 	if startIsCut && len(lines) > 0 {
 		lines = lines[1:]
 	}

@@ -25,12 +25,13 @@ func NewWatcher() *Watcher {
 	return &Watcher{files: filewatch.New(), listeners: map[*Follower]*filewatch.Listener{}}
 }
 
-// Files returns what watches the folders, so that the process can watch other folders with it.
+// Files returns the watcher of files that w uses, so that the process can watch other folders with
+// it.
 func (w *Watcher) Files() *filewatch.Watcher { return w.files }
 
-// watch replaces the folders of f. The Watcher wakes f if something changes in these folders. If
-// there are no folders, the Watcher forgets f. A folder that was deleted, or that the system cannot
-// watch, is left out: then f looks at its record only when Wake is called.
+// watch replaces the list of folders that w watches for f. The Watcher wakes f if a file changes in
+// one of them. Without folders, the Watcher forgets f. watch skips a folder that is gone or that
+// the system cannot watch. For such a folder, f looks at its record only after a call of Wake.
 func (w *Watcher) watch(f *Follower, folders []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

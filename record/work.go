@@ -14,7 +14,7 @@ func Worked(w coleo.Work, reply string, at time.Time) Entry {
 	return Entry{Kind: Detail, Work: w, Reply: reply, Time: at}
 }
 
-// ByModel sets the model of each entry that belongs to a reply. It returns the entries.
+// ByModel sets the model of each entry that belongs to a reply, and returns the entries.
 func ByModel(work []Entry, model string) []Entry {
 	for i := range work {
 		if work[i].Reply != "" {
@@ -24,10 +24,9 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join adds work to the entries about the state that come from the same line. The result contains
-// all entries of state and all work. Each of the two keeps its order. If the next suitable entry of
-// state describes the same thing as an item of work, the item becomes part of that entry. Any other
-// item of work stays a separate entry.
+// Join merges the entries about the state and the work that come from the same line. An item of
+// work becomes part of the next entry of state that describes the same thing. If there is no such
+// entry, the item stays a separate entry. Both the entries of state and the work keep their order.
 func Join(state, work []Entry) []Entry {
 	out := make([]Entry, 0, len(state)+len(work))
 	i := 0
@@ -42,7 +41,7 @@ func Join(state, work []Entry) []Entry {
 			i = j + 1
 			continue
 		}
-		for ; i < len(state) && state[i].Kind == Prompt; i++ { // the work of a prompt comes after the prompt
+		for ; i < len(state) && state[i].Kind == Prompt; i++ { // the prompt must come before the work that it begins
 			out = append(out, state[i])
 		}
 		out = append(out, w)
@@ -50,8 +49,7 @@ func Join(state, work []Entry) []Entry {
 	return append(out, state[i:]...)
 }
 
-// kindWith returns the kind of the entries that can contain the work w. It returns "" if no kind
-// can contain it.
+// kindWith returns the kind of the entries that can contain the work w, or "" if no kind can.
 func kindWith(w coleo.Work) Kind {
 	switch w.(type) {
 	case coleo.AssistantText:
@@ -68,9 +66,8 @@ func Whole(text string) coleo.Block {
 	return coleo.Block{Text: short, Done: true, Truncated: cut}
 }
 
-// Call returns the call of a tool with arguments that should be JSON. The empty text means that the
-// call has no arguments. Call finds the command and the files in the arguments by their usual
-// names.
+// Call returns the call of a tool whose arguments should be JSON. An empty text means that the call
+// has no arguments. Call finds the command and the files in the arguments by their usual names.
 func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
 	c := coleo.ToolCall{ID: id, Name: name, Kind: kind}
 	var any json.RawMessage
@@ -81,7 +78,7 @@ func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall
 		c.Arguments = any
 	}
 	var named map[string]json.RawMessage
-	_ = json.Unmarshal(any, &named) // arguments that are no object have no names
+	_ = json.Unmarshal(any, &named) // if the arguments are no object, the map stays empty
 	switch kind {
 	case coleo.ToolExecute:
 		c.Command, _ = coleo.CutWork(commandIn(named))
@@ -104,8 +101,8 @@ func MalformedCall(id, name string, kind coleo.ToolKind, arguments string) coleo
 		Truncated: cut}
 }
 
-// TextCall returns the call of a tool that takes plain text. The text is a JSON string in
-// the arguments.
+// TextCall returns the call of a tool that takes plain text. In the call, the arguments are this
+// text as a JSON string.
 func TextCall(id, name string, kind coleo.ToolKind, text string) coleo.ToolCall {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -118,7 +115,7 @@ func TextCall(id, name string, kind coleo.ToolKind, text string) coleo.ToolCall 
 	return c
 }
 
-// These are the names of arguments in several agent CLIs.
+// These are the usual names of arguments in several agent CLIs.
 var (
 	commandNames = []string{"command", "cmd"}
 	fileNames    = []string{"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path"}
@@ -126,8 +123,8 @@ var (
 	patchNames   = []string{"patchText", "patch", "input"}
 )
 
-// commandIn returns the command line in the arguments, or "" if they contain none. Some tools take
-// a list of words instead of a command line.
+// commandIn returns the command line in the arguments, or "" if there is none. It also accepts a
+// list of words, because some tools take a list instead of a command line.
 func commandIn(named map[string]json.RawMessage) string {
 	for _, name := range commandNames {
 		var line string
@@ -178,13 +175,13 @@ func filesIn(named map[string]json.RawMessage) []string {
 }
 
 const (
-	// mostFiles limits the number of files of one call. Files beyond this limit are not listed.
+	// mostFiles is the largest number of files that are listed for one call.
 	mostFiles = 256
-	// longestPath is the largest size of a path in bytes. It is the same as on Linux.
+	// longestPath is the largest size of a path in bytes: PATH_MAX on Linux.
 	longestPath = 4096
 )
 
-// shortPaths returns the first paths of a list, without those that cannot be paths.
+// shortPaths returns the first mostFiles paths of a list. It leaves out texts that cannot be paths.
 func shortPaths(paths []string) (out []string) {
 	for _, p := range paths {
 		if p != "" && len(p) <= longestPath && len(out) < mostFiles {
@@ -194,8 +191,8 @@ func shortPaths(paths []string) (out []string) {
 	return out
 }
 
-// FilesOfPatch returns the paths of the files that a patch changes. The patch is in the
-// form that Codex and OpenCode use.
+// FilesOfPatch returns the paths of the files that a patch changes. The patch must have the form
+// that Codex and OpenCode use.
 func FilesOfPatch(patch string) []string {
 	var all []string
 	for line := range strings.Lines(patch) {
@@ -214,8 +211,8 @@ func Succeeded(id, output string) coleo.ToolEnd {
 	return coleo.ToolEnd{ID: id, Outcome: coleo.ToolSuccess, Output: short, Truncated: cut}
 }
 
-// Exited returns the end of a command with an exit code. The code is a decimal number as text. Any
-// code except 0 is an error.
+// Exited returns the end of a command. The exit code is a decimal number as text. Any code except 0
+// is an error.
 func Exited(id, code, output string) coleo.ToolEnd {
 	n, err := strconv.Atoi(code)
 	if err != nil {
@@ -233,14 +230,13 @@ func ExitedWith(id string, code int, output string) coleo.ToolEnd {
 	return end
 }
 
-// FromTranscript returns the usage u with the source that all usage from a record has.
+// FromTranscript returns the usage u, marked as read from a record.
 func FromTranscript(u coleo.Usage) coleo.Usage {
 	u.Source = "transcript"
 	return u
 }
 
-// FailedCall returns the end of a call that has failed or was denied. The outcome says which of the
-// two happened.
+// FailedCall returns the end of a call that has failed or was denied, as the outcome says.
 func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
 	short, cut := coleo.CutWork(reason)
 	return coleo.ToolEnd{ID: id, Outcome: outcome, Reason: short, Truncated: cut}

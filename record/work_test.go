@@ -93,7 +93,7 @@ func TestWorkJoinsTheStateOfItsLine(t *testing.T) {
 	}
 }
 
-// each decodes each letter of a line into an entry.
+// each is a Decoder that returns one entry for each byte of a line.
 type each struct{}
 
 func (each) Decode(line []byte) (out []Entry) {
@@ -103,7 +103,8 @@ func (each) Decode(line []byte) (out []Entry) {
 	return out
 }
 
-// Work is at the same places each time a file is read, and no two pieces are at one place.
+// Each piece of work must have its own place, and must have the same place each time the file is
+// read.
 func TestWorkHasAPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "record")

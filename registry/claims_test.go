@@ -9,8 +9,9 @@ import (
 	"coleo.dev"
 )
 
-// claims lists the capabilities of each built-in harness. The conformance suite skips
-// capabilities that a harness does not claim. This list makes each removal visible in a review.
+// claims lists the capabilities of each built-in harness. It makes each removal of a capability
+// visible in a review, because the conformance suite skips the capabilities that a harness does not
+// claim.
 var claims = map[string]string{
 	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
 	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
@@ -34,7 +35,7 @@ var claims = map[string]string{
 		"resume streaming usage window",
 	"qwen": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
 		"question redraw resume streaming",
-	"roo": "", // never run
+	"roo": "", // Roo Code has never been run
 }
 
 func TestHarnessesClaimWhatTheyDid(t *testing.T) {
@@ -80,8 +81,8 @@ func claimed(t *testing.T, c coleo.Capabilities) string {
 	return strings.Join(out, " ")
 }
 
-// If Coleo reads a harness's record, the harness must declare that it reports calls, texts and
-// subagents. The suite checks only what a harness declares.
+// If Coleo reads the record of a harness's agent CLI, the harness must claim that it reports calls,
+// texts and subagents. Without these claims, the conformance suite would not check the reports.
 func TestEachHarnessDeclaresWhatItReports(t *testing.T) {
 	t.Parallel()
 	onlyAnswers := []string{"aider"} // its record has only the text of the conversation

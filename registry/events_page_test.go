@@ -14,8 +14,8 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// eventsPage has a table that is made from the recordings of the harnesses. The
-// table ends with the page.
+// eventsPage is a page that ends with a generated table. The table is made from the recordings of
+// the harnesses.
 const (
 	eventsPage  = "../docs/events.md"
 	eventsBegin = "<!-- made by `go test ./registry -run Events -update` -->\n"
@@ -23,7 +23,8 @@ const (
 
 var update = flag.Bool("update", false, "write the table in docs/events.md anew")
 
-// recordings has the recordings of work of each harness, as patterns below harnesses.
+// recordings contains, for each harness, a file pattern of its recordings of work. The patterns are
+// relative to the folder harnesses.
 var recordings = map[string]string{
 	"claude-code": "claudecode/testdata/work-2*.jsonl.gz",
 	"codex":       "codex/testdata/work-0*.jsonl.gz",
@@ -34,7 +35,8 @@ var recordings = map[string]string{
 	"qwen":        "qwen/testdata/work-0*.jsonl.gz",
 }
 
-// sameRecord has the harnesses that follow the record of another harness.
+// sameRecord maps each harness without recordings of its own to the harness whose record it
+// follows.
 var sameRecord = map[string]string{"opencode-api": "opencode", "opencode-tui": "opencode"}
 
 // workKinds are the kinds of event that report work, in the order of the page.
@@ -120,8 +122,8 @@ func recordingsOf(t *testing.T, name string) []string {
 	return paths
 }
 
-// kindsOf returns the kinds of event that follow from the activity a: its own, and those that
-// package trace derives. The map calls has the kinds of the tools of earlier calls.
+// kindsOf returns the kinds of event that follow from the activity a: its own kind, and the kinds
+// that package trace derives. The map calls contains the kind of tool of each earlier call.
 func kindsOf(a coleo.Activity, calls map[string]coleo.ToolKind) []coleo.EventKind {
 	out := []coleo.EventKind{coleo.KindOf(a.Work)}
 	if a.Reply != "" {

@@ -10,7 +10,7 @@ import (
 
 var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
 
-// readGuide returns the guide up to its worked example, and the example.
+// readGuide returns the guide in two parts: the text before its worked example, and the example.
 func readGuide(t *testing.T) (guide, example string) {
 	t.Helper()
 	raw, err := os.ReadFile("../docs/new-harness.md")
@@ -24,7 +24,7 @@ func readGuide(t *testing.T) (guide, example string) {
 	return guide, example
 }
 
-// The pieces of the guide form one valid harness that a reader can start with.
+// Put together, the pieces of TOML in the guide must form a valid harness.
 func TestTheGuideDescribesAValidHarness(t *testing.T) {
 	t.Parallel()
 	guide, _ := readGuide(t)
@@ -50,7 +50,8 @@ func TestTheGuideDescribesAValidHarness(t *testing.T) {
 	}
 }
 
-// The worked example is a harness, and the parts that the guide shows are in its file.
+// The worked example must be a valid harness, and the parts that the guide shows must be in its
+// file.
 func TestTheGuidesExampleIsItsFile(t *testing.T) {
 	t.Parallel()
 	const dir = "../docs/examples"

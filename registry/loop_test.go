@@ -9,7 +9,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// The loop breaker stops no turn of any recording.
+// The loop breaker must stop no turn of any recording.
 func TestNoRecordingGoesInCircles(t *testing.T) {
 	t.Parallel()
 	runs, calls := 0, 0

@@ -11,14 +11,14 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 )
 
-// packs adds the packs in a folder to their harnesses.
+// packs joins the packs in a folder with their harnesses.
 type packs struct {
 	store *pack.Store // nil if the registry uses no packs
 	now   func() time.Time
 
 	stamp  string
-	used   map[string]*pack.Pack // the packs in use, by the name of their harness
-	wrong  []error               // for each other pack, why it is not used
+	used   map[string]*pack.Pack // used contains the packs in use, by the name of their harness
+	wrong  []error               // for each pack that is not used, the reason
 	joined map[string]joined     // the harnesses with packs, by name
 }
 
@@ -30,7 +30,7 @@ type joined struct {
 }
 
 // changed reads the packs again if their files have changed, or if a pack may have expired. It
-// returns true if it has read the packs.
+// reports whether it has read the packs.
 func (p *packs) changed() bool {
 	if p.store == nil {
 		return false
@@ -84,8 +84,8 @@ func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	return th.WithPack(p.Rules), nil
 }
 
-// PackProblems returns why some packs are not used, or nil if all packs are used. A harness whose
-// pack is not used has only its own rules.
+// PackProblems returns the reasons why packs are not used, or nil if all packs are used. A harness
+// whose pack is not used has only its own rules.
 func (r *Registry) PackProblems() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -62,9 +62,8 @@ func builtins() []builtin {
 	}
 }
 
-// builtinSpecs returns the descriptions of the built-in harnesses, by name. It compiles the
-// descriptions once, because that takes 50 ms of processor time. Nothing changes a description
-// afterwards.
+// builtinSpecs returns the compiled descriptions of the built-in harnesses, by name. The descriptions
+// are compiled only once, because that takes 50 ms of processor time. Nothing may change them.
 var builtinSpecs = sync.OnceValues(func() (map[string]*rules.Spec, error) {
 	specs := map[string]*rules.Spec{}
 	for _, b := range builtins() {
@@ -101,20 +100,20 @@ type file struct {
 	wrong   error         // the error in the last content that was read
 }
 
-// New returns a registry. The registry contains the built-in harnesses, and the harnesses that the
-// *.toml files in the folder dir describe. The folder may be missing. If a file describes a harness
-// with the name of a built-in harness, this description replaces the built-in one. holdCommand is
-// the command line that starts a holder.
+// New returns a registry of the built-in harnesses and of the harnesses that the *.toml files in the
+// folder dir describe. The folder may be missing. If a file describes a harness with the name of a
+// built-in harness, this description replaces the built-in one. holdCommand is the command line that
+// starts a holder.
 //
-// If some files are bad, New returns a registry without them. It also returns an error that names
-// each bad file and line. If a file changes later, the registry reads it again, and new sessions
-// use the new description. If the new description is bad, the old description stays in use.
+// If some files are bad, New returns a registry without them, and an error that names each bad file and
+// line. When a file changes later, the registry reads it again, and new sessions use the new
+// description. If the new description is bad, the old description stays in use.
 func New(dir string, holdCommand []string) (*Registry, error) {
 	return NewWithPacks(dir, nil, holdCommand)
 }
 
-// NewWithPacks is like New, but the harnesses also use the valid packs of the store.
-// PackProblems says why a pack is not used.
+// NewWithPacks is like New, but the harnesses also use the valid packs of the store. For each other
+// pack, PackProblems returns the reason why it is not used.
 func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registry, error) {
 	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: holdCommand, shared: terminal.NewShared(),
 		builtin: map[string]coleo.Harness{}}
@@ -139,13 +138,12 @@ func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registr
 	return r, r.wrong
 }
 
-// Files returns the watcher of the records of all agent CLIs. A process also uses it for other folders,
-// because the kernel limits the number of watchers.
+// Files returns the watcher of the records of all agent CLIs. The other parts of a process should watch
+// their folders with the same watcher, because the kernel limits the number of watchers.
 func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files() }
 
-// refresh reads the user's changed files and the changed packs. If a file has not changed, its
-// harness stays the same object. The caller holds mu, unless no other goroutine can use the
-// registry yet.
+// refresh reads the user's changed files and the changed packs. The harness of an unchanged file stays
+// the same object. The caller must hold mu if other goroutines can already use the registry.
 func (r *Registry) refresh() {
 	if changed := r.readFiles(); r.packs.changed() || changed {
 		r.all = r.packs.join(r.plain)
@@ -153,8 +151,7 @@ func (r *Registry) refresh() {
 	}
 }
 
-// readFiles reads the user's changed files. It returns true if it has read a file again, or if a
-// file is new or gone.
+// readFiles reads the user's changed files. It reports whether a file has changed, is new or is gone.
 func (r *Registry) readFiles() bool {
 	stamps, err := r.stamps()
 	if err != nil {
@@ -196,8 +193,8 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// reread returns the present content of a file. If the given stamp is the same as the stamp of f,
-// reread returns f. Otherwise it reads the file.
+// reread returns f if its stamp is still the given stamp. Otherwise it reads the file at path and
+// returns its new content.
 func (f file) reread(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
@@ -210,8 +207,8 @@ func (f file) reread(path, stamp string, hold []string, shared *terminal.Shared)
 	return f
 }
 
-// stamps returns a stamp for each of the user's files, by path. A stamp is a string that changes
-// when the file changes.
+// stamps returns the stamp of each of the user's files, by path. A stamp is a string that changes when
+// the file changes.
 func (r *Registry) stamps() (map[string]string, error) {
 	if r.dir == "" {
 		return nil, nil
@@ -260,9 +257,8 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the Go code for a harness that the user describes. If there is a built-in harness
-// with the same name, hooksOf returns its code. Otherwise it returns the code of the harness's
-// base.
+// hooksOf returns the Go code for a harness that the user describes. This is the code of the built-in
+// harness with the same name. If there is none, it is the code of the harness's base.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {
@@ -300,9 +296,9 @@ func (r *Registry) Get(name string) (coleo.Harness, error) {
 	return nil, err
 }
 
-// Description returns the harness.toml of a harness and the path of this file. For a built-in
-// harness, the path is only a name, because there is no file. If no harness.toml describes the
-// harness, Description returns ENotFound.
+// Description returns the harness.toml of a harness, and the path of this file. The path of a built-in
+// harness is only a name, because there is no such file. Description returns ENotFound if no
+// harness.toml describes the harness.
 func (r *Registry) Description(name string) (path string, text []byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -319,16 +315,16 @@ func (r *Registry) Description(name string) (path string, text []byte, err error
 	return "", nil, coleo.Errorf(coleo.ENotFound, "no file describes a harness %q", name)
 }
 
-// Base returns the harness.toml of the built-in harness with this name. A user's description can
-// build on this file. Base returns nil if there is no such harness.
+// Base returns the harness.toml of the built-in harness with this name, on which a user's description
+// can build. It returns nil if there is no such harness.
 func (r *Registry) Base(name string) []byte { return specOf(name) }
 
-// Preferred returns the name of the default harness. A new arm gets the default harness if the user
+// Preferred returns the name of the default harness. A new arm uses the default harness if the user
 // names no harness and the agent CLI of the default harness is installed.
 func (r *Registry) Preferred() string { return "opencode-api" }
 
-// PreferredWindow returns the name of the harness that a new arm gets if the user asks for a
-// window and names no harness.
+// PreferredWindow returns the name of the harness that a new arm uses if the user asks for a window and
+// names no harness.
 func (r *Registry) PreferredWindow() string { return "opencode-tui" }
 
 // List returns the names of all harnesses, sorted.

@@ -27,7 +27,8 @@ func TestBuiltInHarnessesAreValid(t *testing.T) {
 	}
 }
 
-// TestTerminalsAreRecordedAndHTTPIsNot: a harness without a screen has no recordings.
+// TestTerminalsAreRecordedAndHTTPIsNot: a harness with a screen can record its screens, and a
+// harness without a screen cannot.
 func TestTerminalsAreRecordedAndHTTPIsNot(t *testing.T) {
 	t.Parallel()
 	reg, err := New("", []string{"none"})

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// A budget can stop a turn only if tokens are reported during the turn. So the tokens of a reply that
-// calls a tool must be reported before the second reply after it begins.
+// A budget can stop a turn only if tokens are reported during the turn. So if a reply calls a tool,
+// its tokens must be reported before the second reply after it begins.
 func TestTheTokensOfAReplyAreReportedDuringTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, b := range builtins() {

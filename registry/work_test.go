@@ -13,7 +13,7 @@ import (
 func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
 	t.Helper()
 	for _, b := range builtins() {
-		if recordings[b.name] == "" { // its record reports no work, or it has none
+		if recordings[b.name] == "" { // the harness has no record, or its record reports no work
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
@@ -27,8 +27,8 @@ func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)
 	}
 }
 
-// Each agent CLI whose record Coleo reads has shortened a conversation in its recording, and
-// has reported the tokens of its replies. A compaction says what became shorter.
+// In its recording, each agent CLI whose record Coleo reads shortens a conversation. The record must
+// report the tokens of the replies. Each compaction must have its two sizes or a summary.
 func TestR8EachRecordReportsUsageAndCompaction(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
@@ -49,7 +49,7 @@ func TestR8EachRecordReportsUsageAndCompaction(t *testing.T) {
 	})
 }
 
-// The first report of a reply says which model gives the reply.
+// The first report of a reply must name the model that gives the reply.
 func TestR8EachReplyReportsItsModelFirst(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
@@ -76,8 +76,8 @@ func TestR8EachReplyReportsItsModelFirst(t *testing.T) {
 	})
 }
 
-// What the model thinks and says is reported with its reply. The last piece of each text is marked as
-// the last.
+// The thoughts and the texts of a reply must be reported with the reply. The last piece of each text
+// must be marked as the last.
 func TestR10EachRecordReportsThoughtsAndTexts(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {

@@ -20,42 +20,42 @@ const (
 	ProjectFolder = ".coleo/templates"
 	// suffix is the end of the name of a template's file.
 	suffix = ".toml"
-	// maxSize is the largest size of a template, in bytes. A long prompt has a few thousand bytes.
+	// maxSize is the largest size of a template, in bytes. Even a long prompt has only a few
+	// thousand bytes.
 	maxSize = 256 << 10
 	// mostFiles is the largest number of templates in one folder.
 	mostFiles = 500
 )
 
-// nameForm matches a valid name of a template. The name of the template's file is this name with
-// the suffix.
+// nameForm matches a valid name of a template. The name of the file is this name and the suffix.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// Store says where templates are.
+// Store defines where templates are.
 type Store struct {
 	User      string     // folder of the user's own templates
-	TrustFile files.List // the projects' templates that the user trusts
+	TrustFile files.List // the project templates that the user trusts
 }
 
 // Found is a template's file.
 type Found struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
-	Project bool   `json:"project"` // it came with a project, and is not the user's own
-	Hash    string `json:"sha256"`  // of the content
+	Project bool   `json:"project"` // true if the template came with a project
+	Hash    string `json:"sha256"`  // the hash of the content
 	// Trusted means that the template may be used. The user's own templates are always trusted.
 	Trusted bool `json:"trusted"`
-	Changed bool `json:"changed,omitempty"` // an earlier content is trusted
+	Changed bool `json:"changed,omitempty"` // the user trusted an earlier content
 	// Hidden means that another template with the same name is used instead.
 	Hidden  bool   `json:"hidden,omitempty"`
-	Fault   string `json:"fault,omitempty"` // why it cannot be used, in one line
+	Fault   string `json:"fault,omitempty"` // why the template cannot be used, in one line
 	Content string `json:"content,omitempty"`
 	// Template is the content of the file. If there is a fault, Template is empty.
 	Template Template `json:"template"`
 }
 
-// List returns the user's templates, and then those of the projects to which a work folder belongs.
-// The templates of one folder are sorted by name. A template hides later ones with the same name.
-// The list also contains files that cannot be used, with their fault.
+// List returns the user's templates, and then the templates of the projects that contain the work
+// folder. The templates of one folder are sorted by name. A template hides later ones with the same
+// name. The list also contains files that cannot be used, with their fault.
 func (s Store) List(workdir string) ([]Found, error) {
 	real, err := filepath.EvalSymlinks(workdir)
 	if err == nil {
@@ -110,8 +110,8 @@ func (s Store) templatesIn(dir string, project bool) ([]Found, error) {
 	return out, nil
 }
 
-// read reads the file of a template. It returns an error only if the list of trusted files is
-// unreadable.
+// read reads the file of a template. It returns an error only if it cannot read the list of trusted
+// files.
 func (s Store) read(f Found) (Found, error) {
 	var data []byte
 	var err error
@@ -177,9 +177,9 @@ func (s Store) Use(name, workdir string) (Found, error) {
 	return f, nil
 }
 
-// Trust stores that the user trusts the content of a project's template. The parameter hash is the
-// hash of this content. Trust returns EStale if the file has other content. It returns EInvalid for
-// a template that cannot be used.
+// Trust stores that the user trusts the content of a project's template. hash is the hash of the
+// content that the user has seen. Trust returns EStale if the file now has other content, and
+// EInvalid if the template cannot be used.
 func (s Store) Trust(f Found, hash string) (Found, error) {
 	now, err := s.read(f)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// place has the user's folder of templates, and a project.
+// place is a folder of the user's templates, and a project.
 type place struct {
 	t       *testing.T
 	project string

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Template holds the options with which an arm starts. A field with its zero value sets nothing.
+// Template contains the options with which an arm starts. A zero field sets no option.
 type Template struct {
 	Description    string                 `toml:"description" json:"description,omitempty"` // one line for people
 	Harness        string                 `toml:"harness" json:"harness,omitempty"`
@@ -21,10 +21,10 @@ type Template struct {
 	Model          string                 `toml:"model" json:"model,omitempty"`
 	Fallback       coleo.FallbackStrategy `toml:"fallback" json:"fallback,omitempty"`
 	PermissionMode coleo.PermissionMode   `toml:"permission_mode" json:"permission_mode,omitempty"`
-	// YesWithoutSandbox allows the permission mode all without a sandbox. Only the user's own templates
-	// may have it.
+	// YesWithoutSandbox allows the permission mode all without a sandbox. Only the user's own templates may
+	// set it.
 	YesWithoutSandbox bool `toml:"yes_without_sandbox" json:"yes_without_sandbox,omitempty"`
-	// Untested allows a kind of sandbox in which nobody has tested the agent CLI.
+	// Untested allows a kind of sandbox in which the agent CLI was never tested.
 	Untested     bool                 `toml:"untested" json:"untested,omitempty"`
 	Policy       coleo.PolicyMode     `toml:"policy" json:"policy,omitempty"`
 	Sandbox      coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
@@ -33,17 +33,17 @@ type Template struct {
 	SandboxImage string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
 	Worktree     bool                 `toml:"worktree" json:"worktree,omitempty"`
 	Base         string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
-	// With lists folders of further repositories. The arm gets a worktree of each. A relative path begins at
-	// the work folder of the arm.
+	// With lists the folders of further repositories, for each of which the arm has a worktree. A relative
+	// path begins at the work folder of the arm.
 	With         []string           `toml:"with" json:"with,omitempty"`
 	Labels       coleo.Labels       `toml:"labels" json:"labels,omitempty"`
-	Tools        []string           `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
+	Tools        []string           `toml:"tools" json:"tools,omitempty"` // the tools of Coleo that the arm has
 	OnLimit      coleo.OnLimit      `toml:"on_limit" json:"on_limit,omitempty"`
 	ContinueWith string             `toml:"continue_with" json:"continue_with,omitempty"`
 	EndWhenDone  bool               `toml:"end_when_done" json:"end_when_done,omitempty"`
 	Budget       *float64           `toml:"budget" json:"budget,omitempty"` // US dollars
 	BudgetPolicy coleo.BudgetPolicy `toml:"budget_policy" json:"budget_policy,omitempty"`
-	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
+	// Prompt is the first prompt. In it, {{NAME}} is replaced by the argument NAME.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
 }
@@ -51,10 +51,10 @@ type Template struct {
 // Arg is an argument of the prompt.
 type Arg struct {
 	Description string  `toml:"description" json:"description,omitempty"`
-	Default     *string `toml:"default" json:"default,omitempty"` // nil: the argument must be given
+	Default     *string `toml:"default" json:"default,omitempty"` // nil if the user must give the argument
 }
 
-// mostArgs is the largest number of arguments of a template. A person gives each of them.
+// mostArgs is the largest number of arguments of a template. It is small because a person types them.
 const mostArgs = 32
 
 var (
@@ -62,8 +62,8 @@ var (
 	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
 )
 
-// Parse reads a template. It uses the parameter path only in error messages. If something is wrong,
-// Parse returns EInvalid with the file and the line.
+// Parse reads a template. path is only for error messages. Parse returns EInvalid with the file and the line
+// if something is wrong.
 func Parse(path string, data []byte) (Template, error) {
 	var t Template
 	if err := config.Decode(path, data, &t); err != nil {
@@ -75,8 +75,7 @@ func Parse(path string, data []byte) (Template, error) {
 	return t, nil
 }
 
-// fault returns the key of a wrong value and what is wrong with the value. It returns empty strings
-// if it finds no fault.
+// fault returns the key of a wrong value and what is wrong with it, or empty strings.
 func (t Template) fault() (key, fault string) {
 	modes := []coleo.PermissionMode{"", coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 		coleo.PermissionAll}
@@ -203,8 +202,8 @@ func ParseArgs(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Expand puts the arguments into the prompt, and returns the result. It looks for placeholders only
-// in the prompt, never in a value. It returns EInvalid if an argument is unknown or missing.
+// Expand returns the prompt with the arguments in place of the placeholders. It ignores placeholders in the
+// values of arguments. It returns EInvalid if an argument is unknown or missing.
 func (t Template) Expand(args map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, ok := t.Args[name]; !ok {
@@ -239,10 +238,9 @@ func (t Template) hasArgs() string {
 	return "; it has " + strings.Join(t.argNames(), ", ")
 }
 
-// Fill adds the template's values to a request. It never changes a value that the request has. A
-// label of the request replaces the template's label with the same key. Fill returns EInvalid if
-// the arguments do not fit. If the request has its own prompt, arguments have no use, and Fill
-// returns EInvalid for them.
+// Fill adds the template's values to a request, but never changes a value that the request has. A label of
+// the request replaces the template's label with the same key. Fill returns EInvalid if the arguments do not
+// fit the template, or if the request has both its own prompt and arguments.
 func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.InitialPrompt == "" {
 		prompt, err := t.Expand(args)
@@ -306,8 +304,8 @@ func fill[T ~string](to *T, value T) {
 	}
 }
 
-// Loosens lists the values of the template that let an arm do more than the defaults do. It
-// describes each value in words for a person. Flags may replace each of the values.
+// Loosens lists the values of the template that allow an arm more than the defaults do. It describes each
+// value in words for a person. The flags of a command may still replace these values.
 func (t Template) Loosens() []string {
 	var out []string
 	if t.PermissionMode == coleo.PermissionEdit || t.PermissionMode == coleo.PermissionAll {

@@ -12,10 +12,10 @@ import (
 
 const (
 	// mostText is the largest number of bytes of a message that the index keeps. Longer messages
-	// are pasted files. The index cuts them.
+	// are usually pasted files. The index keeps only their beginning.
 	mostText = 64 << 10
-	// mostFile is the largest size in bytes of a file whose messages are read. Reading a file of
-	// this size takes some seconds.
+	// mostFile is the largest size in bytes of a file whose messages are read. Reading a larger
+	// file would take more than some seconds.
 	mostFile = 1 << 30
 )
 
@@ -25,9 +25,9 @@ type stale struct {
 	harness, home, path, id, was string
 }
 
-// Fill reads the messages of the threads that have changed. If onlyID is not "", Fill reads just
-// the thread with this id. If ctx ends first, Fill returns the number of threads that it has not
-// read. A later call then continues with these threads.
+// Fill reads the messages of the threads that have changed. If onlyID is not "", Fill reads only
+// the thread with this id. If ctx ends first, Fill returns the number of unread threads, and a
+// later call continues with them.
 func (x *Index) Fill(ctx context.Context, places []Place, onlyID string) (unread int, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -106,7 +106,7 @@ func (x *Index) fill(ctx context.Context, p Place, s stale) error {
 	})
 }
 
-// addWords makes a message searchable, but not the name of a tool.
+// addWords makes a message searchable, unless it is only the name of a tool.
 func (x *Index) addWords(ctx context.Context, tx *sql.Tx, done sql.Result, m message) error {
 	if !x.fullText || m.kind == record.Tool {
 		return nil
@@ -149,21 +149,21 @@ func messages(p Place, s stale) []message {
 		case record.Prompt, record.Answer:
 		case record.Tool:
 			if e.Text == "" {
-				continue // the result of a tool
+				continue // this entry is the result of a tool
 			}
 		case record.Queued, record.End, record.Ready, record.Detail:
 			continue
 		}
 		m := message{e.Kind, cut(e.Text), e.Time}
 		if m.text == "" || len(out) > 0 && m.kind == record.Answer && out[len(out)-1].text == m.text {
-			continue // the record has the same answer twice
+			continue // the record contains the same answer twice
 		}
 		out = append(out, m)
 	}
 	return out
 }
 
-// cut returns a text of at most mostText bytes, as valid UTF-8.
+// cut returns at most the first mostText bytes of a text, as valid UTF-8.
 func cut(text string) string {
 	if len(text) > mostText {
 		text = text[:mostText]

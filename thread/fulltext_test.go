@@ -11,7 +11,7 @@ import (
 	"coleo.dev/thread"
 )
 
-// search searches a filled index.
+// search fills the index and searches it.
 func (s *stage) search(f coleo.ThreadFilter) []thread.Row {
 	s.t.Helper()
 	s.fill()
@@ -25,7 +25,7 @@ func (s *stage) searchError(words string) error {
 	return err
 }
 
-// marked returns the snippet of a thread, with the words that match in brackets.
+// marked returns the snippet of a thread, with brackets around the words that match.
 func marked(r thread.Row) string {
 	var out strings.Builder
 	for _, p := range r.Match {
@@ -82,7 +82,8 @@ func TestM6ThreadsAreFoundByTheirWords(t *testing.T) {
 	}
 }
 
-// TestWordsOfASearchAreNoExpression: no word means anything else than itself.
+// TestWordsOfASearchAreNoExpression: the words of a search that are FTS5 operators must be searched
+// as plain words.
 func TestWordsOfASearchAreNoExpression(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

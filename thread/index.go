@@ -21,8 +21,8 @@ type Place struct {
 	record.Conversations
 }
 
-// PlaceOf returns the place of a harness in one HOME. The second result is false if the harness
-// cannot list the conversations of its agent CLI.
+// PlaceOf returns the place of a harness in one HOME. ok is false if the harness cannot list the
+// conversations of its agent CLI.
 func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
 	is, ok := h.(interface{ Conversations() record.Conversations })
 	if !ok {
@@ -32,8 +32,8 @@ func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
 	return Place{name, home, c}, c.List != nil && c.Source.Open != nil
 }
 
-// Index is the database of threads. Several goroutines can use it at the same time. Only
-// one process can use the file.
+// Index is the database of threads. Several goroutines can use it at the same time, but only one
+// process can use the file.
 type Index struct {
 	db       *sql.DB
 	fullText bool
@@ -43,7 +43,7 @@ type Index struct {
 	writing sync.Mutex
 }
 
-// layout is the number of the tables' layout. If an index has another number, it is made again.
+// layout is the number of the tables' layout. Open rebuilds an index with another number.
 const layout = 1
 
 const tables = `
@@ -88,14 +88,14 @@ CREATE TABLE ours (
 	PRIMARY KEY (harness, id)
 );`
 
-// words makes a table in which the texts of messages can be searched. The table keeps no copy of
+// words creates a table in which the texts of messages can be searched. The table keeps no copy of
 // the texts.
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 
-// Open opens the index in the file at path, or makes a new index. If an index is damaged, or if
-// another version of Coleo has made it, Open makes it again. Only the user can read the file. The
-// titles and marks are in the file at marksPath.
+// Open opens the index in the file at path, or creates it. It rebuilds an index that is damaged or
+// that another version of Coleo has created. Only the user can read the file. The titles and marks
+// are in the file at marksPath.
 func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errOther) || sqlite.Damaged(err) {
@@ -117,15 +117,14 @@ func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 var errOther = errors.New("the index has another layout")
 
 func open(ctx context.Context, path string) (*Index, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would create a file that others can read
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would create a file that other users can read
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
 		return nil, err
 	}
-	// If the power fails, the index may lose the last changes. In this case, the index reads them
-	// again.
+	// After a power failure, the index may lack its last changes. They are then read again.
 	db, err := sqlite.Open(path, "_journal_mode=WAL&_synchronous=NORMAL")
 	if err != nil {
 		return nil, err
@@ -138,8 +137,8 @@ func open(ctx context.Context, path string) (*Index, error) {
 	return x, nil
 }
 
-// prepare makes the tables of a new index. It returns errOther if the index has another layout. The
-// layout of an index with full-text search differs from the layout of one without.
+// prepare creates the tables of a new index. It returns errOther if the index has another layout.
+// An index with full-text search and an index without it have different layouts.
 func (x *Index) prepare(ctx context.Context) error {
 	want := 2 * layout
 	if x.fullText {
@@ -151,7 +150,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	}
 	switch has {
 	case want:
-		_, err := x.db.ExecContext(ctx, "SELECT count(*) FROM threads") // a damaged index fails here
+		_, err := x.db.ExecContext(ctx, "SELECT count(*) FROM threads") // fails if the index is damaged
 		return err
 	case 0:
 	default:
@@ -176,7 +175,7 @@ func noFullText() error {
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls the given function in a transaction.
+// write calls do in a transaction.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// refreshTime is the time in which one request can read headers. 2,000 long conversations take
-	// about two seconds.
+	// refreshTime is how long one request may read headers. Reading the headers of 2,000 long
+	// conversations takes about 2 s.
 	refreshTime = 8 * time.Second
-	// fillTime is the time in which one request can read messages. refreshTime and fillTime
-	// together are shorter than the time that a host agent has for a request.
+	// fillTime is how long one request may read messages. The sum of refreshTime and fillTime is
+	// shorter than the time limit of a request to a host agent.
 	fillTime = 12 * time.Second
 )
 
 // Keeper answers requests about threads. It opens the index at the first request. Several
 // goroutines can use it at the same time.
 type Keeper struct {
-	Dir  string // the folder for the index and for the file with titles and marks
+	Dir  string // the folder that contains the index and the file with titles and marks
 	Name string // the name of the index, without its ending
 
 	mu    sync.Mutex
@@ -66,8 +66,8 @@ func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out c
 	return x, out, bounded(ctx, err)
 }
 
-// bounded returns nil if the error only says that the time for one step is over. In this case, the
-// index already contains the work of that step. bounded returns any other error unchanged.
+// bounded returns nil if the error means that only the time for one step is over. In this case the
+// index contains what the step has done so far. bounded returns any other error unchanged.
 func bounded(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -75,8 +75,8 @@ func bounded(ctx context.Context, err error) error {
 	return err
 }
 
-// List returns the threads that a query selects. If the query contains words, List searches for
-// these words. It returns the errors of Index.Search.
+// List returns the threads that a query selects. It searches for the words of the query, if there
+// are any. It returns the errors of Index.Search.
 func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.ThreadList, error) {
 	x, out, err := k.refreshed(ctx, places)
 	if err != nil {
@@ -104,8 +104,9 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 	return out, err
 }
 
-// Show returns a thread with its messages. It returns only messages with a number above lastSeen.
-// If the limit is 0, it returns no messages. It returns ENotFound if there is no such thread.
+// Show returns a thread with its messages. It returns only messages with a number above lastSeen,
+// and at most limit messages. A limit of 0 means no messages. Show returns ENotFound if there is no
+// such thread.
 func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, lastSeen, limit int) (coleo.ThreadPage,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -123,8 +124,8 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, l
 	return page, err
 }
 
-// Change changes what Coleo stores about a thread, and returns the changed thread. If the change is
-// a deletion, it returns the thread as it was before. It returns ENotFound if there is no such
+// Change changes Coleo's own data about a thread, and returns the changed thread. If the change is
+// a deletion, Change returns the thread as it was before. It returns ENotFound if there is no such
 // thread. Before the deletion of a file, the caller must make sure that no arm has the thread.
 func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
 	error) {
@@ -154,8 +155,8 @@ func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (
 	return x, r, err
 }
 
-// get returns the newest thread with an id, hidden or not. If harness is "", the thread may belong
-// to any harness. get returns ENotFound if there is no such thread.
+// get returns the newest thread with the given id, even a hidden one. If harness is "", the thread
+// may belong to any harness. get returns ENotFound if there is no such thread.
 func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
 	if id == "" {
 		return Row{}, noThread(harness, id)

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/thread"
 )
 
-// endless is a catalogue whose reader has no more time after some headers.
+// endless is a fake catalogue of many threads. It ends the context when it has read the given
+// number of headers.
 type endless struct {
 	many, most int
 	end        context.CancelFunc

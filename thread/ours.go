@@ -47,8 +47,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change applies a function to the mark of a thread, and writes the file. Only the user can read
-// the file. If there is an error, the old file stays unchanged.
+// change applies a function to the mark of a thread, and writes the file with permissions for the
+// user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	return nil
 }
 
-// takeOurs copies the marks into the index. The caller holds the lock writing.
+// takeOurs copies the marks into the index. The caller must hold the lock writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {
@@ -96,10 +96,10 @@ func (x *Index) takeOurs(ctx context.Context) error {
 	})
 }
 
-// longestTitle is the largest number of bytes of a title.
+// longestTitle is the largest size of a title in bytes.
 const longestTitle = 400
 
-// Rename gives a thread a title. If the title is "", the thread gets the agent CLI's own title
+// Rename sets the title of a thread. If title is "", the thread has the agent CLI's own title
 // again. Rename returns EInvalid for a title that is too long.
 func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	if len(title) > longestTitle {
@@ -114,8 +114,8 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 }
 
 // Delete hides a thread and deletes its messages from the index. If deleteFile is true, Delete
-// first deletes the agent CLI's own file. If that file also contains other threads, Delete returns
-// EUnsupported. The caller must make sure that no arm has the thread.
+// first deletes the agent CLI's own file. It returns EUnsupported if that file also contains other
+// threads. The caller must make sure that no arm has the thread.
 func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

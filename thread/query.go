@@ -12,15 +12,15 @@ import (
 // Query selects threads.
 type Query struct {
 	coleo.ThreadFilter
-	Harnesses []string // only of these, if it is not empty
-	Homes     []string // only in these, if it is not empty
-	Folder    string   // only with this folder of work, if it is not empty
+	Harnesses []string // only threads of these harnesses; all if empty
+	Homes     []string // only threads in these HOMEs; all if empty
+	Folder    string   // only threads with this folder of work; all if empty
 }
 
 const (
-	usualLimit = 50  // threads in a list, if the query gives no limit
-	mostLimit  = 500 // threads in a list
-	mostPage   = 200 // messages on a page
+	usualLimit = 50  // threads in a list if the query sets no limit
+	mostLimit  = 500 // the largest number of threads in a list
+	mostPage   = 200 // the largest number of messages on a page
 )
 
 // columns lists the columns that scan reads.
@@ -112,9 +112,9 @@ func (x *Index) List(ctx context.Context, q Query) ([]Row, error) {
 	return out, rows.Err()
 }
 
-// Search returns the threads with a message that contains all words of a query. The best match
-// comes first. Each thread has the snippet of its best message. Search returns EUnsupported if this
-// program has no full-text search. It returns EInvalid if the query contains no word.
+// Search returns the threads with a message that contains all words of a query, best match first.
+// Each thread has the snippet of its best message. Search returns EUnsupported if this program has
+// no full-text search, and EInvalid if the query contains no word.
 func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	if !x.fullText {
 		return nil, noFullText()
@@ -178,14 +178,14 @@ const (
 	matchBegin, matchEnd = "\x02", "\x03"
 )
 
-// addSnippet adds the part of the message that contains the words.
+// addSnippet adds the part of the message that contains the words of the query.
 func (x *Index) addSnippet(ctx context.Context, match string, h *hit) error {
 	var text string
 	err := x.db.QueryRowContext(ctx,
 		"SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?", matchBegin, matchEnd,
 		snippetWords, match, h.message).Scan(&text)
 	if err == sql.ErrNoRows {
-		return nil // the thread was read again meanwhile
+		return nil // the thread was read again meanwhile, so the message is gone
 	}
 	h.Match = matchParts(text)
 	return err
@@ -219,8 +219,8 @@ func matchParts(text string) []coleo.SnippetPart {
 }
 
 // matching turns the words of a user into an FTS5 expression. The message must contain each word,
-// and each phrase in quotes. A * at the end of a word stands for any ending. No other character has
-// a special meaning. If there is no word, the result is "".
+// and each phrase in quotes. A * at the end of a word matches any ending. No other character has a
+// special meaning. matching returns "" if there is no word.
 func matching(words string) string {
 	var out []string
 	add := func(text string, phrase bool) {

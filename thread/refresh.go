@@ -12,11 +12,11 @@ import (
 	"coleo.dev/record"
 )
 
-// batch is the number of threads that are written in one transaction. If the time runs out, the
-// completed transactions stay.
+// batch is the number of threads that are written in one transaction. If the time runs out, only
+// the unfinished transaction is lost.
 const batch = 100
 
-// place identifies a Place, as the key of a map.
+// place identifies a Place in a map.
 type place struct{ harness, home string }
 
 // known is what the index stores about a record.
@@ -30,8 +30,8 @@ type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
 // threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. The second result contains a text for each place that Refresh could not list. The text
-// names the place and the reason.
+// threads. For each place that Refresh could not list, failed contains a text with the place and
+// the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -58,7 +58,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 		unread += left
 		delete(all, at)
 	}
-	for _, rows := range all { // of places that are gone
+	for _, rows := range all { // the threads of places that are gone
 		if err := x.forget(ctx, rows); err != nil {
 			return unread, failed, err
 		}
@@ -66,7 +66,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 	return unread, failed, nil
 }
 
-// storedRows returns what the index stores, by place.
+// storedRows returns the records in the index, by place.
 func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error) {
 	rows, err := x.db.QueryContext(ctx, "SELECT harness, home, path, name, key, stamp FROM threads")
 	if err != nil {
@@ -89,8 +89,8 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes from the given map each record that is still
-// in the place.
+// refresh updates the threads of one place. It removes each record that still exists from indexed,
+// and deletes the records that remain there from the index.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
@@ -111,8 +111,8 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, inde
 	for _, f := range found {
 		delete(indexed, row{f.Path, f.Name})
 	}
-	// The list found is complete, even if the time is over. So the records that remain in the map
-	// indexed no longer exist.
+	// The list found is complete even if the time is over, so the records that remain in indexed no
+	// longer exist.
 	return unread + len(changed), x.forget(context.WithoutCancel(ctx), indexed)
 }
 
@@ -131,7 +131,7 @@ func (x *Index) putAll(ctx context.Context, p Place, list []record.Found, projec
 			projects[folder] = Project(folder)
 		}
 	}
-	// The batch is complete, so putAll writes it even if the time is over.
+	// The batch is complete, so write it even if the time is over.
 	ctx = context.WithoutCancel(ctx)
 	return x.write(ctx, func(tx *sql.Tx) error {
 		for i, f := range list {
@@ -169,9 +169,8 @@ func (x *Index) forget(ctx context.Context, list map[row]known) error {
 	})
 }
 
-// Project returns the project of a folder. The project is the root of the git repository that
-// contains the folder. If there is no repository, the project is the folder itself. The folder need
-// not exist anymore.
+// Project returns the root of the git repository that contains a folder. If there is no repository,
+// it returns the folder itself. The folder need not exist anymore.
 func Project(folder string) string {
 	for dir := folder; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

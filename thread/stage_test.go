@@ -27,7 +27,7 @@ type stage struct {
 	places []thread.Place
 }
 
-// harnesses are those whose conversations are listed.
+// harnesses are the harnesses whose conversations Coleo can list.
 var harnesses = []string{"claude-code", "codex", "copilot", "gemini", "kilo", "opencode", "qwen"}
 
 func newStage(t *testing.T, names ...string) *stage {
@@ -58,7 +58,7 @@ func (s *stage) check(err error) {
 	}
 }
 
-// open opens the index, as a new process would.
+// open opens the index like a new process.
 func (s *stage) open() {
 	s.t.Helper()
 	if s.index != nil {
@@ -94,8 +94,8 @@ func (s *stage) recorded(path string) string {
 	return string(raw)
 }
 
-// conversation writes a conversation as Claude Code does, with pairs of a prompt and an
-// answer.
+// conversation writes a conversation in the form of Claude Code. messages contains pairs of a
+// prompt and an answer.
 func (s *stage) conversation(id, folder string, begun time.Time, messages ...string) string {
 	s.t.Helper()
 	var text bytes.Buffer
@@ -109,7 +109,7 @@ func (s *stage) conversation(id, folder string, begun time.Time, messages ...str
 	return s.write(".claude/projects/"+strings.ReplaceAll(folder, "/", "-")+"/"+id+".jsonl", text.String())
 }
 
-// refresh refreshes the index, which must read all.
+// refresh refreshes the index, and fails if a thread stays unread.
 func (s *stage) refresh() {
 	s.t.Helper()
 	unread, failed, err := s.index.Refresh(s.t.Context(), s.places)
@@ -118,7 +118,7 @@ func (s *stage) refresh() {
 	}
 }
 
-// list refreshes the index and lists.
+// list refreshes the index and returns the threads that f selects.
 func (s *stage) list(f coleo.ThreadFilter) []thread.Row {
 	s.t.Helper()
 	s.refresh()
@@ -127,7 +127,7 @@ func (s *stage) list(f coleo.ThreadFilter) []thread.Row {
 	return rows
 }
 
-// one returns the only thread with an id, hidden or not.
+// one returns the only thread with the given id, even a hidden one.
 func (s *stage) one(id string) thread.Row {
 	s.t.Helper()
 	rows := s.list(coleo.ThreadFilter{ID: id, Hidden: true})
@@ -168,7 +168,7 @@ func ids(rows []thread.Row) string {
 	return strings.Join(out, " ")
 }
 
-// openCode fills a database as OpenCode does, from its recording.
+// openCode fills a database with the rows of OpenCode's recording.
 func (s *stage) openCode(folder, parent string) {
 	s.t.Helper()
 	path := s.write(".local/share/"+folder+"/"+folder+".db", "")
@@ -205,7 +205,7 @@ func (s *stage) openCode(folder, parent string) {
 	}
 }
 
-// uuid returns an id as agent CLIs draw them.
+// uuid returns an id in the form that agent CLIs use.
 func uuid(n int) string { return fmt.Sprintf("%08x-1111-4111-8111-%012x", n, n) }
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

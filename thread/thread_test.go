@@ -15,7 +15,7 @@ import (
 	"coleo.dev/thread"
 )
 
-// recordings has where each agent CLI keeps a conversation.
+// recordings contains, for each harness, the path of a conversation below HOME and its recording.
 var recordings = []struct{ harness, path, recording string }{
 	{"claude-code", ".claude/projects/-tmp-w/2c523ccf-92a6-4eea-81b9-10a76489cea7.jsonl",
 		"claudecode/testdata/record-2.1.329.jsonl.gz"},
@@ -67,7 +67,7 @@ func TestM6RecordedConversationsAreListed(t *testing.T) {
 	}
 	for harness, r := range got {
 		if harness == "kilo" || harness == "opencode" {
-			continue // both have the same id, and messages takes one thread
+			continue // both have the same id, and messages accepts only one thread
 		}
 		all := s.messages(r.ID)
 		if !slices.ContainsFunc(all, func(m string) bool { return strings.HasPrefix(m, "prompt say finished-") }) ||
@@ -129,7 +129,7 @@ func TestM8ThreadsOfAProject(t *testing.T) {
 	}
 }
 
-// TestHostileRecordsHarmNothing: a good conversation beside them is listed all the same.
+// TestHostileRecordsHarmNothing: a good conversation beside hostile records must still be listed.
 func TestHostileRecordsHarmNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -186,7 +186,8 @@ func TestHostileRecordsHarmNothing(t *testing.T) {
 	}
 }
 
-// TestASecondListingReadsNothingAgain: it takes at most a twentieth of the first.
+// TestASecondListingReadsNothingAgain: the second listing must take at most a twentieth of the time
+// of the first.
 func TestASecondListingReadsNothingAgain(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -287,7 +288,7 @@ func TestM6TitlesAndDeletionsAreKept(t *testing.T) {
 		t.Errorf("a title of 401 bytes: %v", err)
 	}
 	s.check(s.index.Close())
-	s.check(os.Remove(s.database())) // it is a cache
+	s.check(os.Remove(s.database())) // the index is a cache, so it may be deleted
 	s.index = nil
 	s.open()
 	rows := s.list(coleo.ThreadFilter{})

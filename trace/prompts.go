@@ -7,18 +7,19 @@ import (
 	"coleo.dev"
 )
 
-// Runs lists the open runs and the intended prompts of an arm. It implements Prompts.
+// Runs contains the open runs and the intended prompts of an arm. It implements Prompts.
 type Runs struct {
 	Open     []coleo.Receipt // the open runs, in order
 	Intended []coleo.Receipt // the prompts that are about to be typed
 }
 
-// RunOf returns the run that a prompt of the record has begun. It prefers, in this order:
+// RunOf returns the run that a prompt of the record has begun. The first of these cases decides:
 //
-//   - an open run with the same text that comes after the given run
-//   - the run of an intended prompt with the same text
-//   - the given run, if it is open
-//   - the newest open run
+//   - An open run after the given run has the same text: RunOf returns it.
+//   - An intended prompt has the same text: wait is true, because its run has not begun.
+//   - The given run is open: RunOf returns it.
+//   - Any run is open: RunOf returns the newest.
+//   - Any prompt is intended: wait is true.
 func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	now := slices.IndexFunc(r.Open, func(o coleo.Receipt) bool { return o.ID == run })
 	for _, o := range r.Open[now+1:] {
@@ -41,8 +42,9 @@ func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	return "", sending
 }
 
-// sameText reports whether a recorded text is the prompt that was sent. Agent CLIs wrap prompts in
-// different ways, and some agent CLIs add text of their own.
+// sameText reports whether the text in a record is the prompt that was sent. The sent text may be
+// only a part of it, because agent CLIs wrap prompts in different ways, and some add text of their
+// own.
 func sameText(recorded, sent string) bool {
 	recorded, sent = strings.Join(strings.Fields(recorded), " "), strings.Join(strings.Fields(sent), " ")
 	return sent != "" && strings.Contains(recorded, sent)

@@ -7,28 +7,29 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaces limits the number of records in a State. An agent CLI begins another record with each
-// conversation.
+// mostPlaces is the largest number of records in State.Places. An agent CLI begins another record
+// with each conversation, so an old place is dropped.
 const mostPlaces = 8
 
-// mostSubagents limits the number of records of subagents in a State.
+// mostSubagents is the largest number of records in State.Subagents. An arm can start any number of
+// subagents, so an old place is dropped.
 const mostSubagents = 32
 
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
 // zero State is for an arm without activities. A State is stored as JSON.
 type State struct {
-	Places []Place `json:"places,omitempty"` // the newest is the last
+	Places []Place `json:"places,omitempty"` // in the order of their last activities
 
-	// Subagents has the places of the subagents' own records. They are not in Places, because many
-	// subagents would displace the record of the conversation. Forgotten is the time of the newest
-	// activity in a record that Subagents had and has no longer.
+	// Subagents contains the places of the subagents' own records. They are not in Places, because
+	// many subagents would displace the record of the conversation. Forgotten is the time of the
+	// newest activity in all records that were dropped from Subagents.
 	Subagents []Place   `json:"subagents,omitempty"`
 	Forgotten time.Time `json:"forgotten,omitzero"`
 
 	Run   string `json:"run,omitempty"`   // the open run that the activities belong to; "" if none
 	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
 	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in that turn
-	// Replied means that a tool has answered the newest reply. So this reply is over, and the next
+	// Replied is true if a tool has answered the newest reply. The reply is then over, and the next
 	// work of the model begins a new turn.
 	Replied bool   `json:"replied,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"` // number of texts in the newest turn
@@ -36,8 +37,7 @@ type State struct {
 	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
 	Model   string `json:"model,omitempty"`
 	Mode    string `json:"mode,omitempty"` // the mode of the newest event about a mode
-	// Shown is the mode that the screen showed last. It is "" if the screen has not shown a mode
-	// yet.
+	// Shown is the mode that the screen showed last, or "" if the screen has not shown a mode yet.
 	Shown string `json:"shown,omitempty"`
 }
 
@@ -47,7 +47,7 @@ type Place struct {
 	Position int64    `json:"position"`
 	Keys     []string `json:"keys,omitempty"` // keys of the activities at exactly this position
 
-	Time time.Time `json:"time,omitzero"` // of the last activity; only for a subagent's own record
+	Time time.Time `json:"time,omitzero"` // time of the last activity; only for a subagent's own record
 }
 
 // Call is a tool call that has not ended.
@@ -83,7 +83,7 @@ func (s State) End(run string) State {
 	return s.Begin("")
 }
 
-// ShowMode returns the State and the events after the screen has shown a mode. It returns no events
+// ShowMode returns the State and the events after the screen has shown a mode. There are no events
 // if the mode has not changed.
 func (s State) ShowMode(mode string, at time.Time) (State, []coleo.Event) {
 	if mode == s.Shown {
@@ -104,11 +104,10 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 	return next, events
 }
 
-// pass returns the State after an activity of a record. It also reports whether the activity is
-// new.
+// pass returns the State after an activity of a record, and reports whether the activity is new.
 func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	u, ok := a.Work.(coleo.ReplyUsage)
-	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // some agent CLIs report it in the conversation's record
+	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // it is in the conversation's record
 		return s.passSubagent(record, a)
 	}
 	place, isNew := next(s.Places, record, a)
@@ -120,8 +119,9 @@ func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	return s, true
 }
 
-// passSubagent is like pass, for an activity of a subagent's own record. A record whose place was
-// dropped is read again from its beginning. The activities up to the time Forgotten are then known.
+// passSubagent is like pass, for an activity of a subagent's own record. If the place of a record
+// was dropped, the record is read again from its beginning. Its activities up to the time Forgotten
+// are then treated as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
 	place, isNew := next(s.Subagents, record, a)
 	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {
@@ -142,7 +142,7 @@ func placeOf(list []Place, record string) int {
 	return slices.IndexFunc(list, func(p Place) bool { return p.Record == record })
 }
 
-// next returns the place of a record after an activity. It also reports whether the activity is new.
+// next returns the place of a record after an activity, and reports whether the activity is new.
 func next(list []Place, record string, a coleo.Activity) (place Place, isNew bool) {
 	place = Place{Record: record, Position: -1}
 	if i := placeOf(list, record); i >= 0 {
@@ -159,7 +159,8 @@ func next(list []Place, record string, a coleo.Activity) (place Place, isNew boo
 	return place, true
 }
 
-// put returns a copy of the list with the place at its end.
+// put returns a copy of the list with the place at its end. It removes an older place of the same
+// record.
 func put(list []Place, place Place) []Place {
 	list = slices.Clone(list)
 	if i := placeOf(list, place.Record); i >= 0 {

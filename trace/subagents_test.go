@@ -9,14 +9,14 @@ import (
 	"coleo.dev"
 )
 
-// reply is the n-th reply in a record. It came at the given second.
+// reply returns the n-th reply in a record, at the given second.
 func reply(n int, second int64, subagent bool) coleo.Activity {
 	return coleo.Activity{Work: coleo.ReplyUsage{Subagent: subagent}, Source: coleo.SourceTranscript,
 		Position: int64(n), Time: time.Unix(second, 0)}
 }
 
-// However many subagents an arm has, and wherever a host agent starts again and reads all records from their
-// beginning, each reply is told once.
+// An arm has many subagents, and a host agent restarts at random times and reads all records from their
+// beginning. Each reply must still yield one event.
 func TestEachReplyOfManySubagentsIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const subagents, replies = 3 * mostSubagents, 4
@@ -57,8 +57,8 @@ func TestEachReplyOfManySubagentsIsToldOnce(t *testing.T) {
 	}
 }
 
-// Some agent CLIs report the tokens of subagents in the record of the conversation. The place of that record
-// counts then.
+// Some agent CLIs report the tokens of subagents in the record of the conversation. Such a record must have
+// its place in Places, not in Subagents.
 func TestTheRecordOfTheConversationMayTellOfSubagents(t *testing.T) {
 	t.Parallel()
 	list := []coleo.Activity{reply(1, 1, false), reply(2, 2, true), reply(3, 3, false)}

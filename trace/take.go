@@ -8,20 +8,19 @@ import (
 	"coleo.dev"
 )
 
-// Prompts finds the run of a prompt. The work after the prompt belongs to this run.
+// Prompts finds the run that a prompt has begun. The work after the prompt belongs to this run.
 type Prompts interface {
-	// RunOf returns the open run that the prompt with this text has begun. If no other run fits, it
-	// returns the given run. If the second result is true, the prompt is still being typed, and its
-	// run has not begun.
+	// RunOf returns the open run that the prompt with this text has begun, or the given run if no
+	// other run fits. If wait is true, the prompt is still being typed, and its run has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 
 // Take adds activities of one record to a State, in order. It returns the new State and the events.
-// The events do not contain the arm, or the fields that only a log sets. Take skips activities that
-// the State already knows.
+// The events contain neither the arm nor the fields that only a log sets. Take skips activities
+// that the State already knows.
 //
-// Take stops before a prompt whose run has not begun. In this case, the last result contains the
-// prompt and the activities after it. When the run has begun, the caller passes them to Take again.
+// Take stops before a prompt whose run has not begun, and returns the prompt and all later
+// activities in left. The caller passes them to Take again when the run has begun.
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {
 	for i, a := range list {
@@ -82,8 +81,8 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 		t.Model = w.To
 		t.tell(w)
 	case coleo.ModeChanged:
-		// The screen is newer than any record. So the mode in the record counts only if the screen
-		// has not shown a mode.
+		// The screen is newer than any record, so the mode in the record counts only if the screen
+		// has shown no mode.
 		if w.To == t.Mode || t.Shown != "" {
 			break
 		}
@@ -95,7 +94,7 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 	return t.State, t.events
 }
 
-// teller makes the events of one activity.
+// teller creates the events of one activity.
 type teller struct {
 	State
 	from   coleo.Activity
@@ -104,7 +103,7 @@ type teller struct {
 
 func (t *teller) tell(w coleo.Work) {
 	payload, err := json.Marshal(w)
-	if err != nil { // only arguments that are not JSON can cause it
+	if err != nil { // the only possible error is arguments that are not JSON
 		return
 	}
 	e := coleo.Event{Run: t.Run, Time: t.from.Time, Kind: coleo.KindOf(w), Source: t.from.Source, Payload: payload}
@@ -128,7 +127,7 @@ func (t *teller) reply() {
 	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
 }
 
-// block gives a text an id if its source has not given it one.
+// block returns the block with an id, which it adds if the source has set none.
 func (t *teller) block(b coleo.Block) coleo.Block {
 	if b.ID == "" {
 		t.Blocks++
@@ -152,8 +151,8 @@ func (t *teller) call(c coleo.ToolCall) {
 	}
 }
 
-// end adds the event for the end of a call. It also does so for an unknown call, because the
-// beginning of the call may have been lost with a record.
+// end adds the event for the end of a call. It does so even for an unknown call, because the
+// beginning of the call may have been in a record that was lost.
 func (t *teller) end(e coleo.ToolEnd) {
 	t.Replied = true
 	i := slices.IndexFunc(t.Open, func(o Call) bool { return o.ID == e.ID })
@@ -179,11 +178,11 @@ func (t *teller) useModel(model string) {
 	}
 }
 
-// subagentOf returns what a call says about the subagent that it starts. The agent CLIs
-// use different names for the same arguments.
+// subagentOf returns what the arguments of a call contain about the subagent that the call starts.
+// The agent CLIs use different names for the same arguments.
 func subagentOf(c coleo.ToolCall) coleo.SubagentStart {
 	var args map[string]any
-	_ = json.Unmarshal(c.Arguments, &args) // without arguments, the result has only the id
+	_ = json.Unmarshal(c.Arguments, &args) // if there are no valid arguments, the result contains only the id
 	first := func(names ...string) string {
 		for _, name := range names {
 			if text, ok := args[name].(string); ok && text != "" {

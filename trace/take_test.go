@@ -12,7 +12,7 @@ import (
 	"coleo.dev"
 )
 
-// open is one open run, r1, with the prompt "do it".
+// open contains one open run, r1, with the prompt "do it".
 var open = Runs{Open: []coleo.Receipt{{ID: "r1", Text: "do it"}}}
 
 // at gives activities the positions 1, 2, 3 and so on.
@@ -26,7 +26,7 @@ func at(works ...coleo.Work) []coleo.Activity {
 
 func text(s string) coleo.Work { return coleo.AssistantText{Block: coleo.Block{Text: s, Done: true}} }
 
-// told writes events as one line each: run, turn, kind, and the id or the text.
+// told returns one line for each event: run, turn, kind, and the id or the text.
 func told(t *testing.T, events []coleo.Event) []string {
 	t.Helper()
 	var out []string
@@ -77,7 +77,8 @@ func TestR4WorkIsToldWithItsRunAndItsTurn(t *testing.T) {
 	)
 }
 
-// Claude Code writes the result of a tool before the next call of the same reply.
+// Claude Code writes the result of a tool before the next call of the same reply. Both calls must
+// still belong to one turn.
 func TestAReplyWithAnIDIsOneTurn(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "do it"}, coleo.ToolCall{ID: "a"}, coleo.ToolEnd{ID: "a"}, coleo.ToolCall{ID: "b"},
@@ -102,7 +103,8 @@ func TestR3AnUnfinishedCallIsAnOrphan(t *testing.T) {
 	same(t, told(t, events), "0 turn", "0 assistant_text text-1-1late")
 }
 
-// A prompt can be in the record before Coleo has proved that it has arrived.
+// A prompt can be in the record before Coleo has proved that the prompt arrived. The work after it
+// must wait for its run.
 func TestWorkWaitsForItsRunToBegin(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "first"}, text("one"), coleo.Prompted{Text: "second\nprompt"}, text("two"))
@@ -121,7 +123,7 @@ func TestWorkWaitsForItsRunToBegin(t *testing.T) {
 	}
 }
 
-// The same prompt twice begins two runs.
+// If the same prompt is sent twice, the second one must belong to the second run.
 func TestThePromptSaysWhichRunTheWorkBelongsTo(t *testing.T) {
 	t.Parallel()
 	runs := Runs{Open: []coleo.Receipt{{ID: "r1", Text: "go on"}, {ID: "r2", Text: "go on"}}}
@@ -145,13 +147,13 @@ func TestThePromptSaysWhichRunTheWorkBelongsTo(t *testing.T) {
 	}
 }
 
-// However a record is cut into reads, and wherever a host agent starts again and reads the
-// record from its beginning, the events are the same.
+// The record is read in random pieces, and a host agent restarts at random times and reads it from
+// its beginning. The events must be the same as for one read of the whole record.
 func TestNothingIsToldTwice(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "do it"}, text("a"), coleo.ToolCall{ID: "a"}, coleo.ToolCall{ID: "b"},
 		coleo.ToolEnd{ID: "b"}, coleo.ToolEnd{ID: "a"}, text("b"), coleo.ReplyUsage{})
-	list[3].Position, list[3].Key = list[2].Position, "1" // two in one line
+	list[3].Position, list[3].Key = list[2].Position, "1" // both activities are in one line
 	whole, want, _ := State{}.Take("f", list, open)
 	for seed := range uint64(200) {
 		draw := rand.New(rand.NewPCG(seed, 0))
@@ -159,7 +161,7 @@ func TestNothingIsToldTwice(t *testing.T) {
 		var got []coleo.Event
 		for read := 0; read < len(list); {
 			if draw.IntN(3) == 0 {
-				read = 0 // a new host agent
+				read = 0 // a new host agent begins at the beginning
 				s = stored(t, s)
 			}
 			n := min(len(list)-read, 1+draw.IntN(4))
@@ -175,7 +177,7 @@ func TestNothingIsToldTwice(t *testing.T) {
 	}
 }
 
-// stored returns the State as it comes back from the database.
+// stored returns the State after it was written to the database and read again.
 func stored(t *testing.T, s State) (out State) {
 	t.Helper()
 	raw, err := json.Marshal(s)
@@ -188,8 +190,8 @@ func stored(t *testing.T, s State) (out State) {
 	return out
 }
 
-// An agent CLI goes to a new conversation and back. What was told of the first record is
-// known still.
+// An agent CLI changes to a new conversation and then back. The first record is read again from its
+// beginning, and its known activities must yield no event.
 func TestEachRecordHasItsOwnPlace(t *testing.T) {
 	t.Parallel()
 	first, second := at(text("a"), text("b")), at(text("c"))
@@ -213,8 +215,9 @@ func TestEachRecordHasItsOwnPlace(t *testing.T) {
 	}
 }
 
-// The tokens of a reply come last, so they are too late to tell the model of its turn. The
-// last model may have been that of an earlier start.
+// The tokens of a reply come last, too late to name the model at the beginning of its turn. So the
+// turn must take the model from the reply itself, because the State may have the model of an
+// earlier start.
 func TestATurnTellsTheModelOfItsReply(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "do it"}, text("one"), coleo.ReplyUsage{Model: "new"}, text("two"))

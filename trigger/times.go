@@ -11,29 +11,29 @@ import (
 
 const (
 	// mostCounted is the largest number of missed times that are counted one by one. For a schedule
-	// with a time in every minute, this is about a week.
+	// with a time in every minute, 10,000 times are about a week.
 	mostCounted = 10_000
-	// searchYears is how many years ahead the next time of a schedule is searched for. Two leap
-	// days can be eight years apart.
+	// searchYears is how many years ahead Next searches for a time. Two leap days can be eight
+	// years apart.
 	searchYears = 9
-	// onTime is how late a run may begin and still count as on time. Serve looks for runs every few
-	// seconds, and a busy machine needs a while.
+	// onTime is the longest delay of a run that still counts as on time. Serve checks for due runs
+	// only every few seconds, and a busy machine needs longer.
 	onTime = 2 * time.Minute
-	// clockBack is the largest step back of the clock for which Coleo waits until the clock has
-	// caught up. If the clock goes back further, Coleo does not wait.
+	// clockBack is the largest step back of the clock after which Coleo waits until the clock has
+	// caught up. After a larger step, Coleo continues from the new time.
 	clockBack = time.Hour
 )
 
 // Times are the times of a schedule.
 type Times struct {
-	spec  *cron.SpecSchedule // in UTC; it gets the time of day of the zone as if it were UTC
+	spec  *cron.SpecSchedule // receives the zone's time of day as if it were UTC
 	zone  *time.Location
 	hours bool // the expression names every hour
 }
 
-// ParseTimes reads a cron expression with five fields or a word such as @daily. The zone is a name
-// of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns EInvalid if the
-// expression or the zone is wrong, or if the schedule never has a time.
+// ParseTimes parses a cron expression with five fields, or a word such as @daily. The zone is a
+// name of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns EInvalid if
+// the expression or the zone is wrong, or if the schedule never has a time.
 func ParseTimes(expression, zone string) (Times, error) {
 	if zone == "" || strings.EqualFold(zone, "local") {
 		return Times{}, coleo.Errorf(coleo.EInvalid,
@@ -78,15 +78,16 @@ func (t Times) wall(start time.Time) time.Time { return t.spec.Next(start.UTC())
 // Next returns the first time of the schedule after the given time, or the zero time if there is
 // none.
 //
-// If the clock of the zone is set forward, it skips a gap. A time in the gap takes place at the end
-// of the gap. If the clock is set back, a time of day that comes twice counts only the first time.
+// When the clock of the zone is set forward, the times of day in between do not exist. A time of
+// the schedule in this gap takes place at the end of the gap. When the clock is set back, some
+// times of day come twice. Only the first of the two counts.
 //
 // An expression that names every hour follows the real time instead. It has no time in a gap, and a
 // time of day that comes twice counts twice.
 func (t Times) Next(after time.Time) time.Time {
 	for {
 		local := after.In(t.zone)
-		_, end := local.ZoneBounds() // of the span in which the zone keeps its offset
+		_, end := local.ZoneBounds() // the end of the span in which the zone keeps its offset
 		shift := offset(local)
 		wall := t.wall(after.Add(shift))
 		for ; !wall.IsZero(); wall = t.wall(wall) {
@@ -108,13 +109,13 @@ func (t Times) Next(after time.Time) time.Time {
 	}
 }
 
-// isTime reports whether a moment is a time of the schedule.
+// isTime reports whether at is a time of the schedule.
 func (t Times) isTime(at time.Time) bool {
 	wall := at.Add(offset(at.In(t.zone)))
 	return t.wall(wall.Add(-time.Second)).Equal(wall) && (t.hours || !t.isSecond(at))
 }
 
-// isSecond reports whether the time of day comes for the second time, because the clock was set
+// isSecond reports whether the time of day at comes for the second time because the clock was set
 // back.
 func (t Times) isSecond(at time.Time) bool {
 	local := at.In(t.zone)
@@ -126,7 +127,7 @@ func (t Times) isSecond(at time.Time) bool {
 	return at.Add(offset(local)).Before(start.Add(before))
 }
 
-// hasGapTime reports whether the clock is set forward at the given moment, and the schedule has a
+// hasGapTime reports whether the clock is set forward at the given time, and the schedule has a
 // time of day in the gap.
 func (t Times) hasGapTime(at time.Time) bool {
 	begin, end := at.Add(offset(at.Add(-time.Second).In(t.zone))), at.Add(offset(at.In(t.zone)))
@@ -142,15 +143,15 @@ func offset(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Due describes the times of a schedule in a span.
+// Due describes the times of a schedule in a span of time.
 type Due struct {
 	Count int
-	More  bool      // there are more times than Count
-	Last  time.Time // the last one, or zero
+	More  bool      // true if there are more times than Count
+	Last  time.Time // the last time in the span; zero if there is none
 }
 
-// Between returns the times of the schedule in a span. The span begins after the first argument,
-// and includes the second argument.
+// Between returns the times of the schedule after one time and not after another. It counts at most
+// mostCounted times.
 func (t Times) Between(after, until time.Time) Due {
 	var d Due
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
@@ -163,8 +164,8 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time of the schedule that is not after endTime. The result is never before
-// knownTime, which is an earlier time of the schedule.
+// last returns the last time of the schedule that is not after endTime. knownTime must be an
+// earlier time of the schedule. The result is never before it.
 func (t Times) last(knownTime, endTime time.Time) time.Time {
 	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
 		at := t.Next(endTime.Add(-span))
@@ -179,17 +180,17 @@ func (t Times) last(knownTime, endTime time.Time) time.Time {
 	return knownTime
 }
 
-// Plan says what to do for a schedule now.
+// Plan describes what to do for a schedule now.
 type Plan struct {
-	Run     time.Time // the time of the schedule for which an arm starts; zero for none
-	CatchUp bool      // the time was missed; one run makes up for all missed times
-	Missed  int       // how many times were missed, that of CatchUp included
-	More    bool      // more than Missed
+	Run     time.Time // the time for which an arm starts now; zero if none starts
+	CatchUp bool      // Run was missed, and its run makes up for all missed times
+	Missed  int       // the number of missed times, including the time Run if CatchUp is true
+	More    bool      // true if more times than Missed were missed
 	Handled time.Time
 }
 
-// PlanOf returns what to do for a schedule now. The schedule was carried out up to the time
-// handledUntil. At most one run begins, even if many times were missed.
+// PlanOf returns what to do for a schedule now. handledUntil is the time up to which the schedule
+// was carried out. At most one run begins, even if many times were missed.
 func PlanOf(t Times, handledUntil, now time.Time, catchUp bool) Plan {
 	if now.Before(handledUntil) {
 		if handledUntil.Sub(now) > clockBack {

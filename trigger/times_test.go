@@ -95,7 +95,7 @@ func TestWrongSchedulesAreRefused(t *testing.T) {
 	}
 }
 
-// minutes returns the times of a schedule in a slow way: it looks at each minute.
+// minutes returns the times of a schedule in a slow way: it checks each minute.
 func minutes(x Times, from, until time.Time) []time.Time {
 	var out []time.Time
 	matches := func(wall time.Time) bool { return x.wall(wall.Add(-time.Second)).Equal(wall) }
@@ -142,8 +142,8 @@ func TestTimesAreThoseOfASlowSearch(t *testing.T) {
 	}
 }
 
-// Whatever happens to serve and to the clock, each time of a schedule has a run or is told as missed,
-// and no time has two runs.
+// Serve stops and the clock changes at random times. Each time of a schedule must have a run or be
+// counted as missed, and no time may have two runs.
 func TestEachTimeHasARunOrIsToldAsMissed(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(3, 4))
@@ -185,7 +185,7 @@ func TestEachTimeHasARunOrIsToldAsMissed(t *testing.T) {
 				t.Fatalf("%s: %s is no time of the schedule", expression, p.Run)
 			}
 			if p.CatchUp {
-				missed-- // its time is counted as missed and has a run
+				missed-- // the time of this run is also in p.Missed
 			}
 		}
 		all := 0

@@ -1,7 +1,7 @@
 // Package trigger decides what starts arms without a person: a schedule, or a request to a webhook.
-// It says when a schedule is due, and which requests are genuine. It also makes the fields of a
-// request into data for a prompt. Its functions are pure: the caller passes the time, and they do
-// no input or output.
+// It decides when a schedule is due, and whether a request is genuine. It also turns the fields of
+// a request into data for a prompt. Its functions are pure: the caller passes the time, and the
+// functions do no input or output.
 package trigger
 
 import (
@@ -12,13 +12,13 @@ import (
 	"coleo.dev"
 )
 
-// Kind says what makes a trigger start an arm. The database stores kinds.
+// Kind is what makes a trigger start an arm. The database stores kinds.
 type Kind string
 
 // The kinds of triggers.
 const (
-	Schedule Kind = "schedule" // a time has come
-	Webhook  Kind = "webhook"  // a signed request has come
+	Schedule Kind = "schedule" // starts arms at certain times
+	Webhook  Kind = "webhook"  // starts arms after signed requests
 )
 
 // Label is the key of a label on each arm that a trigger has started. The value of the label is the
@@ -31,34 +31,34 @@ const (
 	DefaultArms = 3
 	// MostArms is the largest number of live arms that a user can choose for a trigger.
 	MostArms = 20
-	// MostTriggers is the largest number of triggers in one serve.
+	// MostTriggers is the largest number of triggers of one serve.
 	MostTriggers = 200
 )
 
 // Trigger starts arms from a template.
 type Trigger struct {
-	Name     string            `json:"name"` // schedules and webhooks have no name in common
+	Name     string            `json:"name"` // different for all triggers, schedules and webhooks alike
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
-	Workdir  string            `json:"workdir"`        // absolute
-	Args     map[string]string `json:"args,omitempty"` // arguments of the template that the user has given
-	MaxArms  int               `json:"maxArms"`        // at most so many live arms
+	Workdir  string            `json:"workdir"`        // an absolute path
+	Args     map[string]string `json:"args,omitempty"` // the arguments of the template that the user has given
+	MaxArms  int               `json:"maxArms"`        // the largest number of live arms
 
-	Cron    string `json:"cron,omitempty"`    // of a schedule: five fields, or a word such as @daily
-	Zone    string `json:"zone,omitempty"`    // of a schedule: the name of a time zone
-	CatchUp bool   `json:"catchUp,omitempty"` // of a schedule: one run for all that were missed
+	Cron    string `json:"cron,omitempty"`    // only for a schedule: five fields, or a word such as @daily
+	Zone    string `json:"zone,omitempty"`    // only for a schedule: the name of a time zone
+	CatchUp bool   `json:"catchUp,omitempty"` // only for a schedule: one run makes up for all missed times
 
-	ID      string    `json:"id"` // differs from that of an earlier trigger with this name
+	ID      string    `json:"id"` // different from the id of an earlier trigger with this name
 	Created time.Time `json:"created"`
 	// Handled is the time up to which a schedule has been carried out. Each earlier time of the
 	// schedule has had a run or was counted as missed.
 	Handled time.Time `json:"handled,omitzero"`
-	Missed  int       `json:"missed"`        // how many runs of a schedule were missed so far
-	Next    time.Time `json:"next,omitzero"` // of a schedule: its next time; serve computes it
-	Live    int       `json:"live"`          // how many live arms the trigger has; serve counts them
+	Missed  int       `json:"missed"`        // how many times of a schedule were missed so far
+	Next    time.Time `json:"next,omitzero"` // the next time of a schedule, which serve computes
+	Live    int       `json:"live"`          // the number of live arms, which serve counts
 }
 
-// EntryKind says what has happened to a trigger. The database stores kinds.
+// EntryKind is what happened to a trigger. The database stores kinds.
 type EntryKind string
 
 // The kinds of entries.
@@ -68,15 +68,15 @@ const (
 	EntryRefused EntryKind = "refused" // requests to a webhook were refused
 )
 
-// RunState says how far a run has progressed. The database stores states.
+// RunState is how far a run has progressed. The database stores states.
 type RunState string
 
 // The states of a run.
 const (
-	RunAccepted RunState = "accepted" // nobody has begun to start the arm
+	RunAccepted RunState = "accepted" // the start of the arm has not begun
 	RunStarting RunState = "starting" // the order to start the arm may have been given
 	RunStarted  RunState = "started"
-	RunFailed   RunState = "failed" // the arm was not started; Why says why
+	RunFailed   RunState = "failed" // the arm was not started; Why contains the reason
 )
 
 // Entry describes something that has happened to a trigger.
@@ -87,11 +87,12 @@ type Entry struct {
 	Time    time.Time `json:"time"`
 	Why     string    `json:"why,omitempty"`
 
-	// These fields belong to EntryRun. The arm gets its name and id before it is started.
+	// These fields belong to EntryRun. The name and the id of the arm are chosen before the arm is
+	// started.
 	State   RunState  `json:"state,omitempty"`
 	Due     time.Time `json:"due,omitzero"` // the time of the schedule
 	CatchUp bool      `json:"catchUp,omitempty"`
-	Key     string    `json:"key,omitempty"` // of a webhook: the id of the request
+	Key     string    `json:"key,omitempty"` // only for a webhook: the id of the request
 	ByHand  bool      `json:"byHand,omitempty"`
 	Arm     string    `json:"arm,omitempty"`
 	ArmName string    `json:"armName,omitempty"`
@@ -99,7 +100,7 @@ type Entry struct {
 
 	// These fields belong to EntryMissed and EntryRefused.
 	Count int  `json:"count,omitempty"`
-	More  bool `json:"more,omitempty"` // there were more than Count
+	More  bool `json:"more,omitempty"` // true if there were more than Count
 
 	// Once is a key of a run. The database accepts only one run with the same key.
 	Once string `json:"-"`
@@ -110,11 +111,11 @@ type Entry struct {
 // Open reports whether the entry is a run that has not ended.
 func (e Entry) Open() bool { return e.State == RunAccepted || e.State == RunStarting }
 
-// nameForm is the form of a trigger's name. The name is also the beginning of the names of arms,
-// the value of a label, and the name of a file.
+// nameForm matches a valid name of a trigger. The name must be short and plain. It is also the
+// beginning of the names of arms, the value of a label, and the name of a file.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName returns EInvalid if a trigger cannot have the name.
+// CheckName returns EInvalid if name is not a valid name of a trigger.
 func CheckName(name string) error {
 	if nameForm.MatchString(name) {
 		return nil

@@ -23,28 +23,28 @@ import (
 const (
 	// MaxBody is the largest body of a request to a webhook, in bytes.
 	MaxBody = 64 << 10
-	// maxAge is the largest age of a valid request. After this time, a copy of the request is
-	// worthless, even if Coleo has forgotten the request's id.
+	// maxAge is the largest age of a valid request. A copy of an older request is worthless, even
+	// if Coleo has forgotten the request's id.
 	maxAge = 5 * time.Minute
-	// maxAhead is how far the clock of the sender may be ahead.
+	// maxAhead is how far the sender's clock may be ahead of Coleo's clock.
 	maxAhead = time.Minute
-	// maxField is the largest size of a request's field after it was quoted, in bytes. Prompts have
-	// room for several fields of this size.
+	// maxField is the largest size of a request's field in bytes, after Quote. A prompt has room
+	// for several fields of this size.
 	maxField = 16 << 10
 )
 
 // These are the names of the headers of a request to a webhook.
 const (
 	HeaderTime      = "Coleo-Timestamp" // seconds since 1970, in decimal digits
-	HeaderID        = "Coleo-Id"        // differs from that of each other request
-	HeaderSignature = "Coleo-Signature" // "sha256=" and hexadecimal digits; see Sign
+	HeaderID        = "Coleo-Id"        // different for each request
+	HeaderSignature = "Coleo-Signature" // "sha256=" and the signature in hexadecimal digits; see Sign
 )
 
 // signaturePrefix names the algorithm of a signature.
 const signaturePrefix = "sha256="
 
-// These patterns are the allowed forms of the headers. In the signed text, the body begins after
-// the second dot, so no header may contain a dot. Otherwise two different requests could have the
+// These patterns match the valid values of the headers. No header may contain a dot, because in the
+// signed text the body begins after the second dot. Otherwise two different requests could have the
 // same signature.
 var (
 	timeForm = regexp.MustCompile(`^[0-9]{1,12}$`)
@@ -62,15 +62,15 @@ type Delivery struct {
 // Sign returns the signature of a delivery: the HMAC-SHA256 of "TIMESTAMP.ID.BODY".
 func Sign(secret []byte, d Delivery) string {
 	mac := hmac.New(sha256.New, secret)
-	_, _ = fmt.Fprintf(mac, "%s.%s.", d.Timestamp, d.ID) // a hash takes everything
+	_, _ = fmt.Fprintf(mac, "%s.%s.", d.Timestamp, d.ID) // a hash never returns an error
 	_, _ = mac.Write(d.Body)
 	return signaturePrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
 // Verify checks that a delivery is genuine and recent. It returns EInvalid if the body is too
-// large. It returns EUnauthorized if a header has the wrong form or the signature is wrong. It
-// returns EStale if the time of the request is too old or too far ahead. Verify compares the
-// signature in constant time. The caller must check that the id is new.
+// large, and EUnauthorized if a header has the wrong form or the signature is wrong. It returns
+// EStale if the time of the request is too old or too far ahead. Verify compares the signatures in
+// constant time. The caller must check that the id is new.
 func Verify(secret []byte, d Delivery, now time.Time) error {
 	if len(d.Body) > MaxBody {
 		return coleo.Errorf(coleo.EInvalid, "the body has more than %d KiB: nothing was started", MaxBody>>10)
@@ -97,10 +97,10 @@ func Verify(secret []byte, d Delivery, now time.Time) error {
 	return nil
 }
 
-// Fields returns the fields of a request body as values for the arguments with the given names. The
-// body is a JSON object. Each returned value is a string literal of JSON: see Quote. If a field is
-// not a string, its JSON is quoted. Fields returns EInvalid if the body is not a JSON object, a
-// name is unknown or a field is too large. An empty body has no fields.
+// Fields returns the fields of a request body as values for the arguments with the given names.
+// Each value is a JSON string literal: see Quote. If a field is not a string, Fields quotes its
+// JSON. An empty body has no fields. Fields returns EInvalid if the body is not a JSON object, a
+// name is unknown or a field is too large.
 func Fields(body []byte, names []string) (map[string]string, error) {
 	out := map[string]string{}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -131,7 +131,7 @@ func Fields(body []byte, names []string) (map[string]string, error) {
 	return out, nil
 }
 
-// quoted returns a JSON value as a string literal.
+// quoted returns a JSON value as a JSON string literal: see Quote.
 func quoted(value json.RawMessage) (string, error) {
 	var text string
 	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
@@ -142,7 +142,7 @@ func quoted(value json.RawMessage) (string, error) {
 	return Quote(compact.String()), err
 }
 
-// listOf returns the names of the fields that a webhook takes, as text for people.
+// listOf returns the names of the fields that a webhook accepts, as text for people.
 func listOf(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -150,7 +150,7 @@ func listOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// shortened returns the beginning of a name that a stranger has chosen.
+// shortened returns the beginning of a name that comes from a stranger.
 func shortened(name string) string {
 	const most = 40 // characters
 	if r := []rune(name); len(r) > most {
@@ -159,10 +159,10 @@ func shortened(name string) string {
 	return name
 }
 
-// Quote returns a text as a string literal of JSON in one line. It escapes everything that a
-// terminal or an agent CLI could take for more than text. These are control characters, invisible
-// and misleading characters, the signs of markup, and "@". Some agent CLIs read a file if its name
-// follows an "@".
+// Quote returns a text as a JSON string literal in one line. It escapes each character that a
+// terminal or an agent CLI could treat as more than text: control characters, invisible and
+// misleading characters, the signs of markup, and "@". The "@" is among them because some agent
+// CLIs read the file whose name follows it.
 func Quote(text string) string {
 	var out strings.Builder
 	out.WriteByte('"')
@@ -185,7 +185,7 @@ func Quote(text string) string {
 	return out.String()
 }
 
-// escape writes a character as JSON escapes it, with its UTF-16 code units.
+// escape writes a character as its UTF-16 code units, in the form of a JSON escape.
 func escape(out *strings.Builder, r rune) {
 	units := utf16.AppendRune(nil, r)
 	for _, unit := range units {
@@ -199,11 +199,10 @@ type Bucket struct {
 	at   time.Time
 }
 
-// perMinute is how many runs a webhook begins in a minute. That many can also begin at once.
+// perMinute is how many runs a webhook can begin in a minute, even all at the same time.
 const perMinute = 10
 
-// Take takes one from the bucket, and returns what is left of it. It returns false if the bucket is
-// empty.
+// Take returns the bucket with one item less, or false if the bucket is empty.
 func (b Bucket) Take(now time.Time) (Bucket, bool) {
 	if passed := now.Sub(b.at); !b.at.IsZero() && passed > 0 {
 		b.used = max(0, b.used-passed.Minutes()*perMinute)

@@ -47,7 +47,7 @@ func TestOnlyGenuineAndRecentRequestsAreTaken(t *testing.T) {
 		{"a long id", func(d *Delivery) { *d = signed("s", now, strings.Repeat("x", 65), "") }, coleo.EUnauthorized},
 		{"no time", func(d *Delivery) { d.Timestamp = "" }, coleo.EUnauthorized},
 		{"a time with a sign", func(d *Delivery) { d.Timestamp = "+1800000000" }, coleo.EUnauthorized},
-		// The bytes that are signed are the same. So a dot must not be part of a header.
+		// The signed bytes are the same as before, so a header must not contain a dot.
 		{"a part of the body in the id", func(d *Delivery) {
 			*d = signed("s", now, "i", "x.y")
 			d.ID, d.Body = "i.x", []byte("y")

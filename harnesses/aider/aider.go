@@ -19,13 +19,12 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for Aider. They read answers from the transcript that Aider
-// keeps in the work folder. They read usage from the event log, which Aider keeps
-// because Coleo asks for it.
+// Hooks returns the hooks for Aider. They read answers from the transcript that Aider keeps in the
+// work folder, and usage from the event log that Aider keeps at Coleo's request.
 func Hooks() terminal.Hooks { return terminal.Hooks{Answer: answer, Usage: usage} }
 
-// sent holds the fields that Coleo uses from a logged event (0.86.2). Each message has one event.
-// The event covers all model requests for the message.
+// sent contains the fields that Coleo reads of a logged event (0.86.2). Aider logs one such event
+// per message. The event covers all model requests for the message.
 type sent struct {
 	Event      string `json:"event"`
 	Properties struct {
@@ -35,9 +34,9 @@ type sent struct {
 	} `json:"properties"`
 }
 
-// usage adds up the messages since Aider was started. The counts are approximate,
-// because Aider itself counts the tokens of streamed answers. The counts on Aider's
-// screen are rounded too.
+// usage adds up the usage of the messages since Aider was started. The counts are approximate,
+// because Aider itself counts the tokens of streamed answers. The counts on Aider's screen are
+// rounded too.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	u := coleo.Usage{}
 	err := terminal.EachEntry(f.Account, func(e sent) {

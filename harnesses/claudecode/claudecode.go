@@ -26,7 +26,7 @@ func Hooks() terminal.Hooks {
 		Threads: threads}
 }
 
-// line holds the fields that Coleo uses from a transcript line (2.1.329).
+// line contains the fields that Coleo reads of a transcript line (2.1.329).
 type line struct {
 	Type    string `json:"type"`
 	IsMeta  bool   `json:"isMeta"`
@@ -36,9 +36,10 @@ type line struct {
 	} `json:"message"`
 }
 
-// answer reads the conversation's transcript. It returns the text of the last assistant
-// message after the prompt of the receipt, and before the next prompt. If the transcript lacks that
-// prompt, the newest prompt counts. If there is no transcript, the text is empty.
+// answer reads the conversation's transcript. It returns the text of the last assistant message
+// between the prompt of the receipt and the next prompt. If the transcript does not contain the
+// prompt of the receipt, answer uses the newest prompt. The text is empty if there is no
+// transcript.
 func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
@@ -73,9 +74,9 @@ func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer,
 // sameWords reports whether two texts differ only in their blanks.
 func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
-// transcript returns the path of the conversation's transcript, or "" if there is none.
-// The transcript's folder is named after the work folder. transcript searches all
-// folders, because the id of a conversation is unique.
+// transcript returns the path of the conversation's transcript, or "" if there is none. The folder
+// of the transcript is named after the work folder. transcript searches all folders instead,
+// because the id of a conversation is unique.
 func transcript(f terminal.Facts) (string, error) {
 	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))
 	if err != nil || len(found) == 0 || f.Conversation == "" {

@@ -11,8 +11,9 @@ import (
 	"coleo.dev/record"
 )
 
-// noticed is the order in which Claude Code 2.1.329 wrote its lines when the next prompt was typed while the notice
-// of a subagent began a turn. Fields that Coleo does not read are left out.
+// noticed contains lines of a transcript in the order in which Claude Code 2.1.329 wrote them. The notice of
+// a subagent began a turn, and during that turn the next prompt was typed. Only the fields that Coleo reads
+// are kept.
 const noticed = `
 {"type":"user","promptId":"f032","timestamp":"2026-11-28T06:27:33.725Z","origin":{"kind":"human"},"message":{"role":"user","content":"start it"}}
 {"type":"assistant","timestamp":"2026-11-28T06:27:36.619Z","message":{"id":"m1","stop_reason":"end_turn","content":[{"type":"text","text":"It is started."}]}}
@@ -50,7 +51,7 @@ func TestANoticeIsAPromptOfAnotherTurnThatNobodyHasTyped(t *testing.T) {
 	}
 }
 
-// The run of a prompt can end when the next turn has begun. Its answer is not that of the newest turn.
+// The run of a prompt can end after the next turn has begun. Its answer must still come from its own turn.
 func TestTheTranscriptTellsTheAnswerOfEachPrompt(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Conversation: "c"}

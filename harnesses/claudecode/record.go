@@ -20,7 +20,7 @@ var conversations = record.Source{
 // ~/.claude/projects/FOLDER/CONVERSATION.jsonl (2.1.329).
 type decoder struct {
 	work     worker
-	subagent bool // the record is that of a subagent
+	subagent bool // true for the record of a subagent
 }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -30,7 +30,7 @@ type recordLine struct {
 	Type      string    `json:"type"`
 	Subtype   string    `json:"subtype"` // in a system line
 	Meta      bool      `json:"isMeta"`
-	Sidechain bool      `json:"isSidechain"` // the line shows what a subagent does
+	Sidechain bool      `json:"isSidechain"` // true for a line about the work of a subagent
 	Failed    bool      `json:"isApiErrorMessage"`
 	Turn      string    `json:"promptId"`
 	Time      time.Time `json:"timestamp"`
@@ -104,9 +104,8 @@ func (l recordLine) user() []record.Entry {
 	return out
 }
 
-// typed decodes a prompt, a command that the user typed after !, or the output of a command after
-// !. The output can be the last line of the turn, because only some versions ask the model
-// afterwards.
+// typed decodes a prompt, a command that the user typed after !, or the output of such a command.
+// The output can be the last line of the turn, because only some versions ask the model afterwards.
 func (l recordLine) typed(text string) record.Entry {
 	for _, output := range []string{"<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>"} {
 		if strings.HasPrefix(text, output) {
@@ -124,8 +123,9 @@ func (l recordLine) prompt(text string) record.Entry {
 	return record.Entry{Kind: record.Prompt, Turn: l.Turn, Text: text, ByUser: byUser, Time: l.Time}
 }
 
-// assistant decodes a reply. The last reply of a turn is the first sign that the turn has ended.
-// The line turn_duration follows only after the hooks for the end of the turn have run.
+// assistant decodes a reply. The last reply of a turn is the first sign that the turn has ended. A
+// later sign is the line turn_duration, which Claude Code writes after the hooks for the end of the
+// turn.
 func (l recordLine) assistant() []record.Entry {
 	var out []record.Entry
 	texts := []string{}

@@ -7,14 +7,15 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// replyLine is the line of a reply (2.1.329), with the fields that count.
+// replyLine returns the line of a reply (2.1.329) with the fields that Coleo reads.
 func replyLine(id, time string, input int, more string) string {
 	return fmt.Sprintf(`{"type":"assistant","timestamp":"2026-11-27T22:16:%sZ",%s"message":{"id":"%s","role":"assistant",`+
 		`"model":"claude-sonnet-4-5","stop_reason":"end_turn","content":[{"type":"text","text":"x"}],"usage":{`+
 		`"input_tokens":%d,"cache_read_input_tokens":0,"output_tokens":4}}}`+"\n", time, more, id, input)
 }
 
-// A subagent writes a transcript of its own. That transcript can begin with a copy of the conversation.
+// A subagent writes its own transcript, which can begin with a copy of the conversation. The tokens of
+// the copied replies must not count twice.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	const id, below = "888d2f1a-7683-408c-b1fd-cce5bfdcc7a6", `"isSidechain":true,"agentId":"a777364cdaabaef12",`

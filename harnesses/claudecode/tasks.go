@@ -8,15 +8,15 @@ import (
 	"coleo.dev/record"
 )
 
-// taskList is the list of tasks that the model has set for itself. In newer versions, each call
-// changes one task. In older versions, each call contains the whole list.
+// taskList is the model's list of tasks. In newer versions of Claude Code, each call changes one
+// task. In older versions, each call contains the whole list.
 type taskList struct{ tasks []coleo.Task }
 
-// mostTasks is the largest number of tasks in a list. The lists of models are much shorter.
+// mostTasks is the largest number of tasks that are kept of a list. The lists of models are much
+// shorter.
 const mostTasks = 256
 
-// after returns the list after a successful call. It also reports whether the call changed the
-// list.
+// after returns the list after a successful call, and reports whether the call changed the list.
 func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
 	switch c.name {
 	case "TodoWrite":
@@ -48,7 +48,7 @@ func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bo
 	return coleo.TasksUpdated{Tasks: append([]coleo.Task{}, t.tasks...)}, true
 }
 
-// update changes one task. It returns false if the call names no known task.
+// update changes one task. It returns false if the call does not name a known task.
 func (t *taskList) update(input json.RawMessage) bool {
 	var in struct {
 		ID      string `json:"taskId"`

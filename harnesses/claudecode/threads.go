@@ -14,13 +14,13 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine holds the fields that describe the whole conversation (2.1.329).
+// headerLine contains the fields about the whole conversation (2.1.329).
 type headerLine struct {
 	Type      string `json:"type"`
 	Cwd       string `json:"cwd"`
 	Sidechain bool   `json:"isSidechain"`
 	Session   string `json:"sessionId"`
-	// Requested is the conversation to which the reply was first written. Only a copied reply has
+	// Requested is the conversation for which the reply was first written. Only a copied reply has
 	// this field.
 	Requested  string `json:"requestSessionId"`
 	ForkedFrom struct {
@@ -31,8 +31,8 @@ type headerLine struct {
 	Own     string `json:"aiTitle"`     // in an ai-title line
 }
 
-// readHeader adds what a line reports about the conversation. A title that the user has chosen
-// takes precedence.
+// readHeader adds the facts in a line about the conversation. A title that the user has chosen
+// replaces all other titles.
 func readHeader(raw []byte, h *record.Header) {
 	var l headerLine
 	if json.Unmarshal(raw, &l) != nil && l.Type == "" {

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// costs holds the fields that Coleo uses from a reply in the transcript (2.1.329).
+// costs contains the fields that Coleo reads of a reply in the transcript (2.1.329).
 type costs struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -17,7 +17,7 @@ type costs struct {
 	} `json:"message"`
 }
 
-// tokens holds the token counts of one reply.
+// tokens contains the token counts of one reply.
 type tokens struct {
 	Input   int `json:"input_tokens"` // tokens that were in no cache
 	Written int `json:"cache_creation_input_tokens"`
@@ -35,8 +35,8 @@ func (t tokens) usage() coleo.Usage {
 	}
 }
 
-// usage adds up the usage of the conversation's replies. A reply has one line for each of its
-// parts. usage uses only the last line of each reply.
+// usage adds up the usage of the conversation's replies. It counts only the last line of each
+// reply, because each part of a reply has a line with the reply's tokens.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

@@ -10,12 +10,12 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine holds the fields of a line that report work. It holds no fields that report the state.
+// workLine contains the fields of a line that report work, but not those that report the state.
 type workLine struct {
 	UUID           string          `json:"uuid"`
 	Mode           string          `json:"permissionMode"`
 	Result         json.RawMessage `json:"toolUseResult"`
-	Denial         string          `json:"toolDenialKind"` // why a call was denied; "" if it was not
+	Denial         string          `json:"toolDenialKind"` // why a call was denied; "" otherwise
 	CompactSummary bool            `json:"isCompactSummary"`
 	Compact        struct {
 		Trigger string `json:"trigger"`
@@ -25,7 +25,7 @@ type workLine struct {
 	Error json.RawMessage `json:"error"` // in a system line about a failed request
 }
 
-// workPart holds the fields of a message part that report work.
+// workPart contains the fields of a message part that report work.
 type workPart struct {
 	ID       string          `json:"id"`
 	Input    json.RawMessage `json:"input"`
@@ -35,14 +35,14 @@ type workPart struct {
 	Content  json.RawMessage `json:"content"` // in a tool_result part: a text, or a list of parts
 }
 
-// worker decodes work. It remembers what it needs to decode later lines.
+// worker decodes work. It remembers the facts that it needs to decode later lines.
 type worker struct {
 	mode, model string
 	told        string        // the reply whose tokens were reported last
-	cut         *record.Entry // the tokens of a reply that has not been finished yet
+	cut         *record.Entry // the tokens of the newest reply, if the reply may not be finished
 	calls       map[string]call
 	tasks       taskList
-	shell       string // id of the user's command whose output has not come yet
+	shell       string // id of the user's command whose output is still to come
 }
 
 // call is a call that has not ended.
@@ -53,11 +53,12 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls is the largest number of calls without an end that a worker remembers.
+// mostCalls is the largest number of open calls that a worker remembers. A reply has only a few
+// calls.
 const mostCalls = 1024
 
-// kinds maps Claude Code's own tools to their kinds. The names of the tools of MCP servers begin
-// with mcp__.
+// kinds maps Claude Code's own tools to their kinds. The tools of MCP servers are not in it; their
+// names begin with mcp__.
 var kinds = map[string]coleo.ToolKind{
 	"Read": coleo.ToolRead, "Glob": coleo.ToolRead, "Grep": coleo.ToolRead, "LS": coleo.ToolRead,
 	"NotebookRead": coleo.ToolRead,
@@ -76,8 +77,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// pending returns the tokens of an unfinished reply when a line shows that nothing more follows. It
-// returns nothing if the line belongs to that reply.
+// pending returns the tokens of an unfinished reply when a line of another message shows that the
+// reply has no more lines. It returns nil if the line belongs to the reply.
 func (w *worker) pending(l recordLine) []record.Entry {
 	if w.cut == nil || l.Type != "user" && l.Type != "assistant" || l.Message.ID == w.cut.Reply {
 		return nil
@@ -122,7 +123,7 @@ func (w *worker) system(l recordLine) []record.Entry {
 	return nil
 }
 
-// errorIn returns the error text of a failed request that Claude Code tries again.
+// errorIn returns the error text of a failed request that Claude Code will repeat.
 func errorIn(l recordLine) string {
 	var e struct {
 		Message string `json:"message"`
@@ -140,8 +141,8 @@ func errorIn(l recordLine) string {
 	return "API error"
 }
 
-// assistant returns the work of one line of a reply. A reply has one line for each of its parts.
-// Each line repeats the tokens of the whole reply.
+// assistant returns the work of one line of a reply. Each part of a reply has a line, and each line
+// repeats the tokens of the whole reply.
 func (w *worker) assistant(l recordLine) []record.Entry {
 	var out []record.Entry
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, l.Message.ID, l.Time)) }
@@ -177,8 +178,8 @@ func (w *worker) assistant(l recordLine) []record.Entry {
 	return append(out, w.usage(l)...)
 }
 
-// usage returns the tokens of each reply only once. If the reply has no stop reason, pending
-// returns its tokens later, when another line shows that nothing follows.
+// usage returns the tokens of each reply only once. If the reply has no stop reason yet, pending
+// returns the tokens later, when another line shows that the reply has no more lines.
 func (w *worker) usage(l recordLine) []record.Entry {
 	u := l.Message.Usage
 	if u == nil || l.Message.ID == "" || l.Message.ID == w.told || l.Message.Model == "<synthetic>" {
@@ -261,8 +262,8 @@ func (w *worker) typed(l recordLine, typed string) []record.Entry {
 
 var exitCode = regexp.MustCompile(`^Exit code (\d{1,9})(?:\n|$)`)
 
-// refusals are the beginnings of the results of denied calls. They are needed for versions that do
-// not mark denied calls.
+// refusals are the beginnings of the results of denied calls. They are needed because some versions
+// do not mark denied calls.
 var refusals = []string{"The user doesn't want to proceed with this tool use", "Permission to use "}
 
 func endOf(l recordLine, p recordPart, c call) coleo.ToolEnd {
@@ -295,7 +296,7 @@ func endOf(l recordLine, p recordPart, c call) coleo.ToolEnd {
 	return record.FailedCall(p.Call, outcome, text)
 }
 
-// textOf returns the text of a result. The result is either a text or a list of parts with texts.
+// textOf returns the text of a result, which is a text or a list of parts with texts.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

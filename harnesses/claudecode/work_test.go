@@ -45,7 +45,8 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	}
 }
 
-// Two calls are in one reply, with a thought and two texts.
+// One reply has a thought, two texts and two calls. They must be reported in the order of the
+// reply.
 func TestAReplyIsToldInItsOrder(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
@@ -103,7 +104,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The recording has none of these lines.
+// The lines in this test are not in the recording.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

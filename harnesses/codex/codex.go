@@ -21,14 +21,14 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for Codex. They find a conversation by its work folder. They
-// read answers and usage from the conversation's rollout file below HOME.
+// Hooks returns the hooks for Codex. They find a conversation by its work folder, and read answers
+// and usage from the conversation's rollout file below HOME.
 func Hooks() terminal.Hooks {
 	return terminal.Hooks{Conversation: conversation, Answer: answer, Usage: usage, Record: conversations,
 		Threads: threads}
 }
 
-// entry holds the fields that Coleo uses from a rollout line (0.169.0).
+// entry contains the fields that Coleo reads of a rollout line (0.169.0).
 type entry struct {
 	Payload struct {
 		Type string `json:"type"`
@@ -38,7 +38,7 @@ type entry struct {
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// rollouts returns the rollout files whose names match a pattern. The newest file comes first.
+// rollouts returns the rollout files whose names match a pattern, newest first.
 func rollouts(home, pattern string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
 	slices.Sort(found) // paths and names contain the time
@@ -47,8 +47,8 @@ func rollouts(home, pattern string) ([]string, error) {
 }
 
 // conversation returns the id of the newest conversation that began in the work folder since Codex
-// was started. It returns "" before the first prompt. It leaves out the rollouts of subagents. A
-// subagent's rollout is newer than the rollout of the conversation that started the subagent.
+// was started. It returns "" before the first prompt. It skips the rollouts of subagents, which are
+// newer than the rollout of their conversation.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {
@@ -69,8 +69,7 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	return "", nil
 }
 
-// answer returns the last message of the newest turn. The text is empty until that turn
-// is complete.
+// answer returns the last message of the newest turn. The text is empty until the turn is complete.
 func answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	path, err := rollout(ctx, f)
 	if path == "" {
@@ -101,7 +100,7 @@ func rollout(ctx context.Context, f terminal.Facts) (string, error) {
 	return found[0], nil
 }
 
-// costs is the token count that Codex writes into a rollout after each reply (0.169.0).
+// costs is the token count that Codex adds to a rollout after each reply (0.169.0).
 type costs struct {
 	Payload struct {
 		Type string `json:"type"`

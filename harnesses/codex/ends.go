@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	// exited finds the exit code of a command in the text that Codex gives to the model. The
-	// command's own output comes after a line "Output:".
+	// exited finds the exit code of a command in the text that the model receives. The output of
+	// the command is below the line "Output:".
 	exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?\d{1,9})$`)
 	runs   = regexp.MustCompile(`(?m)^Process running with session ID `)
-	// refused finds the results of calls that the user has denied. Codex writes the same result if
-	// the user interrupts the turn while the call runs.
+	// refused matches the results of calls that the user has denied. Codex writes the same result
+	// if the user interrupts the turn during the call.
 	refused = regexp.MustCompile(`(?m)^aborted by user|rejected by (?:the )?user|^user rejected `)
 	// failures matches the beginnings of the results of calls that Codex could not run.
 	failures = regexp.MustCompile(`^(?:unsupported call: |failed to |unable to |error: |invalid |unknown |missing )`)
@@ -23,8 +23,8 @@ var (
 
 const outputHead = "Output:\n"
 
-// endOf returns the end of a call with the given id. The raw output is what the model gets: a text,
-// a list of texts, or an object.
+// endOf returns the end of a call with the given id. rawOutput is the output that the model
+// receives: a text, a list of texts, or an object.
 func endOf(id string, c call, rawOutput json.RawMessage) coleo.ToolEnd {
 	text, told := resultOf(rawOutput)
 	switch {
@@ -56,7 +56,7 @@ func endOf(id string, c call, rawOutput json.RawMessage) coleo.ToolEnd {
 	return record.Succeeded(id, text)
 }
 
-// refusal returns the line of text that says why a call was denied.
+// refusal returns the line of text that contains the reason why a call was denied.
 func refusal(text string) string {
 	for line := range strings.Lines(text) {
 		if refused.MatchString(line) {
@@ -66,7 +66,7 @@ func refusal(text string) string {
 	return text
 }
 
-// end returns the end of a call. It is for a call about which an event has reported more.
+// end returns the end of a call that an event describes in more detail than the rollout's result.
 func (i workItem) end(id, text string) coleo.ToolEnd {
 	output := i.Output + i.Printed
 	for _, c := range i.Result.Content {
@@ -81,8 +81,8 @@ func (i workItem) end(id, text string) coleo.ToolEnd {
 	return record.Succeeded(id, output)
 }
 
-// resultOf returns the text of a result, and whether the call succeeded. If the result does not
-// show whether the call succeeded, the pointer is nil.
+// resultOf returns the text of a result, and whether the call succeeded, or nil if the result does
+// not show this.
 func resultOf(raw json.RawMessage) (text string, succeeded *bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, nil

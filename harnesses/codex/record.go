@@ -18,8 +18,8 @@ var conversations = record.Source{
 }
 
 // decoder decodes the rollout of Codex,
-// ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial
-// interrupts the turn, so a denial and an interrupt look the same in the record.
+// ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial and an
+// interrupt look the same in the record, because a denial interrupts the turn.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }

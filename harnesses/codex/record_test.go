@@ -24,8 +24,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	})
 }
 
-// Codex writes a rollout for each subagent. Its name is newer than that of the
-// conversation, and it names the same work folder.
+// Codex writes a rollout for each subagent. The subagent's rollout is newer than the
+// conversation's, and names the same work folder, but it must not be treated as the conversation.
 func TestARolloutOfASubagentIsNotTheConversation(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Workdir: "/w"}

@@ -12,9 +12,9 @@ import (
 	"coleo.dev/record"
 )
 
-// findSubagents finds the rollouts of the threads that belong to a conversation, below the same
-// folder as the conversation's own rollout. Each rollout names its conversation in its first line.
-// No subagent is older than its conversation, so the folders of earlier days do not count.
+// findSubagents returns a function that finds the rollouts of a conversation's subagents. Each
+// rollout names its conversation in its first line. The function skips the folders of days before the
+// conversation began, because no subagent is older than its conversation.
 func findSubagents(path string, w record.Where) func() (records, folders []string) {
 	f := &rolloutFinder{own: path, conversation: w.Conversation, days: map[string]time.Time{}, seen: map[string]bool{}}
 	return func() ([]string, []string) {
@@ -23,23 +23,23 @@ func findSubagents(path string, w record.Where) func() (records, folders []strin
 	}
 }
 
-// rolloutFinder remembers which rollouts it has looked at.
+// rolloutFinder remembers which rollouts it has already checked.
 type rolloutFinder struct {
 	own, conversation string
-	days              map[string]time.Time // the folders of days, and when they had changed
-	seen              map[string]bool      // rollouts that belong to a known thread, by path
+	days              map[string]time.Time // the folders of days, with their times of change
+	seen              map[string]bool      // the rollouts whose conversation is known, by path
 	found             []string             // the rollouts of subagents
 }
 
-// settled is how long a folder must be unchanged before its listing is kept. Within this time, a
-// folder can change without another time of change.
+// settled is how long a folder must be unchanged before its listing is kept. One second is longer
+// than the resolution of the time of change, within which a folder can change again unnoticed.
 const settled = time.Second
 
-// look looks for new rollouts.
+// look searches for new rollouts.
 func (f *rolloutFinder) look() {
 	first := filepath.Dir(f.own)
 	days := []string{filepath.Dir(filepath.Dir(filepath.Dir(first)))}
-	for range 3 { // years, months, days
+	for range 3 { // levels of folders: years, months and days
 		days = below(days, first)
 	}
 	for _, day := range days {
@@ -50,14 +50,14 @@ func (f *rolloutFinder) look() {
 		if time.Since(info.ModTime()) > settled {
 			f.days[day] = info.ModTime()
 		}
-		entries, _ := os.ReadDir(day) // what can be read counts
+		entries, _ := os.ReadDir(day) // use the entries that can be read
 		for _, e := range entries {
 			f.lookAt(filepath.Join(day, e.Name()))
 		}
 	}
 }
 
-// below returns the folders in the given folders, without those that come before the folder first.
+// below returns the subfolders of the given folders, without those that come before the folder first.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)
@@ -70,7 +70,7 @@ func below(folders []string, first string) (out []string) {
 	return out
 }
 
-// lookAt looks at one rollout. If its first line is not written yet, a later call looks again.
+// lookAt checks one rollout. If its first line is incomplete, a later call checks it again.
 func (f *rolloutFinder) lookAt(path string) {
 	if f.seen[path] || path <= f.own || threadIn(path) == "" {
 		return
@@ -93,15 +93,16 @@ func threadIn(path string) string {
 	return ""
 }
 
-// longestHead limits the size of the first line of a rollout, in bytes. It has the whole system text.
+// longestHead is the largest size of the first line of a rollout, in bytes. The line contains the
+// whole system prompt.
 const longestHead = 4 << 20
 
 // conversationIn returns the id of the conversation to which the rollout of a subagent belongs. It
-// returns "" for any other rollout. The second result is false if the first line is not complete.
+// returns "" for any other rollout. whole is false if the first line is not complete yet.
 func conversationIn(path string) (id string, whole bool) {
 	var head struct {
 		Payload struct {
-			Session string `json:"session_id"` // of the conversation that the user has
+			Session string `json:"session_id"` // id of the user's conversation
 			Thread  string `json:"id"`
 		} `json:"payload"`
 	}

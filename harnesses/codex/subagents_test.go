@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// head is the first line of a rollout (0.169.0), and the line with the model.
+// head returns the first line of a rollout (0.169.0), and the line with the model.
 func head(thread, conversation string) string {
 	return fmt.Sprintf(`{"timestamp":"2026-11-27T22:17:00Z","type":"session_meta","payload":{"id":"%s","session_id":`+
 		`"%s"}}`+"\n"+`{"timestamp":"2026-11-27T22:17:00Z","type":"turn_context","payload":{"turn_id":"t-%s","model":"gpt-5.6"}}`+"\n",
@@ -24,8 +24,8 @@ func tokensLine(thread, second string, input int) string {
 		`"turn_id":"t-%s","usage":{"input_tokens":%d,"output_tokens":4}}}`+"\n", second, thread, thread, input)
 }
 
-// Each thread has a rollout, which names the conversation. A subagent can have a subagent, can begin the next day, and
-// its rollout can begin with a copy of the conversation.
+// Each thread has a rollout that names its conversation. A subagent can have its own subagent, and can begin
+// on the next day. Its rollout can begin with a copy of the conversation.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	const (
@@ -47,7 +47,8 @@ func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	recordtest.CheckTokens(t, got, 100, -300, 200, -400)
 }
 
-// The first line of a rollout is long, and can come in parts. A folder that has not changed for long is not listed again.
+// The first line of a rollout is long, so it can arrive in parts. Until it is complete, the rollout must be
+// checked again, even if its folder has not changed for long.
 func TestARolloutWithoutItsFirstLineIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	const own, subagent = "01a21f15-4ee3-73d2-97b3-772c2900c896", "01a21f15-52e7-7713-8319-b1aaabb2b4eb"

@@ -14,7 +14,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine holds the fields that describe the whole conversation (0.169.0).
+// headerLine contains the fields about the whole conversation (0.169.0).
 type headerLine struct {
 	Type    string `json:"type"`
 	Payload struct {
@@ -26,8 +26,8 @@ type headerLine struct {
 	} `json:"payload"`
 }
 
-// readHeader adds what the first line of a rollout reports. In a copy, the first lines of the other
-// rollout follow after the copy's own first line.
+// readHeader adds the facts in the first line of a rollout. It ignores later lines, because a copy
+// contains the first line of the other rollout after its own.
 func readHeader(raw []byte, h *record.Header) {
 	var l headerLine
 	if json.Unmarshal(raw, &l) != nil && l.Type == "" || l.Type != "session_meta" || h.ID != "" {

@@ -9,18 +9,18 @@ import (
 	"coleo.dev/record"
 )
 
-// workPayload holds the fields of a payload that report work. It holds no fields that report the
+// workPayload contains the fields of a payload that report work, but not those that report the
 // state.
 type workPayload struct {
 	Call      string          `json:"call_id"`
 	Namespace string          `json:"namespace"`
-	Arguments string          `json:"arguments"` // of a function, as the model has sent them
+	Arguments string          `json:"arguments"` // of a function, as the model sent them
 	Input     string          `json:"input"`     // of a tool that takes plain text
 	Action    json.RawMessage `json:"action"`    // of a local_shell_call
 	Output    json.RawMessage `json:"output"`
 	Text      string          `json:"text"` // in agent_reasoning, before 0.169
 	Usage     *tokens         `json:"usage"`
-	Thread    string          `json:"thread_id"` // of the tokens
+	Thread    string          `json:"thread_id"` // the thread that used the tokens
 	Info      struct {
 		Total tokens `json:"total_token_usage"`
 		Last  tokens `json:"last_token_usage"`
@@ -31,7 +31,7 @@ type workPayload struct {
 	} `json:"collaboration_mode"`
 }
 
-// workItem holds the fields of an item that report work.
+// workItem contains the fields of an item that report work.
 type workItem struct {
 	ID       string   `json:"id"`
 	Thoughts []string `json:"summary_text"`
@@ -64,17 +64,17 @@ func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
 }
 
-// worker decodes work. It remembers what it needs to decode later lines.
+// worker decodes work. It remembers the facts that it needs to decode later lines.
 //
 // Codex writes each text and each call twice: as an item of the model's reply and as an event.
-// worker takes calls and their ends from the items of the reply. It takes everything else from the
+// worker reads the calls and their ends from the items of the reply, and everything else from the
 // events.
 type worker struct {
 	turn, model, mode string
 	prompted          bool   // the turn has a prompt
-	replies           int    // replies of the turn that have ended
-	counted           bool   // the record has a line with the tokens of each reply
-	total             tokens // of the conversation, in a record without such lines
+	replies           int    // the number of the turn's replies that have ended
+	counted           bool   // the record contains lines with the tokens of each reply
+	total             tokens // the tokens of the conversation, in a record without such lines
 	subagent          string // in the record of a subagent: the id of its thread
 	calls             map[string]call
 }
@@ -84,12 +84,13 @@ type call struct {
 	reply, name string
 	kind        coleo.ToolKind
 	arguments   string
-	item        *workItem // what an event reported about the call
+	item        *workItem // the event about the call
 }
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls is the largest number of calls without an end that a worker remembers.
+// mostCalls is the largest number of open calls that a worker remembers. A reply has only a few
+// calls.
 const mostCalls = 1024
 
 // kinds maps Codex's own tools to their kinds. The tools of MCP servers have a namespace.
@@ -112,8 +113,8 @@ func kindOf(namespace, name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// reply returns an id for the model's current reply. Codex writes the id of a reply only after the
-// reply's texts and calls. So Coleo makes an id from the turn and a number.
+// reply returns an id for the model's current reply, made of the turn and a number. Codex's own id is
+// known too late: it is written after the texts and calls of the reply.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
 // workOf returns the work that the line reports.
@@ -161,7 +162,7 @@ func (w *worker) problem(l recordLine) []record.Entry {
 	switch {
 	case p.Type == "task_complete" && errorOf(p.Error) != "":
 		return []record.Entry{record.Worked(record.ProblemOf(errorOf(p.Error), false), "", l.Time)}
-	case p.Type == "stream_error" && text != "": // it connects again
+	case p.Type == "stream_error" && text != "": // Codex will connect again
 		return []record.Entry{record.Worked(coleo.Problem{Text: text, Retries: true}, "", l.Time)}
 	case p.Type == "warning" && text != "":
 		return []record.Entry{record.Worked(coleo.Remark{Text: text}, "", l.Time)}
@@ -187,13 +188,13 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// tokens returns the tokens of one reply. Older versions report only what the conversation has
-// used. They report it again even if nothing has changed.
+// tokens returns the tokens of one reply. Older versions of Codex can report the same reply several
+// times. tokens skips such a line, because the sum of the conversation's tokens is then unchanged.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
 	switch {
-	case w.subagent != "" && p.Thread != w.subagent: // copied from the conversation, or without a thread
+	case w.subagent != "" && p.Thread != w.subagent: // the line was copied from the conversation, or names no thread
 		return nil
 	case p.Usage != nil:
 		w.counted, used = true, *p.Usage
@@ -266,7 +267,8 @@ func (w *worker) begin(l recordLine) coleo.ToolCall {
 	return record.Call(p.Call, name, kind, arguments)
 }
 
-// end returns the end of a call. If the call changed the list of tasks, end also returns the list.
+// end returns the end of a call. If the call changed the list of tasks, end also returns the new
+// list.
 func (w *worker) end(l recordLine) []record.Entry {
 	p := l.Payload
 	c := w.calls[p.Call]

@@ -13,7 +13,7 @@ import (
 const (
 	recorded     = "testdata/record-0.169.0.jsonl.gz"
 	recordedWork = "testdata/work-0.169.0.jsonl.gz"      // with a model that Codex knows
-	recordedMore = "testdata/work-0.169.0-more.jsonl.gz" // with a model that it does not know, which gets other tools
+	recordedMore = "testdata/work-0.169.0-more.jsonl.gz" // with an unknown model, to which Codex offers other tools
 )
 
 func TestTheRecordTellsTheWork(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 		out[0].Output != "shell-out\nshell-err\n" || out[0].ExitCode == nil || *out[0].ExitCode != 2 || out[0].Millis == 0 {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
 	}
-	// The model has answered 27 requests, and one that was to shorten the conversation.
+	// The model answered 27 requests, and one request for a summary of the conversation.
 	if got := recordtest.All[coleo.ReplyUsage](list); len(got) != 28 || got[0].Input != 11278 || got[0].Output != 2 {
 		t.Errorf("the tokens of %d replies are told: %+v", len(got), got)
 	}
@@ -86,7 +86,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The recordings have none of these lines.
+// The lines in this test are not in the recordings.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

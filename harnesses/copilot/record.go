@@ -8,8 +8,7 @@ import (
 	"coleo.dev/record"
 )
 
-// Hooks returns the hooks for Copilot CLI. With them, Coleo follows the record of
-// Copilot CLI.
+// Hooks returns the hooks for Copilot CLI. Coleo uses them to follow the record of Copilot CLI.
 func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threads: threads} }
 
 // conversations describes how to find and decode Copilot CLI's list of events.
@@ -18,13 +17,13 @@ var conversations = record.Source{
 	Open:    record.Lines(newDecoder),
 }
 
-// decoder decodes the events of Copilot CLI,
-// ~/.copilot/session-state/CONVERSATION/events.jsonl (1.0.102).
+// decoder decodes the events of Copilot CLI, ~/.copilot/session-state/CONVERSATION/events.jsonl
+// (1.0.102).
 //
-// In these events, a turn is one reply of the model. A turn in Coleo's sense ends with
-// a reply that calls no tool, with an abort, or with an error.
+// Copilot CLI calls each reply of the model a turn. A turn in Coleo's sense ends with a reply that
+// calls no tool, with an abort, or with an error.
 type decoder struct {
-	replied bool   // the newest reply of the model calls no tool, and its end has not come yet
+	replied bool   // the newest reply of the model calls no tool, and its end is still to come
 	text    string // the text of the newest reply
 	denied  bool   // a permission was refused since the last prompt
 	work    worker
@@ -69,7 +68,7 @@ func (d *decoder) state(l recordLine) []record.Entry {
 	case "assistant.message":
 		return d.reply(l)
 	case "tool.execution_complete":
-		if d.work.calls[l.Data.Call].byUser { // no turn begins, so no end would come
+		if d.work.calls[l.Data.Call].byUser { // a command of the user begins no turn, so no end would follow
 			return nil
 		}
 		d.replied = false

@@ -19,7 +19,7 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	})
 }
 
-// Each turn has one end, behind all that belongs to the turn.
+// Each turn must have one end, after everything else that belongs to the turn.
 func TestATurnEndsOnce(t *testing.T) {
 	t.Parallel()
 	ended := true
@@ -34,7 +34,7 @@ func TestATurnEndsOnce(t *testing.T) {
 	}
 }
 
-// What a subagent says does not end the turn.
+// The messages of a subagent must not end the turn.
 func TestASubagentEndsNoTurn(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

@@ -9,12 +9,12 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine holds the fields of a line that report work. It holds no fields that report the state.
+// workLine contains the fields of a line that report work, but not those that report the state.
 type workLine struct {
 	Agent string `json:"agentId"` // set in an event of a subagent
 }
 
-// workData holds the fields of an event's data that report work.
+// workData contains the fields of an event's data that report work.
 type workData struct {
 	Reply    string          `json:"messageId"`
 	Thoughts string          `json:"reasoningText"`
@@ -41,30 +41,30 @@ type workData struct {
 	NewModel string `json:"newModel"`
 	NewMode  string `json:"newMode"`
 	OldMode  string `json:"previousMode"`
-	Trigger  string `json:"trigger"` // of a compaction: manual, if the user has asked for it
+	Trigger  string `json:"trigger"` // of a compaction: "manual" if the user asked for it
 	Before   int    `json:"preCompactionTokens"`
 	After    int    `json:"postCompactionTokens"`
 	Summary  string `json:"summaryContent"`
 }
 
-// workCall holds the fields of a call that report work.
+// workCall contains the fields of a call that report work.
 type workCall struct {
 	ID   string          `json:"toolCallId"`
 	Args json.RawMessage `json:"arguments"`
 }
 
-// workResult holds the fields of a result that report work.
+// workResult contains the fields of a result that report work.
 type workResult struct {
 	Content string `json:"content"`
-	Reason  string `json:"reason"` // why a permission was not given
+	Reason  string `json:"reason"` // why a permission was refused
 }
 
-// worker decodes work. It remembers what it needs to decode later events.
+// worker decodes work. It remembers the facts that it needs to decode later events.
 type worker struct {
 	model  string
 	calls  map[string]call
-	usage  *record.Entry // the tokens of a reply that is not reported yet
-	manual bool          // the user has asked for the compaction
+	usage  *record.Entry // the tokens of a reply that is still to come
+	manual bool          // the user asked for the compaction
 }
 
 // call is a call that has not ended.
@@ -75,7 +75,8 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls is the largest number of calls without an end that a worker remembers.
+// mostCalls is the largest number of open calls that a worker remembers. A reply has only a few
+// calls.
 const mostCalls = 1024
 
 // kinds maps Copilot CLI's own tools to their kinds.
@@ -86,8 +87,8 @@ var kinds = map[string]coleo.ToolKind{
 	"task": coleo.ToolSubagent,
 }
 
-// kindOf returns the kind of a tool. A name that contains - has two parts: the name of an MCP
-// server, and the name of one of the server's tools.
+// kindOf returns the kind of a tool. A name that contains "-" names an MCP server and one of its
+// tools.
 func kindOf(name string) coleo.ToolKind {
 	if kind := kinds[name]; kind != "" {
 		return kind
@@ -143,8 +144,9 @@ func (w *worker) remember(id string, c call) {
 	}
 }
 
-// tokens keeps the tokens of a reply until the reply comes. If other tokens come first, tokens
-// returns the kept tokens without a reply. It returns the tokens of a subagent at once.
+// tokens keeps the tokens of a reply until the event of the reply comes. If other tokens come
+// first, tokens returns the kept tokens without a reply. It returns the tokens of a subagent at
+// once.
 func (w *worker) tokens(l recordLine) (out []record.Entry) {
 	t := l.Data.Usage
 	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
@@ -181,8 +183,7 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// refused returns the end of a call for which a permission was not given. A refused call has no
-// other end.
+// refused returns the end of a call whose permission was refused. Such a call has no other end.
 func (w *worker) refused(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]
@@ -200,12 +201,12 @@ func (w *worker) refused(l recordLine) []record.Entry {
 // shellEnd matches the text that Copilot CLI adds to the output of a command.
 var shellEnd = regexp.MustCompile(`\n?<shellId: \S+ completed with exit code (\d{1,9})>$`)
 
-// end returns the end of a call, or the end of a command of the user.
+// end returns the end of a tool call, or the end of a command of the user.
 func (w *worker) end(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]
 	if !open {
-		return nil // it was refused
+		return nil // refused has already returned the end of this call
 	}
 	delete(w.calls, d.Call)
 	output := d.Result.Content

@@ -20,7 +20,7 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	list := recordtest.Work(t, newDecoder(), recordedWork)
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
 	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
-		failed, failed, done, done, done}, 8) // Copilot CLI keeps no arguments that are not JSON
+		failed, failed, done, done, done}, 8) // Copilot CLI does not keep arguments that are not JSON
 	var kinds []coleo.ToolKind
 	for _, c := range recordtest.All[coleo.ToolCall](list) {
 		kinds = append(kinds, c.Kind)
@@ -54,14 +54,14 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 		in[0].Command != "echo shell-out; echo shell-err >&2; exit 2" {
 		t.Errorf("the user's commands are %+v, and their output is %+v", in, out)
 	}
-	for _, a := range list { // nothing of the subagent is told
+	for _, a := range list { // no work of the subagent may be reported
 		if text, ok := a.Work.(coleo.AssistantText); ok && text.Text == "hi" {
 			t.Errorf("%+v is what a subagent said", a)
 		}
 	}
 }
 
-// The recording has none of these events.
+// The events in this test are not in the recording.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

@@ -26,7 +26,7 @@ func Hooks() terminal.Hooks {
 		Threads: threads}
 }
 
-// entry holds the fields that Coleo uses from a transcript line (0.61.0).
+// entry contains the fields that Coleo reads of a transcript line (0.61.0).
 type entry struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
@@ -53,8 +53,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is the number of characters of a conversation's id that the name of its transcript
-// contains.
+// idInName is the number of characters at the beginning of a conversation's id that are part of the
+// name of its transcript (0.61.0).
 const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there
@@ -68,16 +68,16 @@ func transcript(f terminal.Facts) (string, error) {
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
-	return slices.Max(found), nil // the names contain the time
+	return slices.Max(found), nil // the names contain the time, so the largest name is the newest
 }
 
-// costs holds the fields that Coleo uses from a reply in the transcript (0.61.0).
+// costs contains the fields that Coleo reads of a reply in the transcript (0.61.0).
 type costs struct {
 	ID     string  `json:"id"`
 	Tokens *tokens `json:"tokens"`
 }
 
-// tokens holds the token counts of one reply.
+// tokens contains the token counts of one reply.
 type tokens struct {
 	Input    int `json:"input"`
 	Output   int `json:"output"`
@@ -90,8 +90,8 @@ func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{Input: t.Input + t.Tool, Cached: t.Cached, Output: t.Output + t.Thoughts, Reasoning: t.Thoughts}
 }
 
-// usage adds up the usage of the conversation's replies. A reply that grew has several lines. usage
-// uses only the last of these lines.
+// usage adds up the usage of the conversation's replies. It counts only the last line of each
+// reply, because Gemini CLI writes a reply again when the reply has grown.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

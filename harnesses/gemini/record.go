@@ -12,8 +12,8 @@ import (
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
 	Open: record.Lines(newDecoder),
-	// Gemini CLI makes or extends the file only after it has looked for agents, servers and skills.
-	// Before that, it has asked whether the folder is trusted (0.61.0).
+	// Gemini CLI first asks whether the folder is trusted, and then searches for agents, servers
+	// and skills. It creates or extends the file only after that (0.61.0).
 	ReportsReady: true,
 	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/*.jsonl"),
 		Start: func(string) record.Decoder { return newDecoder() }},
@@ -22,9 +22,9 @@ var conversations = record.Source{
 // decoder decodes the session file of Gemini CLI,
 // ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
 //
-// The record has no sign that a turn has finished. Gemini CLI first writes a reply without its tool
-// calls. When the tools have answered, Gemini CLI writes the reply again with the tool calls. So
-// the last reply of a turn looks like a reply that comes before a tool call.
+// The record does not mark the end of a turn. Gemini CLI first writes each reply without its tool
+// calls. When the tools have answered, Gemini CLI writes the reply again, with the tool calls. So
+// the last reply of a turn at first looks like a reply before a tool call.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -41,11 +41,10 @@ type recordLine struct {
 }
 
 const (
-	// ownContext is the beginning of a text that Gemini CLI itself writes. Gemini CLI sends this
-	// text to the model as if the user had written it.
+	// ownContext begins a text that Gemini CLI sends to the model as if the user had written it.
 	ownContext = "<session_context>"
-	// leftPlan is the beginning of a text that Gemini CLI adds when the user leaves plan mode with
-	// a key. This text begins no turn.
+	// leftPlan begins a text that Gemini CLI adds when the user leaves plan mode with a key. This
+	// text does not begin a turn.
 	leftPlan  = "User has manually exited Plan Mode."
 	cancelled = "Request cancelled."
 )
@@ -64,7 +63,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 }
 
 // state returns what the line reports about the state of the agent CLI. lineText is the text of the
-// line. hasResults says whether the line contains results of tools.
+// line. hasResults is true if the line contains results of tools.
 func (l recordLine) state(lineText string, hasResults bool) []record.Entry {
 	if l.isReplayed() {
 		return nil
@@ -74,7 +73,7 @@ func (l recordLine) state(lineText string, hasResults bool) []record.Entry {
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
 	case l.Type == "user" && (strings.HasPrefix(lineText, ownContext) || strings.HasPrefix(lineText, leftPlan)):
 		return nil
-	case l.Type == "user" && ranByUser.MatchString(lineText): // the model is not asked
+	case l.Type == "user" && ranByUser.MatchString(lineText): // the model does not receive it
 		return nil
 	case l.Type == "user" && lineText != "":
 		return []record.Entry{{Kind: record.Prompt, Text: lineText, ByUser: true, Time: l.Time}}
@@ -99,14 +98,13 @@ func (l recordLine) reply(text string) []record.Entry {
 	return out
 }
 
-// isReplayed reports whether the line repeats an older reply. After a turn was
-// canceled, Gemini CLI writes its whole history again. In the repeated lines, the text
-// of a reply is a list.
+// isReplayed reports whether the line repeats an older reply. After a turn was canceled, Gemini CLI
+// writes its whole history again, with the text of each reply as a list.
 func (l recordLine) isReplayed() bool {
 	return l.Type == "gemini" && strings.HasPrefix(strings.TrimSpace(string(l.Content)), "[")
 }
 
-// content returns the text of a line. It also reports whether the line contains results of tools.
+// content returns the text of a line, and reports whether the line contains results of tools.
 func (l recordLine) content() (text string, results bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false

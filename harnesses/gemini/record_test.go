@@ -33,8 +33,8 @@ func TestACommandOfTheUserIsNoTurn(t *testing.T) {
 	}
 }
 
-// After a denial Gemini CLI writes its whole history again. The last of these lines would say
-// that a tool has answered, and so that the turn goes on.
+// After a denial, Gemini CLI writes its whole history again. The repeated lines must be ignored,
+// because the last one is the result of a tool, which would otherwise mean that the turn continues.
 func TestARepeatedHistoryIsNoTurn(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

@@ -7,7 +7,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// A subagent writes a session file of its own, in a folder that has the whole id of the conversation as its name.
+// A subagent writes its own session file. The name of the file's folder is the whole id of the conversation.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	reply := func(id, time string, input int) string {

@@ -19,7 +19,7 @@ var threads = record.Files{
 	Beside:  readFolder,
 }
 
-// headerLine holds the fields that describe the whole conversation (0.61.0).
+// headerLine contains the fields about the whole conversation (0.61.0).
 type headerLine struct {
 	Session string `json:"sessionId"`
 	Kind    string `json:"kind"` // "main", or "subagent"
@@ -44,16 +44,16 @@ func readHeader(raw []byte, h *record.Header) {
 	}
 }
 
-// folderFile is the file that contains the path of the work folder. It is next to the folder with
-// the chats.
+// folderFile is the name of the file that contains the path of the work folder. The file is beside
+// the folder with the chats.
 const folderFile = ".project_root"
 
-// longestPath is the largest number of bytes that are read from folderFile. On Linux, a path has at
-// most 4,096 bytes.
+// longestPath is the largest number of bytes that are read from folderFile. It is the largest size
+// of a path on Linux.
 const longestPath = 4096
 
-// readFolder adds the path of the work folder. Older versions of Gemini CLI do not write
-// folderFile.
+// readFolder adds the path of the work folder to the header. It adds nothing for an older version
+// of Gemini CLI, which does not write folderFile.
 func readFolder(path string, h *record.Header) {
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(filepath.Dir(path)), folderFile),
 		os.O_RDONLY|syscall.O_NONBLOCK, 0)

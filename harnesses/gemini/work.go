@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine holds the fields of a line that report work. It holds no fields that report the state.
+// workLine contains the fields of a line that report work, but not those that report the state.
 type workLine struct {
 	ID       string  `json:"id"`
 	Model    string  `json:"model"`
@@ -19,7 +19,7 @@ type workLine struct {
 		Subject     string `json:"subject"`
 		Description string `json:"description"`
 	} `json:"thoughts"`
-	Set struct { // a line without a type changes the whole file
+	Set struct { // only in a line without a type, which changes fields of the whole file
 		Messages []message `json:"messages"`
 		Updated  string    `json:"lastUpdated"`
 	} `json:"$set"`
@@ -31,7 +31,7 @@ type message struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// workCall holds the fields of a call that report work.
+// workCall contains the fields of a call that report work.
 type workCall struct {
 	ID     string          `json:"id"`
 	Args   json.RawMessage `json:"args"`
@@ -47,24 +47,23 @@ type workCall struct {
 	} `json:"result"`
 }
 
-// worker decodes work. It remembers what it needs to decode later lines.
+// worker decodes work. It remembers the facts that it needs to decode later lines.
 //
-// Gemini CLI writes each reply twice. First, it writes the reply without its calls. When all calls
-// have ended, it writes the reply again with the same id. After a canceled turn, Gemini CLI repeats
-// the whole history with new ids.
+// Gemini CLI writes each reply twice: first without its calls, and again with the same id when all
+// calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.
 type worker struct {
-	reply   string          // id of the newest reply whose texts were reported
-	calls   map[string]bool // calls of that reply that were reported
+	reply   string          // id of the newest reply whose texts are reported
+	calls   map[string]bool // the calls of that reply whose ends are reported
 	model   string
-	asked   bool // a prompt has no reply yet
-	ended   bool // the turn was canceled, and the history can follow
-	repeats bool // the lines repeat older ones
+	asked   bool // there is a prompt without a reply
+	ended   bool // the turn was canceled, so the repeated history can follow
+	repeats bool // the present lines repeat older ones
 }
 
 func newWorker() worker { return worker{calls: map[string]bool{}} }
 
-// kinds maps Gemini CLI's own tools to their kinds. The names of the tools of MCP servers begin
-// with mcp_.
+// kinds maps Gemini CLI's own tools to their kinds. The tools of MCP servers are not in it; their
+// names begin with mcp_.
 var kinds = map[string]coleo.ToolKind{
 	"read_file": coleo.ToolRead, "read_many_files": coleo.ToolRead, "list_directory": coleo.ToolRead,
 	"glob": coleo.ToolRead, "grep_search": coleo.ToolRead, "search_file_content": coleo.ToolRead,
@@ -84,11 +83,12 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// summarised is the model's reply to a summary. Gemini CLI writes this reply itself.
+// summarised is the reply after a summary of the conversation. Gemini CLI itself writes it in the
+// model's place.
 const summarised = "Got it. Thanks for the additional context!"
 
-// changed returns the work of a line that sets all messages. Gemini CLI writes this kind of line
-// after a compaction, and after a repeated history.
+// changed returns the work of a line that sets all messages. Gemini CLI writes such a line after a
+// compaction, and after it has repeated the history.
 func (w *worker) changed(l recordLine) []record.Entry {
 	all := l.Set.Messages
 	if all == nil {
@@ -108,7 +108,7 @@ func textOf(m message) string {
 	return text
 }
 
-// withoutRepeats returns the entries of a line. It returns nil if the line repeats an older line. A
+// withoutRepeats returns the entries of a line, or nil if the line repeats an older line. A
 // repeated prompt begins no turn, and a repeated result of a tool is no work.
 func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text string) []record.Entry {
 	switch {
@@ -147,8 +147,8 @@ func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	return nil
 }
 
-// replyWork returns the work of a reply. It returns the texts when the reply is first written. It
-// returns the calls when they have ended.
+// replyWork returns the work of a reply: its texts when the reply is first written, and its calls
+// when they have ended.
 func (w *worker) replyWork(l recordLine, text string) (out []record.Entry) {
 	w.asked = false
 	add := func(work coleo.Work, at time.Time) { out = append(out, record.Worked(work, l.ID, at)) }
@@ -195,8 +195,7 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time that a text names. If the text names no time, timeOf returns its second
-// argument.
+// timeOf returns the time that a text contains, or otherwise the second argument.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at
@@ -205,17 +204,17 @@ func timeOf(text string, otherwise time.Time) time.Time {
 }
 
 var (
-	// printed finds the output of a command in the text that Gemini CLI gives to the model. exited
-	// finds the exit code in this text. Gemini CLI writes an exit code only if it is not 0.
+	// printed finds the output of a command in the text that the model receives. exited finds the
+	// exit code in it. Gemini CLI leaves out an exit code of 0.
 	printed = regexp.MustCompile(`(?s)^Output: (.*?)\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
-	// refused matches the result of a call that the user has denied. If a canceled call has another
-	// result, the call was cut off.
+	// refused matches the result of a call that the user has denied. A canceled call with another
+	// result was interrupted.
 	refused = regexp.MustCompile(`denied|did not allow|rejected`)
 )
 
 // ends returns the end of the call. If the call changed the list of tasks, ends also returns the
-// list.
+// new list.
 func (c workCall) ends(name string, l recordLine) []record.Entry {
 	var output, wrong string
 	for _, r := range c.Result {
@@ -254,8 +253,8 @@ func (c workCall) ends(name string, l recordLine) []record.Entry {
 }
 
 var (
-	// ranByUser finds a command of the user and its output in the text that Gemini CLI adds
-	// to the conversation.
+	// ranByUser finds a command of the user and its output in the text that Gemini CLI adds to the
+	// conversation.
 	ranByUser = regexp.MustCompile("(?s)^I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the " +
 		"following result:\n```\n(.*)\n```$")
 	exitedAt = regexp.MustCompile(`^Command exited with code (\d{1,9})\.\n`)

@@ -38,7 +38,8 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	}
 }
 
-// A reply is written twice, and the whole history once more after a canceled turn.
+// Gemini CLI writes each reply twice, and the whole history again after a canceled turn. Each piece
+// of work must still be reported only once.
 func TestWorkIsToldOnce(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
@@ -89,7 +90,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The recording has none of these lines.
+// The lines in this test are not in the recording.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

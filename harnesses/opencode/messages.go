@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Info holds the fields that Coleo uses from a message (1.18.33). A message has the same form over
-// HTTP and in the database.
+// Info contains the fields that Coleo reads of a message (1.18.33). A message has the same form
+// over HTTP and in the database.
 type Info struct {
 	Role string `json:"role"`
 	Time struct {
@@ -44,8 +44,8 @@ func (i Info) Usage() coleo.Usage {
 	}
 }
 
-// account is the database with the conversations of one agent CLI. The agent CLI writes
-// to the database while Coleo reads.
+// account is the database with the conversations of one agent CLI. The agent CLI writes to the
+// database while Coleo reads it.
 type account struct{ folder string } // name of the data folder; the database is FOLDER.db
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
@@ -60,9 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer finds the assistant's last message with a text, and joins the texts of this message. It
-// considers only messages after the last prompt. If the database cannot be read, the answer is
-// empty. The session then reads the screen.
+// answer finds the assistant's last message with a text after the last prompt, and joins the texts
+// of this message. If it cannot read the database, the answer is empty, and the session reads the
+// screen instead.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
@@ -100,7 +100,7 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// eachRow runs a query about the conversation. It calls a function with each row of the result.
+// eachRow runs a query about the conversation, and calls row for each row of the result.
 func (a account) eachRow(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

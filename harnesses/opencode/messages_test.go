@@ -10,7 +10,7 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// conversationOf makes a HOME with a database in the form of OpenCode 1.18.33.
+// conversationOf creates a HOME with a database in the form of OpenCode 1.18.33.
 func conversationOf(t *testing.T, statements ...string) terminal.Facts {
 	t.Helper()
 	f := terminal.Facts{Home: t.TempDir(), Conversation: "ses_1"}
@@ -22,7 +22,7 @@ func conversationOf(t *testing.T, statements ...string) terminal.Facts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() }) // its program has it open all the while
+	t.Cleanup(func() { db.Close() }) // OpenCode keeps its database open while it runs
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
 			t.Fatalf("%s: %v", s, err)
@@ -66,8 +66,9 @@ func TestAnswerAndUsageAreReadFromTheDatabase(t *testing.T) {
 	}
 }
 
-// An answer that is not in the database is read from the screen. An account that is not
-// there yet is empty; one that cannot be read is an error.
+// If the database has no answer, the answer must be empty without an error, because the session
+// then reads the screen. The usage must be zero if there is no database, and an error if the
+// database cannot be read.
 func TestADatabaseThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	h := Hooks("opencode")

@@ -21,10 +21,10 @@ import (
 //go:embed harness.toml
 var Spec []byte
 
-// Hooks returns the hooks for OpenCode. They find a conversation by its work folder in OpenCode's
-// log. They read answers and usage from OpenCode's database. The log and the database are in the
-// data folder with the given name. A fork of OpenCode has a different data folder. The database has
-// the same name as its folder.
+// Hooks returns the hooks for OpenCode, or for a fork of OpenCode with another data folder. They
+// find a conversation by its work folder in OpenCode's log. They read answers and usage from
+// OpenCode's database. Both are in the data folder, and the database has the same name as its
+// folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -36,13 +36,13 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created matches the log line of OpenCode 1.18.33 that names a new conversation. It does not match
-// if the new conversation belongs to another conversation.
+// created matches the log line of OpenCode 1.18.33 about a new conversation, unless the new
+// conversation belongs to another one.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
-// maxLine is the largest size in bytes of a log line that Coleo reads. The lines that
-// name a conversation are far shorter.
+// maxLine is the largest size in bytes of a log line that Coleo reads. The lines about
+// conversations are far shorter.
 const maxLine = 64 << 10
 
 // conversation returns the id of the newest conversation that began in the work folder
@@ -70,8 +70,8 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls a function with each line of a file. It skips lines of more than maxLine bytes. A
-// line is valid only until the function returns.
+// eachLine calls take for each line of a file. It skips lines of more than maxLine bytes. A line is
+// valid only until take returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := terminal.OpenWritten(path)
 	if err != nil {

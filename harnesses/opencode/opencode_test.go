@@ -10,7 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// TestALongLineOfTheLogHidesNoConversation: OpenCode logs whole requests and answers.
+// TestALongLineOfTheLogHidesNoConversation: OpenCode logs whole requests and answers in very long
+// lines. The conversations in the lines between them must still be found.
 func TestALongLineOfTheLogHidesNoConversation(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Workdir: "/w", Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -28,7 +29,7 @@ func TestALongLineOfTheLogHidesNoConversation(t *testing.T) {
 		"of many buffers":      strings.Repeat("x", 40*maxLine+7) + "\n",
 		"that looks like ours": strings.Repeat("x", maxLine-1) + line("09", "ses_none"),
 	} {
-		// which is still being written
+		// the last line is still being written
 		text := line("01", "ses_1") + long + line("02", "ses_2") + strings.Repeat("y", 3*maxLine)
 		if err := os.WriteFile(filepath.Join(dir, "a.log"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,15 +19,15 @@ func (a account) record() record.Source {
 	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
 }
 
-// A tail reads the messages of one conversation. A message changes while OpenCode writes it, so a
-// tail remembers which entries it has returned.
+// A tail reads the messages of one conversation. It remembers which entries it has returned, because a
+// message changes while OpenCode writes it.
 type tail struct {
 	path         string
 	conversation string
 	db           *sql.DB // nil until the database can be opened
-	since        int64   // Unix time in ms; earlier messages do not change anymore
+	since        int64   // Unix time in ms; earlier messages no longer change
 	returned     map[string]bool
-	shell        map[string]bool // ids of prompts, and whether they stand for a command of the user
+	shell        map[string]bool // for the id of each known prompt, whether it is a command of the user
 	work         worker
 }
 
@@ -43,13 +43,13 @@ func (t *tail) Close() {
 	}
 }
 
-// message holds the fields that Coleo uses from a message.
+// message contains the fields that Coleo reads of a message.
 type message struct {
 	id      string
 	created int64 // Unix time in ms
 	Role    string
 	Parent  string `json:"parentID"` // of a reply: the id of its prompt
-	Finish  string // why the model stopped; "" as long as it has not stopped
+	Finish  string // why the model stopped; "" until it has stopped
 	Time    struct {
 		Completed int64
 	}
@@ -60,7 +60,7 @@ type message struct {
 	parts []part
 }
 
-// part holds the fields that Coleo uses from a part of a message.
+// part contains the fields that Coleo reads of a part of a message.
 type part struct {
 	Type      string
 	Text      string
@@ -82,8 +82,8 @@ const (
 )
 
 // Next returns the new entries of the conversation. It returns nil if it cannot read the database,
-// because the database belongs to another program. In that case, no entry is lost. The next call
-// that can read the database returns all entries.
+// which belongs to another program. No entry is lost then, because the next successful call returns
+// all new entries.
 func (t *tail) Next() []record.Entry {
 	if t.db == nil {
 		db, err := sqlite.ReadOnly(t.path)
@@ -92,7 +92,7 @@ func (t *tail) Next() []record.Entry {
 		}
 		t.db = db
 	}
-	tx, err := t.db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true}) // both reads see the same moment
+	tx, err := t.db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true}) // both reads see the same data
 	if err != nil {
 		return nil
 	}
@@ -104,8 +104,7 @@ func (t *tail) Next() []record.Entry {
 	return t.work.placed(t.state(messages), t.work.read(tx, t.conversation))
 }
 
-// state returns what the messages report about the state of the agent CLI. It returns only what is
-// new.
+// state returns the new facts in the messages about the state of the agent CLI.
 func (t *tail) state(messages []message) []record.Entry {
 	var out []record.Entry
 	for _, m := range messages {
@@ -114,7 +113,7 @@ func (t *tail) state(messages []message) []record.Entry {
 			t.since = max(t.since, m.created)
 			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		case !t.shell[m.Parent]: // the reply to a command of the user never says how it ended
+		case !t.shell[m.Parent]: // the reply to a command of the user does not show how it ended
 			out = append(out, t.reply(m)...)
 		}
 	}
@@ -150,8 +149,8 @@ func (t *tail) messages(tx *sql.Tx) ([]message, error) {
 	return out, rows.Err()
 }
 
-// prompt returns the entry for a prompt. It returns nil if OpenCode has not yet written the text of
-// the prompt. It also returns nil if an earlier call returned the entry.
+// prompt returns the entry for a prompt. It returns nil if OpenCode has not written the text of the
+// prompt yet, or if an earlier call returned the entry.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
 	if text == "" || t.seenBefore(m.id) {
@@ -170,7 +169,7 @@ func (t *tail) reply(m message) []record.Entry {
 		switch {
 		case m.Error.Name == aborted:
 			ending = record.Interrupted
-		case m.Error.Data.Message == rejected: // at its question about repeated calls
+		case m.Error.Data.Message == rejected: // the user rejected at OpenCode's question about repeated calls
 			ending = record.Denied
 		}
 		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: ending, Text: m.Error.Data.Message, Time: at})
@@ -185,8 +184,7 @@ func (t *tail) reply(m message) []record.Entry {
 		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
 }
 
-// once returns the entries in the first call with the given key. It returns nil in every later call
-// with this key.
+// once returns the entries at the first call with the given key, and nil at every later call with it.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	if t.seenBefore(key) {
 		return nil
@@ -194,8 +192,7 @@ func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	return entries
 }
 
-// seenBefore reports whether an earlier call had the same key. It also remembers the key for later
-// calls.
+// seenBefore reports whether an earlier call had the same key, and remembers the key.
 func (t *tail) seenBefore(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true
@@ -213,7 +210,7 @@ func (m message) text() string {
 	return strings.Join(out, "\n")
 }
 
-// isUserCommand reports whether a prompt stands for a command that the user typed after !.
+// isUserCommand reports whether a prompt is a command that the user typed after !.
 func (m message) isUserCommand() bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.Type == "text" && p.Synthetic && p.Text == userShell

@@ -50,7 +50,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	recordtest.CheckEntries(t, recorded, d.tail(0).Next(), recordedTurns)
 }
 
-// OpenCode writes a message before its text, and changes a reply until it is whole.
+// OpenCode writes a message before its text, and changes a reply until the reply is complete. Each
+// entry must be returned only once, at the time when its message is ready.
 func TestAMessageIsReadOnceWhenItIsWritten(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -85,7 +86,7 @@ func TestAMessageIsReadOnceWhenItIsWritten(t *testing.T) {
 	expect("nothing is new")
 }
 
-// After a denial with words OpenCode goes on.
+// OpenCode continues after a denial with words, so the turn must not end.
 func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -98,8 +99,8 @@ func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	}
 }
 
-// OpenCode asks about a model that makes the same call again and again. It writes down the
-// user's denial as an error of the whole reply.
+// OpenCode asks the user when a model repeats the same call. If the user denies, OpenCode records
+// an error of the whole reply, which must be reported as a denial.
 func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]record.Ending{
@@ -114,8 +115,8 @@ func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
 	}
 }
 
-// OpenCode ends the turn of a question that the user dismisses. So does Kilo CLI, which
-// writes down that the tool is completed (7.7.7).
+// When the user dismisses a question, OpenCode ends the turn. So does Kilo CLI, although it records
+// that the tool is completed (7.7.7).
 func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]string{

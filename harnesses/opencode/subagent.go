@@ -10,8 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// subagent returns the place of a subagent's tokens. This is the end of the call that has started
-// the subagent, even if the call was cut off.
+// subagent returns the place of a subagent's tokens: the end of the call that started the subagent,
+// even if the call was interrupted.
 func (w *worker) subagent(p eventPart) []told {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {
@@ -20,8 +20,8 @@ func (w *worker) subagent(p eventPart) []told {
 	return []told{{subagent: s.Metadata.Session, entry: record.Entry{Position: w.seq}}}
 }
 
-// withSubagents puts the tokens of subagents at their places in a list. A subagent has a conversation
-// of its own in the same database.
+// withSubagents inserts the tokens of subagents at their places in a list. It reads them from the
+// subagents' own conversations in the same database.
 func (w *worker) withSubagents(tx *sql.Tx, list []told) []told {
 	var out []told
 	for _, t := range list {
@@ -34,15 +34,15 @@ func (w *worker) withSubagents(tx *sql.Tx, list []told) []told {
 	return out
 }
 
-// repliesBelow selects the messages of a subagent's conversation and of the conversations below it: a
-// subagent can start subagents of its own.
+// repliesBelow selects the messages of a subagent's conversation, and of the conversations of the
+// subagents that it has started itself.
 const repliesBelow = `WITH RECURSIVE below(id) AS (
 		SELECT ?1 UNION SELECT session.id FROM session JOIN below ON session.parent_id = below.id)
 	SELECT message.id, message.data FROM message JOIN below ON message.session_id = below.id
 	WHERE length(message.data) <= ?2 ORDER BY message.time_created, message.id`
 
-// tokensOf returns the tokens of each reply to a subagent that were not told yet, and of each reply to
-// a subagent that it has started. A later call can continue the same subagent.
+// tokensOf returns the new tokens of a subagent, and of the subagents that it has started itself. It
+// remembers the replies that it has returned, because a later call can continue the same subagent.
 func (w *worker) tokensOf(tx *sql.Tx, place told) (out []told) {
 	rows, err := tx.QueryContext(context.Background(), repliesBelow, place.subagent, mostEvent)
 	if err != nil {

@@ -28,12 +28,12 @@ func (a account) path(home string) string {
 	return filepath.Join(home, ".local", "share", a.folder, a.folder+".db")
 }
 
-// copied matches the title that OpenCode gives to a copy of a conversation. Nothing else in the
-// database shows that a conversation is a copy.
+// copied matches the title of a copied conversation. It is the only sign in the database that a
+// conversation is a copy.
 var copied = regexp.MustCompile(` \(fork #\d+\)$`)
 
-// mostSessions is the largest number of conversations that are listed. If there are more
-// conversations, only the newest are listed.
+// mostSessions is the largest number of conversations that are listed. Older ones are left out, so
+// that a very large database does not slow the list down.
 const mostSessions = 20000
 
 // Find returns the conversations in the database.
@@ -65,7 +65,8 @@ func (t threads) Find(ctx context.Context, home string) ([]record.Found, error) 
 	return out, rows.Err()
 }
 
-// openRegular opens the database of an agent CLI, if it is a regular file.
+// openRegular opens the database of an agent CLI. It returns an error if the file is not a regular
+// file.
 func openRegular(path string) (*sql.DB, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -105,7 +106,7 @@ func (t threads) Header(_ string, f record.Found) (record.Header, error) {
 		h.Hidden = record.HiddenFork
 	}
 	h.Begun, h.Last = time.UnixMilli(begun), time.UnixMilli(last)
-	// If a part does not have the expected form, the field keeps its value.
+	// If a part does not have the expected form, the field of the header keeps its value.
 	_ = db.QueryRow(`SELECT count(*) FROM message
 		WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'user'`, f.Name).Scan(&h.Prompts)
 	_ = db.QueryRow(`SELECT json_extract(p.data, '$.text') FROM message m JOIN part p ON p.message_id = m.id

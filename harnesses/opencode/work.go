@@ -14,17 +14,17 @@ import (
 )
 
 // A worker reads the work of one conversation from the events in the database. An event is a row
-// that contains a message or a part of a message. The row never changes, even if the message
-// changes. The number of an event in its conversation is the position of the work.
+// with a message or a part of a message. The row does not change when the message changes later.
+// The position of the work is the number of its event in the conversation.
 //
-// Some versions write no events of this kind. Coleo learns of no work from these versions.
+// Some versions write no events of this kind, so Coleo reports no work of these versions.
 type worker struct {
-	since int64 // Unix time in ms; work before it is not needed
+	since int64 // Unix time in ms; earlier work may be left out
 	seq   int64 // number of the last event that was read; -1 if none was
 	told  map[string]bool
-	// shell and compactions show the kind of a message by its id.
-	shell       map[string]bool // prompts that stand for a command of the user, and the replies to them
-	compactions map[string]bool // prompts and replies that shorten the conversation; true if OpenCode decided it
+	// The keys of shell and compactions are the ids of messages.
+	shell       map[string]bool // prompts that are commands of the user, and the replies to them
+	compactions map[string]bool // prompts and replies of a compaction; true if OpenCode decided on it
 	mode, model string
 }
 
@@ -32,16 +32,16 @@ func newWorker(since int64) worker {
 	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
 }
 
-// told is what one event adds. If the field `prompt` is set, it is the id of a prompt, and only
-// marks the place of that prompt. If `subagent` is set, it is the id of a subagent's conversation,
-// and only marks the place of its tokens. Otherwise the event adds the entry.
+// told is the contribution of one event. Normally it is an entry. If prompt is set, it only marks
+// the place of the prompt with this id. If subagent is set, it only marks the place of the tokens
+// of the subagent whose conversation has this id.
 type told struct {
 	entry    record.Entry
 	prompt   string
 	subagent string
 }
 
-// eventData holds the fields that Coleo uses from an event.
+// eventData contains the fields that Coleo reads of an event.
 type eventData struct {
 	Time int64     `json:"time"` // Unix time in ms
 	Info eventInfo `json:"info"`
@@ -54,9 +54,9 @@ type eventInfo struct {
 	ID      string `json:"id"`
 	Parent  string `json:"parentID"`
 	Agent   string `json:"agent"`
-	ModelID string `json:"modelID"` // of a reply
+	ModelID string `json:"modelID"` // only in a reply
 	Model   struct {
-		ID string `json:"modelID"` // of a prompt
+		ID string `json:"modelID"` // only in a prompt
 	} `json:"model"`
 	Summary json.RawMessage `json:"summary"` // true in a reply that is a summary of the conversation
 	Error   eventError      `json:"error"`
@@ -76,14 +76,14 @@ type eventPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Synthetic bool   `json:"synthetic"`
-	Auto      bool   `json:"auto"` // in a compaction: OpenCode decided it
+	Auto      bool   `json:"auto"` // only in a compaction: OpenCode decided on it
 	Time      struct {
 		End int64 `json:"end"`
 	} `json:"time"`
 	Call  string     `json:"callID"`
 	Tool  string     `json:"tool"`
 	State eventState `json:"state"`
-	Error eventError `json:"error"` // in a part of the type retry
+	Error eventError `json:"error"` // only in a part of the type retry
 	Info             // the tokens and the cost of a step
 }
 
@@ -95,21 +95,21 @@ type eventState struct {
 	Error    string          `json:"error"`
 	Metadata struct {
 		Exit    *int   `json:"exit"`
-		Session string `json:"sessionId"` // the conversation of the subagent that the call has started
+		Session string `json:"sessionId"` // the conversation of the subagent that the call started
 	} `json:"metadata"`
 	Time struct {
 		Start     int64 `json:"start"`
 		End       int64 `json:"end"`
-		Compacted int64 `json:"compacted"` // when the output was taken out of the conversation
+		Compacted int64 `json:"compacted"` // when OpenCode removed the output from the conversation
 	} `json:"time"`
 }
 
-// mostEvent is the largest size in bytes of an event that Coleo reads. OpenCode cuts the output of
-// its tools at 50 kB. An event that is larger than mostEvent contains a picture.
+// mostEvent is the largest size in bytes of an event that Coleo reads. A larger event contains a
+// picture, because OpenCode cuts the output of its tools at 50 kB.
 const mostEvent = 4 << 20
 
-// read returns the work in the new events. It returns nil if it cannot read the database. In that
-// case, no work is lost. The next call that can read the database returns the work.
+// read returns the work in the new events. It returns nil if it cannot read the database. No work
+// is lost then, because the next successful call returns it.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -154,8 +154,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns the work as a list. If an earlier call had the same key, once returns nil. A key is
-// unique in its conversation.
+// once returns the work as a list, or nil if an earlier call had the same key. A key must be unique
+// in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -202,7 +202,7 @@ func (w *worker) message(m eventInfo) (out []told) {
 	return nil
 }
 
-// userShell is the text of a prompt that stands for a command of the user.
+// userShell is the text of a prompt that is really a command of the user.
 const userShell = "The following tool was executed by the user"
 
 // part returns the work that a part of a message reports.
@@ -213,7 +213,7 @@ func (w *worker) part(e eventData) []told {
 		w.shell[p.Message] = true
 	case p.Type == "compaction":
 		w.compactions[p.Message] = p.Auto
-	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "": // a text of a reply has an end
+	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "": // only a reply's text has an end
 		return []told{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
 	case p.Type == "text" && p.Time.End > 0 && p.Text != "":
 		if automatic, compacts := w.compactions[p.Message]; compacts {
@@ -247,8 +247,8 @@ func (w *worker) userCommand(p eventPart) []told {
 	return out
 }
 
-// tool returns the beginning or the end of a tool call. A call is pending until the model has
-// written the arguments of the call.
+// tool returns the beginning or the end of a tool call. It returns nothing while the model still
+// writes the arguments of the call.
 func (w *worker) tool(p eventPart) []told {
 	if p.State.Status != "running" && p.State.Status != "completed" && p.State.Status != "error" {
 		return nil
@@ -271,21 +271,21 @@ func (w *worker) tool(p eventPart) []told {
 	return out
 }
 
-// kinds maps OpenCode's own tools to their kinds. Tools of the kind other are in this list only if
-// their names contain _.
+// kinds maps OpenCode's own tools to their kinds. It contains tools of the kind ToolOther only if
+// their names contain "_", because kindOf would otherwise treat them as tools of an MCP server.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
 	"apply_patch": coleo.ToolEdit,
 	"bash":        coleo.ToolExecute, "task": coleo.ToolSubagent,
 	"plan_enter": coleo.ToolOther, "plan_exit": coleo.ToolOther,
-	// Kilo CLI has these, too.
+	// These tools belong to Kilo CLI.
 	"background_process": coleo.ToolExecute, "board_post": coleo.ToolOther, "board_read": coleo.ToolOther,
 	"cancel_wakeup": coleo.ToolOther, "schedule_wakeup": coleo.ToolOther, "kilo_local_recall": coleo.ToolOther,
 }
 
-// kindOf returns the kind of a tool. An unknown name that contains _ has two parts: the name of an
-// MCP server, and the name of one of the server's tools.
+// kindOf returns the kind of a tool. An unknown name that contains "_" names an MCP server and one
+// of its tools.
 func kindOf(name string) coleo.ToolKind {
 	if kind := kinds[name]; kind != "" {
 		return kind
@@ -296,10 +296,10 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// invalid is the tool that OpenCode puts in the place of a call that OpenCode cannot make.
+// invalid is the name of the tool that OpenCode records in place of a call that it cannot make.
 const invalid = "invalid"
 
-// unaccepted finds arguments in the error text that OpenCode writes if it does not accept them.
+// unaccepted finds the arguments in OpenCode's error text about arguments that it does not accept.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 
@@ -318,7 +318,7 @@ func callOf(p eventPart) coleo.ToolCall {
 	_ = json.Unmarshal(p.State.Input, &in)
 	m := unaccepted.FindStringSubmatch(in.Error)
 	switch {
-	case m == nil: // OpenCode has no such tool, and keeps no arguments
+	case m == nil: // OpenCode does not have the tool, so it keeps no arguments
 		return coleo.ToolCall{ID: p.Call, Name: in.Tool, Kind: coleo.ToolOther}
 	case m[1] != "":
 		return record.MalformedCall(p.Call, in.Tool, kindOf(in.Tool), m[2])
@@ -326,8 +326,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// unparsed returns the arguments of a call that are not JSON. Kilo CLI puts these arguments into an
-// object. unparsed returns "" if the arguments are JSON.
+// unparsed returns the arguments of a call that are not JSON, which Kilo CLI puts into an object.
+// It returns "" if the arguments are JSON.
 func unparsed(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
@@ -339,11 +339,11 @@ func unparsed(input json.RawMessage) string {
 }
 
 const (
-	// cutOff is how an error begins if the call ran when the turn was interrupted.
+	// cutOff begins the error of a call that was running when the turn was interrupted.
 	cutOff = "Tool execution aborted"
-	// ruled is how an error begins if a rule of the user forbids the call.
+	// ruled begins the error of a call that a rule of the user forbids.
 	ruled = "The user has specified a rule which prevents"
-	// refused is how an error begins if the user has refused the call, with or without words.
+	// refused begins the error of a call that the user has refused, with or without words.
 	refused = "The user rejected permission"
 )
 
@@ -366,8 +366,9 @@ func endOf(p eventPart) coleo.ToolEnd {
 	return record.Succeeded(p.Call, s.Output)
 }
 
-// placed merges the entries about the state with the work. Each prompt comes after the work of the
-// previous turn, and before the work of its own turn. The entries about the state keep their order.
+// placed merges the entries about the state with the work. It puts each prompt after the work of
+// the previous turn and before the work of its own turn. The entries about the state keep their
+// order.
 func (w *worker) placed(state []record.Entry, work []told) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {

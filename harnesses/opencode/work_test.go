@@ -15,18 +15,18 @@ import (
 
 const (
 	recordedWork = "testdata/work-1.18.33.jsonl.gz"
-	recordedKilo = "testdata/work-kilo-7.7.7.jsonl.gz" // of Kilo CLI, whose database is alike
+	recordedKilo = "testdata/work-kilo-7.7.7.jsonl.gz" // the database of Kilo CLI has the same form
 )
 
-// work returns what a tail tells if it reads after every n events.
+// work returns what a tail returns if it reads after every n events.
 func (d database) work(n int) []record.Entry {
 	return d.Entries(account{folder: "opencode"}.record(), n)
 }
 
 func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
-	// Of a tool that it does not have, OpenCode keeps no arguments. In Kilo CLI the name of
-	// this one looks like that of an MCP server's tool.
+	// OpenCode keeps no arguments of a call if it does not have the tool. In Kilo CLI, the name of this
+	// tool looks like that of an MCP server's tool.
 	checkRecordedWork(t, recordedWork, coleo.ToolOther, 9)
 	checkRecordedWork(t, recordedKilo, coleo.ToolMCP)
 }
@@ -86,7 +86,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The recording has none of these events.
+// The events in this test are not in the recording.
 func TestRareEventsAreDecoded(t *testing.T) {
 	t.Parallel()
 	w := newWorker(0)
@@ -141,7 +141,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// A tail that reads often, and one that reads at the end, tell the same at the same places.
+// A tail that reads often must return the same work at the same places as a tail that reads only at the
+// end.
 func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{recordedWork, recordedKilo} {
@@ -178,7 +179,7 @@ func firstDifference(a, b []coleo.Activity) int {
 	return -1
 }
 
-// The state is read from the messages as before, whatever the events tell.
+// The entries about the state come from the messages, so they must be the same with and without events.
 func TestEventsDoNotChangeTheState(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, recordtest.AtTheEnd} {
@@ -191,7 +192,7 @@ func TestEventsDoNotChangeTheState(t *testing.T) {
 	}
 }
 
-// states returns entries without their work.
+// states returns the entries about the state, without their work.
 func states(entries []record.Entry) (out []record.Entry) {
 	for _, e := range entries {
 		if e.Kind != record.Detail {
@@ -202,8 +203,8 @@ func states(entries []record.Entry) (out []record.Entry) {
 	return out
 }
 
-// A subagent has a conversation of its own, and so has a subagent that it starts. The tokens of both are
-// told at the end of the call that has started the first one, however often the database is read.
+// A subagent has its own conversation, and can start another subagent. The tokens of both must be
+// reported once, at the end of the call that started the first one, however often the database is read.
 func TestTheTokensOfSubagentsAreTold(t *testing.T) {
 	t.Parallel()
 	const subagent = "ses_df876b94cffeL55Zgcnf6BOJU6"

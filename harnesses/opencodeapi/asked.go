@@ -13,21 +13,21 @@ import (
 
 var _ coleo.ToolAsker = (*Session)(nil)
 
-// commandShell describes the shell that runs commands. The shell is the program in SHELL, unless
-// the user's settings name another shell (1.18.33).
+// commandShell describes the shell that runs commands (1.18.33): the program in SHELL, unless the
+// user's settings name another shell.
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
-// judged is what a policy must know about a tool.
+// judged describes the facts about a tool that a policy needs.
 type judged struct {
 	category string
-	command  string   // the input that is a command line
-	folder   string   // the input that is the folder of the command
-	file     string   // the input that is the path of a file
-	free     []string // inputs that change nothing for a policy
+	command  string   // name of the input that is a command line
+	folder   string   // name of the input that is the folder of the command
+	file     string   // name of the input that is the path of a file
+	free     []string // names of inputs that do not matter to a policy
 }
 
-// judgedTools are the tools for which a policy decides (1.18.33). The tools grep and glob have no
-// file here, because they read whole folders.
+// judgedTools are the tools for which a policy decides (1.18.33). No file is set for the tools grep
+// and glob, because they read whole folders.
 var judgedTools = map[string]judged{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
 	"read": {category: "read", file: "filePath", free: []string{"offset", "limit"}},
@@ -52,7 +52,7 @@ type callOf struct {
 }
 
 // AskedTool implements coleo.ToolAsker. It asks the server for the call to which the open
-// permission belongs. The server knows the whole call, with its inputs.
+// permission belongs, because the server knows the call with all its inputs.
 func (s *Session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	open, ok := s.open(dialog)
 	srv, err := s.ready()
@@ -98,9 +98,9 @@ func (s *server) call(ctx context.Context, c callOf) (name string, input map[str
 	return "", nil, coleo.Errorf(coleo.ENotFound, "its message has no such call")
 }
 
-// requestOf returns a call in the form that a policy judges. If Coleo does not know the whole call,
-// the error is EUnsupported. If an unknown tool has the same name as its permission, the tool
-// belongs to an MCP server.
+// requestOf returns a call in the form that a policy judges. It returns EUnsupported if Coleo does
+// not know the whole call. It treats an unknown tool as a tool of an MCP server if the permission
+// has the tool's name.
 func (s *server) requestOf(permission, name string, input map[string]any) (coleo.ToolRequest, error) {
 	q := coleo.ToolRequest{Tool: name, Folder: s.dir, Shell: commandShell}
 	t, known := judgedTools[name]

@@ -12,18 +12,18 @@ import (
 // Client starts OpenCode's terminal program, which shows the conversation of a server.
 type Client struct {
 	Program string   `json:"program"`
-	Env     []string `json:"env,omitempty"` // without the password
+	Env     []string `json:"env,omitempty"` // does not contain the password
 }
 
-// clientEnv lists those variables of the server that the terminal program also gets. A name that
-// ends in _ is a prefix. The terminal program asks no model and runs no command. So it does not get
-// the credentials. It also does not get the variables that the user has given to the arm.
+// clientEnv lists the server's variables that the terminal program also receives. A name that ends
+// in _ is a prefix. The list contains no credentials and no variables of the user's own, because
+// the terminal program asks no model and runs no command.
 var clientEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_", "OPENCODE_DISABLE_",
 }
 
-// clientOf returns the terminal program that belongs to a server. In the server's command line,
-// wordsBefore words come before the program.
+// clientOf returns the terminal program that belongs to a server. wordsBefore is the number of
+// words before the program in the server's command line.
 func clientOf(server holder.Launch, wordsBefore int) *Client {
 	env := slices.DeleteFunc(slices.Clone(server.Env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -34,10 +34,10 @@ func clientOf(server holder.Launch, wordsBefore int) *Client {
 	return &Client{Program: server.Argv[wordsBefore], Env: append(env, server.MarkEnv())}
 }
 
-// ClientCommand waits until the server listens and the conversation exists. Then it returns the
-// command line and the environment of the terminal program that shows the conversation. If the
-// session ends first, the error is EExited. If ctx ends first, the error is that of ctx. If the
-// harness shows no window, the error is EUnsupported.
+// ClientCommand waits until the server listens and the conversation exists. It returns the command
+// line and the environment of the terminal program that shows the conversation. The error is
+// EExited if the session ends first, the error of ctx if ctx ends first, and EUnsupported if the
+// harness shows no window.
 func (s *Session) ClientCommand(ctx context.Context) (argv, env []string, err error) {
 	if s.own.Client == nil {
 		return nil, nil, coleo.Errorf(coleo.EUnsupported, "%s is shown in no window", s.h.spec.Title)

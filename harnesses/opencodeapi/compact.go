@@ -8,14 +8,14 @@ import (
 	"coleo.dev"
 )
 
-// compactTimeout is how long the request for a summary can take. The server answers the
-// request when the model has written the summary.
+// compactTimeout is the longest time of the request for a summary. The server answers only after
+// the model has written the summary.
 const compactTimeout = 10 * time.Minute
 
-// Compact makes the server shorten the conversation. The conversation keeps its id.
-// Compact returns when the server has begun to shorten it. The error is EInvalid if the
-// arm has no provider or no model, because a summary needs both. It is EPromptLost if
-// the server did not begin. Compact also returns the other errors of SendPrompt.
+// Compact makes the server shorten the conversation, which keeps its id. It returns when the server
+// has begun. The error is EInvalid if the arm has no provider or no model, because a summary needs
+// both. It is EPromptLost if the server did not begin. Compact also returns the other errors of
+// SendPrompt.
 func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -42,7 +42,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	s.work.Go(func() {
 		path := "/session/" + s.Handle().Conversation + "/summarize"
 		if err := srv.doWithin(s.ctx, compactTimeout, "POST", path, m, nil); err != nil {
-			cancel(err) // ends the wait below, if it has not ended yet
+			cancel(err) // ends the wait below, unless it has ended already
 		}
 	})
 	if s.await(waiting, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {

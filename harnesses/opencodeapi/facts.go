@@ -11,11 +11,11 @@ import (
 	"coleo.dev"
 )
 
-// facts is what the server has reported about the conversation so far.
+// facts contains what the server has reported about the conversation so far.
 type facts struct {
 	known    bool   // the server has reported its state
-	trouble  string // why the server cannot be followed; "" if it can be followed
-	refused  bool   // the server refuses the password
+	trouble  string // why Coleo cannot follow the server; "" if it can
+	refused  bool   // true if the server refuses the password
 	status   string // "idle", "busy" or "retry"
 	attempt  int    // number of the attempt, if status is "retry"
 	message  string // why the server tries again, if status is "retry"
@@ -23,19 +23,18 @@ type facts struct {
 	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
-	asked    []asked // the open requests of all conversations; the oldest comes first
+	asked    []asked // the open requests of all conversations, oldest first
 }
 
-// asked is a request of the server that waits for an answer. The server asks for a permission, or
-// it asks one or more questions. If a request has several questions, each question is a separate
-// dialog. The dialogs come one after another. The request is answered when all its questions are
-// answered.
+// asked is a request of the server that waits for an answer: a permission, or one or more
+// questions. Each of several questions is a separate dialog. The dialogs are shown one after
+// another, and the request is answered when all its dialogs are answered.
 type asked struct {
 	id       string
 	question bool
-	dialogs  []coleo.Dialog // there is at least one
-	call     callOf         // what a permission is about; its CallID is "" if that is not known
-	answers  [][]string     // labels that answer the first dialogs, but never all; empty in a new session
+	dialogs  []coleo.Dialog // one or more
+	call     callOf         // the call that needs the permission; its CallID is "" if unknown
+	answers  [][]string     // the answers to the first dialogs, but never to all; empty in a new session
 }
 
 // dialog returns the dialog that must be answered next.
@@ -43,14 +42,14 @@ func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace sets the facts to the server's present state. It keeps the counts, and how the last turn
-// failed, because only events show them.
+// replace sets the facts to the server's present state. It keeps the counts and the error of the
+// last turn, because only events report them.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.asked {
 		for _, was := range f.asked {
 			if was.id == now.asked[i].id {
-				now.asked[i].answers = was.answers // the server does not have these answers yet
+				now.asked[i].answers = was.answers // Coleo has not sent these answers to the server yet
 			}
 		}
 	}
@@ -115,7 +114,7 @@ type (
 		ID        string `json:"id"`
 		Questions []struct {
 			Question string `json:"question"`
-			Multiple bool   `json:"multiple"` // several options can be chosen
+			Multiple bool   `json:"multiple"` // the user can choose several options
 			Options  []struct {
 				Label string `json:"label"`
 			} `json:"options"`
@@ -129,7 +128,8 @@ type (
 	}
 )
 
-// aborted is the error of a turn that somebody interrupted. An interrupted turn has not failed.
+// aborted is the error of a turn that somebody interrupted. Coleo does not treat such a turn as
+// failed.
 const aborted = "MessageAbortedError"
 
 func (p permissionBody) asked() asked {
@@ -284,8 +284,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered stores the answers in the open request with the same id. It does nothing if the server
-// no longer has that request.
+// answered stores the answers of a in the open request with the same id. It does nothing if the
+// server no longer has the request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {
@@ -318,8 +318,8 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// await waits until the facts meet a condition, for at most the given time. It reports whether the
-// facts met the condition. It also stops waiting when ctx or the session ends.
+// await waits until the facts satisfy a condition, and reports whether they did. It stops after the
+// given time, or when ctx or the session ends.
 func (s *Session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -48,14 +48,14 @@ func New(holdCommand []string, records *record.Watcher) (*Harness, error) {
 	return NewFrom("opencode-api/harness.toml", description, holdCommand, records)
 }
 
-// screenSpec returns the description of OpenCode's terminal program. It compiles the description
-// once, because a compilation takes some milliseconds of a processor. Nothing changes the result.
+// screenSpec returns the description of OpenCode's terminal program. The description is compiled
+// only once, because that takes some milliseconds of processor time. Nothing may change it.
 var screenSpec = sync.OnceValues(func() (*rules.Spec, error) {
 	return rules.ParseSpec("opencode/harness.toml", opencode.Spec)
 })
 
-// NewFrom returns a harness that drives OpenCode through its HTTP API. The text is the content of
-// the harness.toml for this harness. The path of that file is only for errors. NewFrom fails only
+// NewFrom returns a harness that drives OpenCode through its HTTP API. text is the content of the
+// harness's harness.toml, and path is the path of that file for error messages. NewFrom fails only
 // if this text or a built-in harness.toml is invalid.
 func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (*Harness, error) {
 	spec, err := rules.ParseSpec(path, text)
@@ -67,7 +67,7 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 		return nil, err
 	}
 	spec.Launch = screen.Launch
-	// The server takes the conversation and the model from a request, not from a flag.
+	// A request names the conversation and the model, so the command line needs no flags for them.
 	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
@@ -80,32 +80,32 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 // Info describes the harness.
 func (h *Harness) Info() coleo.Info { return h.spec.Info() }
 
-// Conversations describes how to list OpenCode's conversations. OpenCode's terminal program has the
-// same conversations.
+// Conversations describes how to list OpenCode's conversations. They are the same as those of
+// OpenCode's terminal program.
 func (h *Harness) Conversations() record.Conversations { return opencode.Conversations() }
 
-// extra holds the fields that only a handle of this harness has.
+// extra contains the fields that only handles of this harness have.
 type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Home is the HOME folder that contains the record of the conversation. Started is the time of
-	// this start. This start has written only entries after that time.
+	// Home is the HOME folder that contains the record of the conversation. Started is the time at
+	// which the agent CLI was started. Older entries of the record belong to an earlier start.
 	Home    string    `json:"home,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 	// Fork is the conversation that the server copies if there is no conversation yet.
 	Fork string `json:"fork,omitempty"`
-	// Client starts OpenCode's terminal program for this server. It is nil if the harness
-	// shows no window.
+	// Client starts OpenCode's terminal program for this server. It is nil if the harness shows no
+	// window.
 	Client *Client `json:"client,omitempty"`
 }
 
-// passwordEnv is the variable that switches the server's authentication on.
+// passwordEnv is the variable that sets the server's password, and so turns on its authentication.
 const passwordEnv = "OPENCODE_SERVER_PASSWORD"
 
-// Spawn starts the server under a holder and returns its session. The error is
-// EUnsupported for PartitionFreeze, because the server has no terminal that Coleo could
-// freeze. Spawn also returns the errors of launch.Plan and of holder.Start.
+// Spawn starts the server under a holder and returns its session. It returns EUnsupported for
+// PartitionFreeze, because the server has no terminal that Coleo could freeze. It also returns the
+// errors of launch.Plan and of holder.Start.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	s, err := h.Start(ctx, c)
 	if err != nil {
@@ -146,7 +146,7 @@ func (h *Harness) Start(ctx context.Context, c coleo.SpawnConfig) (*Session, err
 	}, own)
 }
 
-// serve starts the server. It returns the holder's status, and the Launch that the holder runs.
+// serve starts the server. It returns the holder's status, and the command that the holder runs.
 func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password string) (holder.Status, holder.Launch,
 	error) {
 	if _, taken := c.Env[passwordEnv]; taken {
@@ -164,8 +164,8 @@ func (h *Harness) serve(ctx context.Context, c *coleo.SpawnConfig, password stri
 	return status, plan, err
 }
 
-// Attach reopens the session of a handle. The holder must prove that it is the holder of this
-// handle. Attach returns the errors of terminal.Prove.
+// Attach reopens the session of a handle. The holder must prove that it belongs to this handle.
+// Attach returns the errors of terminal.Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	s, err := h.Reopen(handle)
 	if err != nil {
@@ -190,10 +190,10 @@ func (h *Harness) Reopen(handle coleo.Handle) (*Session, error) {
 // its catalog.
 const catalogGrace = time.Second
 
-// Catalog starts a server and asks the server for its catalog. It returns the providers, models,
-// prices and defaults as JSON. The server's answer also contains API keys. Catalog leaves out these
-// keys. Catalog ends the server before it returns. It returns the errors of launch.Plan, of
-// holder.Start and of the request to the server. If the answer is no JSON, the error is EInvalid.
+// Catalog starts a server, asks it for its catalog, and ends it again. It returns the providers,
+// models, prices and defaults as JSON, without the API keys that the server's answer also contains.
+// It returns EInvalid if the answer is no JSON. It also returns the errors of launch.Plan, of
+// holder.Start and of the request to the server.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -221,8 +221,8 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	return json.Marshal(body)
 }
 
-// catalogue holds the fields that Catalog returns from the server's answer. The answer also
-// contains API keys.
+// catalogue contains the fields that Catalog returns from the server's answer. The other fields
+// include API keys.
 type catalogue struct {
 	All []struct {
 		ID     string `json:"id"`

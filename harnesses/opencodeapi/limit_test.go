@@ -24,7 +24,7 @@ func TestATurnThatTheServerReportsAsFailedEndsAtItsLimit(t *testing.T) {
 		{coleo.Failed, "APIError: Rate limit reached. Please try again in 6m0s.", nil, coleo.LimitRate, 6 * time.Minute},
 		{coleo.Failed, "APIError: token has expired", nil, coleo.LimitLogin, 0},
 		{coleo.Failed, "UnknownError: the file is gone", nil, "", 0},
-		{coleo.Idle, "Rate limit reached", nil, "", 0}, // no error of this turn
+		{coleo.Idle, "Rate limit reached", nil, "", 0}, // this turn has no error
 		{coleo.Idle, "", []string{"Overloaded"}, coleo.LimitOverload, 0},
 	} {
 		s := &Session{h: h, reading: coleo.Reading{State: c.state, Detail: c.detail}}

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/harnesses/opencode"
 )
 
-// message holds the fields that Coleo uses from a message of the conversation (1.18.33).
+// message contains the fields that Coleo reads of a message of the conversation (1.18.33).
 type message struct {
 	Info  opencode.Info `json:"info"`
 	Parts []part        `json:"parts"`
@@ -35,9 +35,9 @@ func (s *Session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message that has text. It considers only messages
-// after the last prompt. If no such message exists yet, the answer is empty. Answer returns the
-// errors of ready and of the request.
+// Answer returns the text of the assistant's last message with a text after the last prompt. The
+// text is empty if there is no such message yet. Answer returns the errors of ready and of the
+// request.
 func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: last, Source: "http"}, nil
 }
 
-// Prove looks for a prompt that Coleo was about to send at the time r.Time. It searches the
-// messages since that time. If one of these messages is the prompt, Prove returns ProofAccepted.
-// Otherwise, it returns "". Prove returns the errors of s.ready and of the request.
+// Prove searches for the prompt that Coleo was about to send at the time r.Time. It returns
+// ProofAccepted if a message since that time is the prompt, and "" otherwise. It returns the errors
+// of ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {

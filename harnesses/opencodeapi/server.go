@@ -19,24 +19,26 @@ import (
 	"coleo.dev/printable"
 )
 
-// startTimeout is how long the server can take to report its address. On a loaded machine, this
-// report took 10 s.
+// startTimeout is how long the server may take to report its address. On a loaded machine, OpenCode
+// 1.18.33 took 10 s.
 const startTimeout = 90 * time.Second
 
-// bounds says how long Coleo waits for a server.
+// bounds contains the times that Coleo waits for a server.
 type bounds struct {
 	request time.Duration // for the answer to a request that does not wait for a model
-	silence time.Duration // for the next event; after that, Coleo asks for a new stream, which loses nothing
-	trouble time.Duration // until the arm says that the server cannot be followed
+	silence time.Duration // for the next event; afterwards Coleo asks for a new stream, which loses no event
+	trouble time.Duration // until the arm reports that Coleo cannot follow the server
 }
 
-// usualBounds are the bounds of all servers. OpenCode 1.18.33 sends a heartbeat each 10 s.
+// usualBounds are the bounds of all servers outside of tests. OpenCode 1.18.33 sends a heartbeat
+// every 10 s.
 var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, trouble: 5 * time.Second}
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until the server reports its address. It returns the address.
-// A request before this report would hang forever, although the port already accepts connections.
+// listening reads the server's output until the server reports its address, and returns the
+// address. No request may be sent earlier: it would hang forever, although the port already accepts
+// connections.
 func listening(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -76,7 +78,7 @@ type server struct {
 }
 
 func newServer(base, password, dir string) *server {
-	// No proxy is used, because the server is on loopback.
+	// No proxy, because the server is on loopback.
 	return &server{base: base, password: password, dir: dir, bounds: usualBounds,
 		http: &http.Client{Transport: &http.Transport{}}}
 }
@@ -84,7 +86,7 @@ func newServer(base, password, dir string) *server {
 // port returns the port on which the server listens.
 func (s *server) port() int {
 	_, after, _ := strings.Cut(strings.TrimPrefix(s.base, "http://"), ":")
-	port, _ := strconv.Atoi(after) // listeningLine has matched the digits
+	port, _ := strconv.Atoi(after) // listeningLine has matched digits
 	return port
 }
 
@@ -108,8 +110,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// command sends a request that commands the server. It is like do, but it sends no request if
-// nobody still waits for the result.
+// command sends a request that commands the server. It is like do, but sends nothing if the caller
+// no longer waits for the result.
 func (s *server) command(ctx context.Context, path string, in, out any) error {
 	if err := coleo.MayType(ctx); err != nil {
 		return err
@@ -117,10 +119,10 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request. It decodes the answer into out, or ignores the answer if out is nil. If the
-// server cannot be reached, the error is EUnavailable. If the status is 404, the error is
-// ENotFound. If the server refuses the password, the error is EUnauthorized. For any other refusal,
-// and for an answer that is no JSON, the error is EInternal.
+// do sends a request. It decodes the answer into out, or ignores the answer if out is nil. The
+// error is EUnavailable if Coleo cannot reach the server, ENotFound for the status 404, and
+// EUnauthorized if the server refuses the password. It is EInternal for any other refusal, and for
+// an answer that is no JSON.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, s.bounds.request, method, path, in, out)
 }
@@ -166,7 +168,8 @@ func (s *server) refused() error {
 		"program may have its port, or a wrapper may change %s", s.base, passwordEnv)
 }
 
-// longestLine is the largest number of bytes of an answer that an error repeats.
+// longestLine is the largest number of bytes of an answer that an error repeats: about two lines of
+// a terminal.
 const longestLine = 200
 
 // firstLine returns the beginning of an answer's first line, in printable characters.
@@ -183,9 +186,9 @@ type event struct {
 
 var errSilent = errors.New("it was silent")
 
-// events passes each event to a function. It ends when the stream ends, when the stream is silent
-// for too long, when the function returns an error, or when ctx ends. It always returns an error.
-// events skips an event that is not complete, or that is no JSON.
+// events calls take for each event. It skips an event that is incomplete or no JSON. It ends when
+// the stream ends, when the stream is silent for too long, when take returns an error, or when ctx
+// ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -218,7 +221,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 		if err != nil {
 			return told(err)
 		}
-		quiet.Stop() // the function can take longer
+		quiet.Stop() // the time that take needs is not silence of the server
 		var e event
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && json.Unmarshal(data, &e) == nil {
 			if err := take(e); err != nil {

@@ -14,15 +14,15 @@ import (
 	"coleo.dev"
 )
 
-// fakeServer is a server of OpenCode whose answers the test chooses.
+// fakeServer is a fake server of OpenCode whose answers the test chooses.
 type fakeServer struct {
 	url string
 
 	mu      sync.Mutex
-	answer  http.HandlerFunc // replaces all answers; nil: the server works
+	answer  http.HandlerFunc // gives all answers if it is not nil
 	status  string           // of the conversation
-	streams []string         // what the next streams send before they end; after them, streams stay open
-	silent  bool             // a stream of the list above stays open
+	streams []string         // what the next streams send before they end; later streams stay open
+	silent  bool             // the streams in the list above stay open too
 }
 
 func newFakeServer(t *testing.T) *fakeServer {
@@ -65,7 +65,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// soon are bounds for tests.
+// soon are short bounds for tests.
 var soon = bounds{request: 300 * time.Millisecond, silence: 300 * time.Millisecond, trouble: time.Millisecond}
 
 func (f *fakeServer) client() *server {
@@ -86,7 +86,7 @@ func following(t *testing.T, f *fakeServer) *Session {
 	return s
 }
 
-// becomes waits until the session's reading has a state and a rule.
+// becomes waits until the session's reading has the given state and rule.
 func (s *Session) becomes(t *testing.T, state coleo.State, rule string) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -132,8 +132,8 @@ func TestAServerThatCannotBeFollowedIsToldUntilItCan(t *testing.T) {
 	}
 }
 
-// A server may send half of an event, and then close the stream or say nothing more. The session asks
-// for the present state in a new stream, so the lost event is made good.
+// A server sends half of an event, and then closes the stream or sends nothing more. The session must
+// recover the lost event: it opens a new stream and asks for the present state.
 func TestHalfOfAnEventLosesNothing(t *testing.T) {
 	t.Parallel()
 	const half = `data: {"type":"session.status","properties":{"sessionID":"one","sta`

@@ -19,8 +19,8 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// Session is one live server and one conversation on this server. It uses only the title and the
-// limits of its Spec, and never reads the Spec again. So it does not implement coleo.Reloader.
+// Session is one live server and one conversation on this server. It does not implement
+// coleo.Reloader, because it uses only the title and the limits of its Spec.
 type Session struct {
 	h      *Harness
 	own    extra
@@ -30,11 +30,11 @@ type Session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	record     *record.Follower // nil if nobody knows where the record is
+	record     *record.Follower // nil if the place of the record is unknown
 	opened     time.Time        // when this session was opened
 	conversing chan struct{}    // closed when the server listens and the conversation exists
 
-	sending sync.Mutex // lets one prompt or answer be sent at a time
+	sending sync.Mutex // held while a prompt or an answer is being sent, so that only one is sent at a time
 
 	mu      sync.Mutex
 	handle  coleo.Handle
@@ -44,9 +44,9 @@ type Session struct {
 	output  time.Time
 	changed chan struct{} // closed and replaced when the facts change
 
-	delivering bool   // Coleo sends a prompt
+	delivering bool   // Coleo is sending a prompt
 	prompted   string // id of the newest message of the user
-	untold     bool   // the turn that this message begins is not reported yet
+	untold     bool   // the turn that this message begins must still be reported
 }
 
 var (
@@ -77,12 +77,11 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	return s, nil
 }
 
-// begin waits until the server listens. Then it opens the conversation, and follows the server's
-// events.
+// begin waits until the server listens, opens the conversation, and follows the server's events.
 func (s *Session) begin() {
 	base, err := listening(s.ctx, s.client)
 	if err != nil {
-		return // watchProcess reports the end of the process
+		return // watchProcess reports the end of the server's process
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
 	failing := time.Now()
@@ -103,7 +102,7 @@ func (s *Session) begin() {
 // followEvents follows the server's events until the session is closed. When a stream ends, it asks
 // for a new one.
 func (s *Session) followEvents(srv *server) {
-	var failing time.Time // when the server was first not reached; zero if it was reached
+	var failing time.Time // when Coleo first failed to reach the server; zero if it can reach it
 	for s.ctx.Err() == nil {
 		attempt, connected := time.Now(), false
 		err := srv.events(s.ctx, func(e event) error {
@@ -130,8 +129,9 @@ func (s *Session) followEvents(srv *server) {
 	}
 }
 
-// reportTrouble makes the reading say why the server cannot be followed. A fault that may pass is
-// told only if it has lasted for minDuration: a server that ends refuses connections first.
+// reportTrouble puts the reason why Coleo cannot follow the server into the reading. Unless the
+// server refuses the password, it waits until the fault has lasted for minDuration. A short fault
+// is normal: a server that ends first refuses connections.
 func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
 	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {
@@ -140,14 +140,14 @@ func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration tim
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.facts.trouble != "" && s.facts.refused == refused {
-		return // the texts of one fault differ, for example by a port
+		return // already reported; only the text differs, for example by a port
 	}
 	s.facts.trouble, s.facts.refused = err.Error(), refused
 	s.setReading(s.facts.reading(), "")
 }
 
-// converse makes sure that the conversation exists. A new conversation may be a copy of another
-// conversation.
+// converse makes sure that the conversation exists. A new conversation can be a copy of another
+// one.
 func (s *Session) converse(srv *server) error {
 	var made struct {
 		ID string `json:"id"`
@@ -178,8 +178,8 @@ func (s *Session) converse(srv *server) error {
 	return nil
 }
 
-// resync asks the server for its present state. The session gets no events that happened before it
-// connected to the server.
+// resync asks the server for its present state, because a new stream does not contain earlier
+// events.
 func (s *Session) resync(srv *server) error {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Session) watchProcess() {
 	}
 }
 
-// ruleOf returns the rule of the reading after the end of the program.
+// ruleOf returns the rule of the reading after the server's process has ended.
 func ruleOf(e holder.Exit) string {
 	if e.FromOutside() {
 		return coleo.RuleTerminated
@@ -246,10 +246,10 @@ func (s *Session) ended(rule string, code int, how string) {
 	s.cancel()
 }
 
-// update changes the facts, and the reading that results from them. The states idle and error end a
-// run. The server reports these states before Coleo has read the record. So update first reports
-// all work in the record. Meanwhile, the facts can change again. So update takes the reading from
-// the newest facts.
+// update changes the facts, and then the reading that follows from them. The server can report the
+// states idle and error, which end a run, before Coleo has read the record. So before update sets
+// one of these states, it reports all work in the record. It then computes the reading again,
+// because the facts can change meanwhile.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)
@@ -266,7 +266,7 @@ func (s *Session) update(change func(*facts)) {
 	s.setReading(s.facts.reading(), "")
 }
 
-// setReading stores a new reading, and reports the change. The caller holds mu.
+// setReading stores a new reading, and reports the change. The caller must hold mu.
 func (s *Session) setReading(next coleo.Reading, note string) {
 	last, now := s.reading, time.Now()
 	if last.State == coleo.Dead {
@@ -289,7 +289,7 @@ func fingerprintOf(r coleo.Reading) coleo.Fingerprint {
 	return r.Dialog.Fingerprint
 }
 
-// Handle returns the data that Attach needs to find this session again.
+// Handle returns the data with which Attach finds this session again.
 func (s *Session) Handle() coleo.Handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,19 +310,19 @@ func (s *Session) LastOutput() time.Time {
 	return s.output
 }
 
-// Held asks the holder to prove that it is the holder of the session's handle. It returns the
-// results of holder.Client.Proves.
+// Held asks the holder to prove that it belongs to the session's handle. It returns the results of
+// holder.Client.Proves.
 func (s *Session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Changes first yields the changes with a higher number than the given cursor. Then it yields each
-// new change. It ends when ctx is canceled or the session ends.
+// Changes yields the changes with a number above the given cursor, and then each new change. It
+// ends when ctx is canceled or the session ends.
 func (s *Session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
 
-// Kill ends the whole process tree, and returns when the session has ended. Processes
-// have 2 s between HUP and KILL. Kill ignores its context. It returns the errors of
-// holder.Client.End, such as EInternal if processes are left.
+// Kill ends the whole process tree, and returns when the session has ended. Processes have 2 s
+// between HUP and KILL. Kill ignores its context. It returns the errors of holder.Client.End, such
+// as EInternal if processes are left.
 func (s *Session) Kill(context.Context) error {
 	if err := s.client.End(s.Handle().Arm, stopGrace); err != nil {
 		return err

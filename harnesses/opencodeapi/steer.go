@@ -11,21 +11,20 @@ import (
 )
 
 const (
-	// startedTimeout is how long the server can take to begin work after it has
-	// accepted a prompt. On a loaded machine, the first prompt of a process took 18 s.
+	// startedTimeout is how long the server may take to begin work after it has accepted a prompt.
+	// On a loaded machine, the first prompt of a process of OpenCode 1.18.33 took 18 s.
 	startedTimeout = 40 * time.Second
-	// failureSettle is how long Coleo sends nothing to the server after a failed turn.
-	// OpenCode 1.18.33 accepted a prompt that was sent right after a failed turn, and
-	// then forgot it.
+	// failureSettle is how long Coleo sends nothing to the server after a failed turn. OpenCode
+	// 1.18.33 accepts a prompt right after a failed turn, but then forgets it.
 	failureSettle = 1500 * time.Millisecond
-	// goneTimeout is how long an answered request can stay open.
+	// goneTimeout is how long a request may stay open after it was answered.
 	goneTimeout = 10 * time.Second
-	// abortTimeout is how long an interrupt can take. A measured interrupt took 0.16 s.
+	// abortTimeout is how long an interrupt may take. OpenCode 1.18.33 took 0.16 s.
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If Coleo cannot send anything to the server at present, the error is
-// EExited, EUnavailable or EBusy, with the reason.
+// ready returns the server. If Coleo cannot send anything to the server now, the error is EExited,
+// EUnavailable or EBusy, with the reason.
 func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,13 +63,15 @@ func (s *Session) model() *model {
 	return &model{ProviderID: s.own.Provider, ModelID: s.own.Model}
 }
 
-// SendPrompt sends a prompt. It returns when the server has begun to work on the
-// prompt. If p.Interrupt is set, SendPrompt first interrupts the running turn.
+// SendPrompt sends a prompt. It returns when the server has begun to work on the prompt. If
+// p.Interrupt is set, SendPrompt first interrupts the running turn. It returns one of these errors:
 //
-// The error is EInvalid if the prompt is empty. It is EBlocked if a dialog is open. It
-// is EBusy if the server is starting or working. It is EExited if the server has ended.
-// It is EPromptLost if the server did not begin to work. If a request fails, the error
-// is EUnavailable, ENotFound or EInternal.
+//   - EInvalid if the prompt is empty
+//   - EBlocked if a dialog is open
+//   - EBusy if the server is starting or working
+//   - EExited if the server has ended
+//   - EPromptLost if the server did not begin to work
+//   - EUnavailable, ENotFound or EInternal if a request fails
 func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -103,8 +104,8 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return r, nil
 }
 
-// mayBegin returns the server if a turn can begin at present. Otherwise, it returns EExited, EBusy
-// or EBlocked with the reason. After a failed turn, mayBegin waits for failureSettle.
+// mayBegin returns the server if a turn can begin now. Otherwise it returns EExited, EBusy or
+// EBlocked with the reason. After a failed turn, it first waits for failureSettle.
 func (s *Session) mayBegin() (*server, error) {
 	srv, err := s.ready()
 	if err != nil {
@@ -123,10 +124,9 @@ func (s *Session) mayBegin() (*server, error) {
 	return srv, nil
 }
 
-// Respond answers an open permission or question. It returns when the dialog is no
-// longer open. If a request has several questions, Respond only stores the answers to
-// the first questions. After the answer to the last question, it sends all answers in
-// one request to the server. It returns one of these errors:
+// Respond answers an open permission or question. It returns when the dialog is closed. If a
+// request has several questions, Respond stores the answers until it has the answer to the last
+// question. Then it sends all answers to the server in one request. It returns one of these errors:
 //
 //   - EStale if the dialog is not open
 //   - EInvalid or EUnsupported if the decision does not fit the dialog
@@ -167,8 +167,7 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	return nil
 }
 
-// open finds the request whose next dialog has the given fingerprint. It returns false if there is
-// no such request.
+// open returns the request whose next dialog has the given fingerprint, or false if there is none.
 func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,8 +179,8 @@ func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
 	return asked{}, false
 }
 
-// answerTo returns the answer to a question. The answer contains the labels of the chosen options,
-// and the user's words.
+// answerTo returns the answer to a question: the labels of the chosen options, and the user's
+// words.
 func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	chosen := slices.Clone(d.Options)
 	if d.Option > 0 {
@@ -212,8 +211,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 	return answer, nil
 }
 
-// reply returns the path and the body of an HTTP request. This HTTP request answers a permission or
-// a question of the server with the given decision.
+// reply returns the path and the body of the HTTP request that answers a permission or a question
+// with the given decision.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.ChoiceDeny {
@@ -234,8 +233,8 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	return "/permission/" + a.id + "/reply", answer, nil
 }
 
-// Interrupt aborts the running turn. It returns when the server is idle. If no turn is
-// running, it does nothing. The error is ETimeout if the server did not stop in time.
+// Interrupt aborts the running turn, and returns when the server is idle. It does nothing if no
+// turn is running. The error is ETimeout if the server did not stop in time.
 func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -259,6 +258,6 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)
 	}
-	_ = s.resync(srv) // the end of the turn has closed its dialogs; otherwise an event says it later
+	_ = s.resync(srv) // the end of the turn has closed its dialogs; if resync fails, an event reports this later
 	return out, nil
 }

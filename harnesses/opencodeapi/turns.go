@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// Coleo is not the only client of the server. In OpenCode's own terminal program in a window, a person
-// can send prompts too. The code in this file reports the turns that such prompts begin. If the person
+// The code in this file reports turns that Coleo has not begun. Coleo is not the only client of the
+// server: in OpenCode's own terminal program in a window, a person can send prompts too. If the person
 // sends a prompt to another conversation, the session changes to that conversation (see follow).
 
-// takeMessage processes a report about a message. A message of the user begins a turn. The text of
-// the message comes later, as a part.
+// takeMessage processes a report about a message. A message of the user begins a turn. Its text is
+// reported later, as a part.
 func (s *Session) takeMessage(session string, raw json.RawMessage) {
 	var info struct {
 		ID   string `json:"id"`
@@ -29,16 +29,16 @@ func (s *Session) takeMessage(session string, raw json.RawMessage) {
 	s.takeID(info.ID)
 }
 
-// takeID notes the id of a message of the user. The caller holds mu.
+// takeID stores the id of a message of the user. The caller must hold mu.
 func (s *Session) takeID(message string) {
-	if message > s.prompted { // ids grow with time; old messages are reported again
+	if message > s.prompted { // ids grow with time, and the server reports old messages again
 		s.prompted, s.untold = message, !s.delivering
 	}
 }
 
-// reportTurn reports a turn that Coleo has not begun. It waits until the text of the turn's prompt is
-// known. The server and the record both report the prompt. reportTurn uses the report that comes
-// first. The caller holds mu.
+// reportTurn reports a turn that Coleo has not begun. It does nothing until the text of the turn's
+// prompt is known. The server and the record both report the prompt, and reportTurn uses only the
+// first of the two reports. The caller must hold mu.
 func (s *Session) reportTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
 		return
@@ -48,13 +48,13 @@ func (s *Session) reportTurn(message, text string) {
 		Origin: coleo.OriginHand})
 }
 
-// follow makes the given conversation the session's own, and reports whether it did. Call it when the
-// server has reported a message of the user in that conversation.
+// follow makes the given conversation the session's own, and reports whether it did so. The caller
+// must have received a message of the user in that conversation.
 //
 // follow changes nothing and returns false in these cases:
 //   - The arm has no window in which a person could send a prompt.
-//   - The conversation is that of a subagent, or cannot be read.
-//   - A turn runs, or Coleo is sending a prompt. The answer to it would otherwise be taken from the
+//   - The conversation belongs to a subagent, or cannot be read.
+//   - A turn is running, or Coleo is sending a prompt. Its answer would otherwise be read from the
 //     wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
@@ -75,12 +75,12 @@ func (s *Session) follow(conversation string) bool {
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()
 	s.catchUp()
-	_ = s.resync(srv) // if it fails, the events bring the state
+	_ = s.resync(srv) // if this fails, the events report the state later
 	return true
 }
 
-// deliver notes that Coleo is sending a prompt. The returned function notes that the sending is
-// over, whether or not the prompt has arrived.
+// deliver stores that Coleo is sending a prompt. The caller calls done when the sending is over,
+// whether or not the prompt has arrived.
 func (s *Session) deliver() (done func()) {
 	set := func(yes bool) {
 		s.mu.Lock()

@@ -10,15 +10,15 @@ import (
 	"coleo.dev/record"
 )
 
-// OpenCode keeps the work of a conversation in its database, even if OpenCode runs as a server. The
-// code in this file follows the database, as the harness of OpenCode's terminal program does.
+// The code in this file follows OpenCode's database. OpenCode stores the work of a conversation
+// there, even if OpenCode runs as a server.
 
-// catchUpLimit is how long Coleo can read the database before it reports the end of a turn. Reading
-// takes milliseconds. It takes longer only if the disk or the machine is stuck.
+// catchUpLimit is how long Coleo may read the database before it reports the end of a turn. Reading
+// takes milliseconds, unless the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
 // followRecord follows the record of the conversation until ctx ends. It does nothing if the handle
-// is from an older Coleo and does not name the place of the record.
+// comes from an older Coleo, which did not store the place of the record.
 func (s *Session) followRecord(ctx context.Context) {
 	if s.own.Home == "" {
 		return
@@ -31,15 +31,15 @@ func (s *Session) whereRecorded() record.Where {
 	return record.Where{Home: s.own.Home, Conversation: s.Handle().Conversation, Since: s.own.Started}
 }
 
-// catchUp reads the record to its present end. It reports the work in the record before it returns.
+// catchUp reads the record to its present end, and reports the work in it.
 func (s *Session) catchUp() {
 	if s.record != nil {
 		s.record.CatchUp(catchUpLimit)
 	}
 }
 
-// worked reports the work in new entries of the record. If a person has sent a prompt, worked
-// reports the turn before the turn's work.
+// worked reports the work in new entries of the record. It reports a turn that a person has begun
+// before it reports the turn's work.
 func (s *Session) worked(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(s.own.Started)
@@ -48,7 +48,7 @@ func (s *Session) worked(entries []record.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {
-		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier host agent has reported that turn
+		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier session has reported the older turns
 			continue
 		}
 		s.addWork(name, entries[told:i])
@@ -59,7 +59,7 @@ func (s *Session) worked(entries []record.Entry) {
 	s.addWork(name, entries[told:])
 }
 
-// addWork adds the work that the entries describe to the list of changes. The caller holds mu.
+// addWork adds the work in the entries to the list of changes. The caller must hold mu.
 func (s *Session) addWork(name string, entries []record.Entry) {
 	if work := record.Activities(entries); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: s.reading, Work: work, Record: name})

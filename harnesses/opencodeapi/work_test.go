@@ -14,8 +14,8 @@ import (
 	"coleo.dev/record"
 )
 
-// silentRecord is a record of which no file system tells a change. So a session gets its
-// entries only when it asks for them.
+// silentRecord is a fake record that reports no changes, so a session reads its entries only when
+// it asks for them.
 type silentRecord struct {
 	mu      sync.Mutex
 	entries []record.Entry
@@ -37,8 +37,8 @@ func (r *silentRecord) Next() []record.Entry {
 
 func (r *silentRecord) Close() {}
 
-// serverless returns a session without a server. The test takes the place of the server's
-// events.
+// serverless returns a session without a server. The test passes the server's events to the session
+// itself.
 func serverless(t *testing.T) (*Session, *silentRecord) {
 	t.Helper()
 	home, silent := t.TempDir(), &silentRecord{}
@@ -52,16 +52,16 @@ func serverless(t *testing.T) (*Session, *silentRecord) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.work.Go(func() { s.record.Run(ctx, record.NewWatcher()) })
 	t.Cleanup(func() { cancel(); s.work.Wait() })
-	s.record.CatchUp(time.Minute) // the record has been found
+	s.record.CatchUp(time.Minute) // returns after the record was found
 	return s, silent
 }
 
-// status takes the place of an event of the server.
+// status acts like an event of the server with a new status.
 func (s *Session) status(kind string) {
 	s.update(func(f *facts) { f.applyStatus(statusBody{Type: kind}) })
 }
 
-// told returns the states, the turns and the kinds of all work that a session has told.
+// told returns the states, the turns and the kinds of all work that a session has reported.
 func told(t *testing.T, s *Session) (out []string) {
 	t.Helper()
 	for c, err := range s.Changes(t.Context(), 0) {
@@ -75,7 +75,7 @@ func told(t *testing.T, s *Session) (out []string) {
 			out = append(out, string(c.Origin)+" "+c.Note)
 		}
 		for _, a := range c.Work {
-			if kind := coleo.KindOf(a.Work); kind != "" { // a prompt is no event
+			if kind := coleo.KindOf(a.Work); kind != "" { // a prompt yields no event
 				out = append(out, string(kind))
 			}
 		}
@@ -86,7 +86,8 @@ func told(t *testing.T, s *Session) (out []string) {
 	return out
 }
 
-// HTTP tells the end of a turn before the database is read.
+// The server reports the end of a turn before the session has read the database. All work of the
+// turn must still be reported before the state idle.
 func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)
@@ -98,8 +99,8 @@ func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	}
 }
 
-// A turn that a person begins in the window is a run of its own. Its work belongs to that run,
-// whether the server or the database names the prompt first.
+// A turn that a person begins in the window must be reported once and before its work. It must not
+// matter whether the server or the database reports its prompt first.
 func TestATurnOfAPersonIsToldOnceAndBeforeItsWork(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)
@@ -131,8 +132,8 @@ func TestATurnOfAPersonIsToldOnceAndBeforeItsWork(t *testing.T) {
 	}
 }
 
-// What an earlier host agent has followed is told again as work, for the host agent's trace,
-// and not as a turn.
+// An earlier host agent has already reported the old entries of the record. Their work must be
+// reported again for the host agent's trace, but their prompt must not begin a turn.
 func TestAnOldPromptIsNoTurn(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)

@@ -1,7 +1,7 @@
 // Package opencodetui shows OpenCode in a terminal window that a person sees, and drives OpenCode
-// through its HTTP API. It is package opencodeapi with a window. The server runs under a holder.
-// The program in the window is OpenCode's own terminal program. Because this program and Coleo are
-// both clients of the server, nothing that happens to the window ends the conversation.
+// through its HTTP API. It is package opencodeapi with a window: the server runs under a holder,
+// and OpenCode's own terminal program runs in the window. Both this program and Coleo are clients
+// of the server, so the conversation continues even if the window is closed.
 package opencodetui
 
 import (
@@ -34,9 +34,9 @@ var (
 // ReadsAnswers returns true, because the server reports each message.
 func (h *Harness) ReadsAnswers() bool { return true }
 
-// New returns the harness. holdCommand is the command that becomes a holder. The program of this
-// command also runs in the window, with the verb of package pane. The Watcher reports changes of
-// OpenCode's database. New fails only if a built-in harness.toml is invalid.
+// New returns the harness. holdCommand is the command line that starts a holder. The same program
+// also runs in the window, with the verb of package pane. The Watcher reports changes of OpenCode's
+// database. New fails only if a built-in harness.toml is invalid.
 func New(holdCommand []string, records *record.Watcher) (*Harness, error) {
 	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, holdCommand, records)
 	if err != nil {
@@ -57,9 +57,9 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 }
 
 // Spawn starts the server, and returns its session. The session opens the window as soon as there
-// is a conversation to show. If the window cannot be opened then, the session reports this and
-// continues. If the program of the window's terminal does not exist at all, Spawn starts nothing.
-// It then returns the error of window.Check. Spawn also returns the errors of opencodeapi.
+// is a conversation to show. If it cannot open the window then, it reports this and continues. If
+// the program of the window's terminal does not exist at all, Spawn starts nothing and returns the
+// error of window.Check. Spawn also returns the errors of opencodeapi.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	var place coleo.WindowPlace
 	if c.Window != nil {

@@ -35,10 +35,10 @@ func (s *session) begin(place coleo.WindowPlace, environ []string) {
 		s.shown.Fail(err.Error())
 		return
 	}
-	s.work.Go(func() { _ = s.finish(s.ctx, w, environ) }) // Shown tells the error
+	s.work.Go(func() { _ = s.finish(s.ctx, w, environ) }) // Shown reports the error
 }
 
-// finish completes the opening of the window. begin or OpenWindow has started this opening.
+// finish completes an opening of the window that begin or OpenWindow has started.
 func (s *session) finish(ctx context.Context, w window.Window, environ []string) error {
 	argv, env, err := s.ClientCommand(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *session) OpenWindow(ctx context.Context, place coleo.WindowPlace, envir
 	return s.finish(ctx, w, environ)
 }
 
-// Kill ends the server, and then the window. It returns when both have ended. It returns the
+// Kill ends the server, and then the window. It returns after both have ended. It returns the
 // errors of opencodeapi.
 func (s *session) Kill(ctx context.Context) error {
 	s.cancel()
@@ -80,7 +80,7 @@ func (s *session) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the session. The server and the window stay.
+// Close ends the session. The server and the window continue.
 func (s *session) Close() error {
 	s.shown.Release()
 	s.cancel()

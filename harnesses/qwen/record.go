@@ -9,8 +9,7 @@ import (
 	"coleo.dev/record"
 )
 
-// Hooks returns the hooks for Qwen Code. With them, Coleo follows the record of Qwen
-// Code.
+// Hooks returns the hooks for Qwen Code. Coleo uses them to follow the record of Qwen Code.
 func Hooks() terminal.Hooks { return terminal.Hooks{Record: conversations, Threads: threads} }
 
 // conversations describes how to find and decode Qwen Code's chats.
@@ -19,11 +18,10 @@ var conversations = record.Source{
 	Open:    record.Lines(newDecoder),
 }
 
-// decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl
-// (0.24.4).
+// decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl (0.24.4).
 //
-// The record has no sign that a turn has finished. The last reply of a turn calls no
-// tool, but an interrupted reply calls no tool either.
+// The record does not mark the end of a turn. The last reply of a turn calls no tool, but neither
+// does an interrupted reply.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -57,11 +55,11 @@ type recordLine struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
 
-			// These are the tokens of a reply, in an event called answered.
+			// These are the tokens of a reply. The event has the name "answered".
 			Prompt   string `json:"prompt_id"`
 			Model    string `json:"model"`
 			Input    int    `json:"input_token_count"`
-			Output   int    `json:"output_token_count"` // with thoughts
+			Output   int    `json:"output_token_count"` // includes thoughts
 			Cached   int    `json:"cached_content_token_count"`
 			Thoughts int    `json:"thoughts_token_count"`
 		} `json:"uiEvent"`
@@ -69,8 +67,7 @@ type recordLine struct {
 }
 
 const (
-	// cancelled is how a tool's result begins if the user has refused the tool. The refusal ends
-	// the turn.
+	// cancelled begins the result of a tool that the user has refused. The refusal ends the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 	answered  = "qwen-code.api_response"
@@ -97,7 +94,7 @@ func (l recordLine) state() []record.Entry {
 	case "tool_result":
 		return l.result()
 	case "system":
-		if l.Payload.Event.Name == failed { // Qwen Code may try again, and write a reply after that
+		if l.Payload.Event.Name == failed { // Qwen Code may try again, and then write a reply
 			return []record.Entry{{Kind: record.End, Ending: record.Failed, Time: l.Time}}
 		}
 	}

@@ -20,7 +20,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	})
 }
 
-// A reply that calls no tool may be the last one. Any other line of a turn is work.
+// A reply that calls no tool may be the last line of a turn, so it must not report that the agent
+// CLI works. Each other line of a turn must report this.
 func TestTheLastLineOfATurnClaimsNothing(t *testing.T) {
 	t.Parallel()
 	entries := slices.DeleteFunc(recordtest.Entries(t, newDecoder(), "testdata/record-0.24.4.jsonl.gz"),

@@ -9,13 +9,13 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine holds the fields of a line that report work. It holds no fields that report the state.
+// workLine contains the fields of a line that report work, but not those that report the state.
 type workLine struct {
 	UUID   string `json:"uuid"`
 	Model  string `json:"model"`
 	Tokens *struct {
 		Input    int `json:"promptTokenCount"`
-		Output   int `json:"candidatesTokenCount"` // with thoughts
+		Output   int `json:"candidatesTokenCount"` // includes thoughts
 		Thoughts int `json:"thoughtsTokenCount"`
 		Cached   int `json:"cachedContentTokenCount"`
 	} `json:"usageMetadata"`
@@ -24,13 +24,13 @@ type workLine struct {
 	} `json:"toolCallResult"`
 }
 
-// workCall holds the fields of a call that report work.
+// workCall contains the fields of a call that report work.
 type workCall struct {
 	ID   string          `json:"id"`
 	Args json.RawMessage `json:"args"`
 }
 
-// workPayload holds the fields of a line about a compaction.
+// workPayload contains the fields of a line about a compaction.
 type workPayload struct {
 	Info struct {
 		Before int    `json:"originalTokenCount"`
@@ -44,7 +44,7 @@ type workPayload struct {
 	} `json:"compressedHistory"`
 }
 
-// worker decodes work. It remembers what it needs to decode later lines.
+// worker decodes work. It remembers the facts that it needs to decode later lines.
 type worker struct {
 	model string
 	calls map[string]call
@@ -58,11 +58,12 @@ type call struct {
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
 
-// mostCalls is the largest number of calls without an end that a worker remembers.
+// mostCalls is the largest number of open calls that a worker remembers. A reply has only a few
+// calls.
 const mostCalls = 1024
 
-// kinds maps Qwen Code's own tools to their kinds. The names of the tools of MCP servers begin with
-// mcp__.
+// kinds maps Qwen Code's own tools to their kinds. The tools of MCP servers are not in it; their
+// names begin with mcp__.
 var kinds = map[string]coleo.ToolKind{
 	"read_file": coleo.ToolRead, "read_many_files": coleo.ToolRead, "list_directory": coleo.ToolRead,
 	"glob": coleo.ToolRead, "grep_search": coleo.ToolRead, "display_image": coleo.ToolRead, "zoom_image": coleo.ToolRead,
@@ -103,12 +104,13 @@ func (w *worker) workOf(l recordLine) []record.Entry {
 	return nil
 }
 
-// ofSubagent matches the id of a subagent's prompt: the conversation, the subagent and a number.
+// ofSubagent matches the id of a subagent's prompt. The id consists of the conversation, the
+// subagent and a number.
 var ofSubagent = regexp.MustCompile(`^[^#]+#[^#]+#\d+$`)
 
-// subagentTokens returns the tokens of a reply to a subagent. Qwen Code notes the tokens of each
-// reply in the conversation's record. Those of the conversation's own replies are also in the lines
-// of these replies, and are taken from there.
+// subagentTokens returns the tokens of a reply to a subagent. Qwen Code adds an event with the
+// tokens of each reply to the conversation's record. subagentTokens skips the events of the
+// conversation's own replies, because the lines of these replies contain the tokens too.
 func (l recordLine) subagentTokens() []record.Entry {
 	e := l.Payload.Event
 	if !ofSubagent.MatchString(e.Prompt) {
@@ -156,7 +158,7 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 }
 
 // result returns the ends of calls. If a call changed the list of tasks, result also returns the
-// list.
+// new list.
 func (w *worker) result(l recordLine) (out []record.Entry) {
 	for _, p := range l.Message.Parts {
 		if p.Result == nil {
@@ -179,8 +181,8 @@ func (w *worker) result(l recordLine) (out []record.Entry) {
 }
 
 var (
-	// printed finds the output of a command in the text that Qwen Code gives to the model. exited
-	// finds the exit code in this text.
+	// printed finds the output of a command in the text that the model receives. exited finds the
+	// exit code in it.
 	printed = regexp.MustCompile(`(?s)^Command: .*?\nDirectory: [^\n]*\nOutput: (.*?)\nError: `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
 )

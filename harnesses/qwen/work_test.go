@@ -20,7 +20,7 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
-	// Qwen Code asks once more for arguments that are not JSON, and then completes them.
+	// If arguments are not JSON, Qwen Code asks the model once more, and then completes them itself.
 	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
 		"", failed, failed, failed, done, done}, 8, 9)
 	var kinds []coleo.ToolKind
@@ -48,7 +48,7 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	}
 }
 
-// The recording has none of these lines.
+// The lines in this test are not in the recording.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()
@@ -71,8 +71,9 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	}
 }
 
-// Qwen Code notes the tokens of each reply in an event. The id of the prompt says whether the reply was for a
-// subagent. After a subagent, other fields of the event also name the subagent.
+// Qwen Code adds an event with the tokens of each reply. The id of the prompt shows whether the reply was for
+// a subagent. After a subagent has run, other fields of the event also name the subagent, but they must not
+// count.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	event := func(prompt string, input int) string {

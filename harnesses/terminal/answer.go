@@ -46,18 +46,18 @@ func (h *Harness) ReadsAnswers() bool {
 }
 
 const (
-	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer. If the
-	// output is longer, Coleo reads only the end of the output.
+	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer: about
+	// 10,000 rows of text. Of longer output, Coleo reads only the end.
 	maxPrinted = 1 << 20
-	// printedCols is the width in columns of a second screen. Coleo writes the output to this
-	// screen. The screen is much wider than a terminal, so that long lines stay whole.
+	// printedCols is the width in columns of the second screen to which printed writes the output.
+	// It is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printed returns the text that the program has printed since a prompt was submitted. The terminal
-// shows the submitted prompt first, and the program prints its own prompt last. printed leaves out
-// both prompts. It uses only the newest maxPrinted bytes and the newest HistoryRows rows. If it
-// left out older output, the answer's source is "screen" instead of "output".
+// printed returns the text that the program has printed since a prompt was submitted. It leaves out
+// the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses
+// only the newest maxPrinted bytes and the newest HistoryRows rows. If it left out older output,
+// the answer's source is "screen" instead of "output".
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -78,9 +78,8 @@ func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel. This channel is Hooks.Answer. Without
-// Hooks.Answer, it is the transcript that the Spec describes. The text is empty if the agent CLI
-// has neither.
+// ownAnswer reads the reply from the agent CLI's own channel: from Hooks.Answer, or otherwise from
+// the transcript that the Spec describes. The text is empty if the agent CLI has neither.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -92,17 +91,17 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits for the end of an answer in the transcript. Coleo waits
-	// if the screen shows this end and the transcript lacks it. One agent CLI writes its transcript
+	// transcriptLag is how long Coleo waits for the end of an answer in the transcript after the
+	// screen has shown it. It is long because Coleo supports agent CLIs that write their transcript
 	// only once a second.
 	transcriptLag = 3 * time.Second
-	// transcriptRetry is the interval at which the transcript is read again.
+	// transcriptRetry is the time between two reads of the transcript. A read takes about a
+	// millisecond.
 	transcriptRetry = 50 * time.Millisecond
 )
 
 // transcribed reads the reply from the transcript. The transcript can lag behind the screen. So
-// transcribed reads the transcript again until the screen shows the end of its text. It stops after
-// transcriptLag.
+// transcribed reads it again until the screen shows the end of its text, for at most transcriptLag.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
@@ -129,8 +128,7 @@ func (s *session) rowsAbove() []string {
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// hookAnswer returns the reply that the hook reported for a prompt, or "" if it
-// reported none.
+// hookAnswer returns the reply to a prompt that the hook has reported, or "".
 func (s *session) hookAnswer(r coleo.Receipt) string {
 	w, unlock := s.live.watch()
 	defer unlock()

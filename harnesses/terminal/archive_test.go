@@ -47,7 +47,7 @@ func recordingOf(t *testing.T, st *stage) (cast *pty.Cast, first coleo.Recording
 	return cast, first
 }
 
-// shown returns the screen that a cast leaves.
+// shown returns the screen after the last event of a cast, and the time of that event.
 func shown(c *pty.Cast) (*pty.Core, time.Duration) {
 	screen, last := pty.New(c.Cols, c.Rows), time.Duration(0)
 	for _, e := range c.Events {
@@ -102,12 +102,12 @@ func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	}
 }
 
-// TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen checks that a recording does not
-// begin with the rest of a sequence at the journal's beginning.
+// TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen checks that a recording begins with a
+// whole screen, and not with the rest of an escape sequence at the journal's beginning.
 func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "codex-0.169.0/bash-approve", 3*journal.SegmentSize+recorded/2)
-	for at := journal.SegmentSize; at < len(data); at += journal.SegmentSize { // each file begins within a sequence
+	for at := journal.SegmentSize; at < len(data); at += journal.SegmentSize { // each begins within a sequence
 		copy(data[at-5:], "\x1b[38;5;123m")
 	}
 	st, s := setStage(t, cols, rows, 1)
@@ -150,7 +150,8 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestAScreenIsShownAsItStoodAtATime also checks the size that the screen had then.
+// TestAScreenIsShownAsItStoodAtATime checks the text and the size of earlier screens, while the
+// program runs and after it has ended.
 func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -181,7 +182,7 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 					want.text, want.cols)
 			}
 		}
-		_ = s.Kill(t.Context()) // and again when it has ended
+		_ = s.Kill(t.Context()) // the second round reads the screens of an ended program
 		_ = s.Close()
 	}
 	for what, at := range map[string]time.Time{"is kept": steps[0].at.Add(-time.Hour),
@@ -193,7 +194,7 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 	}
 }
 
-// markedEvery is the longest time between two time marks of output.
+// markedEvery is the longest time between two marks with the time of output.
 const markedEvery = 50 * time.Millisecond
 
 func lastMark(t *testing.T, st *stage) (last time.Time) {

@@ -11,8 +11,8 @@ import (
 var _ coleo.ToolAsker = (*session)(nil)
 
 // AskedTool implements coleo.ToolAsker. It waits up to reading.ToolAsks for a report that fits the
-// dialog. Before it decides, it takes all reports from the hook's file. So it cannot choose an
-// earlier call while the file contains a report about the present call.
+// dialog. Before it decides, it reads all reports in the hook's file. Otherwise it could choose an
+// earlier call although the file contains a report about the present one.
 func (s *session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, reading.ToolAsks)
 	defer cancel()

@@ -9,13 +9,11 @@ import (
 )
 
 // changesKept is the largest number of changes that a session keeps in memory. The host agent
-// continually reads the changes and writes each of them to its log. So the host agent misses a
-// change only if it has stopped reading.
+// continually writes the changes to its log, so it misses a change only if it has stopped reading.
 const changesKept = 4096
 
-// Changes is the list of a session's changes. The numbers of the changes begin at 1. Sessions of
-// all transports keep this kind of list. Several goroutines can call the methods of Changes at the
-// same time.
+// Changes is the list of a session's changes, numbered from 1. Sessions of all transports keep such
+// a list. Several goroutines can call its methods at the same time.
 type Changes struct {
 	mu     sync.Mutex
 	list   []coleo.Change
@@ -29,8 +27,8 @@ func NewChanges() *Changes {
 	return &Changes{first: 1, grown: make(chan struct{})}
 }
 
-// Add gives a change the next number, appends it, and wakes the readers. It returns the
-// number. The list keeps the newest 4096 changes.
+// Add appends a change, wakes the readers, and returns the number of the change. The list keeps the
+// newest 4096 changes.
 func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +42,8 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End marks the list as complete. The readers of the list finish after the last change. A second
-// call does nothing.
+// End marks the list as complete. Its readers finish after the last change. A second call does
+// nothing.
 func (l *Changes) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +65,8 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes with a higher number than the given cursor. It also returns a channel
-// that is closed when the list grows or ends. The channel is nil if no more changes can follow.
+// after returns the changes with a number above the given cursor, and a channel that is closed when
+// the list grows or ends. The channel is nil if no more changes can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,9 +80,9 @@ func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	return nil, l.grown
 }
 
-// Follow first yields the changes with a higher number than the given cursor. Then it yields each
-// new change. It ends when ctx is canceled, or after the last change of an ended list. It skips
-// changes that the list no longer keeps. It never yields an error.
+// Follow yields the changes with a number above the given cursor, and then each new change. It ends
+// when ctx is canceled, or after the last change of an ended list. It skips changes that the list
+// no longer keeps. It never yields an error.
 func (l *Changes) Follow(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// firstSearch is how long the record can take to contain a prompt before Coleo looks for the
-	// prompt in other conversations. Agent CLIs need less than half a second.
+	// firstSearch is how long Coleo waits for a prompt in the record before it searches other
+	// conversations for it. Agent CLIs need less than half a second to record a prompt.
 	firstSearch = time.Second
-	// lastSearch is the longest pause between two searches. Each pause is twice as long as the one
-	// before.
+	// lastSearch is the longest pause between two searches. Each pause is twice as long as the pause
+	// before it, so that a prompt that nobody finds costs little.
 	lastSearch = 32 * time.Second
 )
 
 // conversation is the id of the agent CLI's conversation.
 type conversation struct {
 	mu sync.Mutex
-	id string // "" as long as the id is not known
+	id string // "" until the id is known
 }
 
 func (c *conversation) get() string {
@@ -37,15 +37,15 @@ func (c *conversation) set(id string) {
 	c.id = id
 }
 
-// takenConversations has the conversations of the sessions that are open. Two arms in the same
-// folder can get the same prompt, and neither can have the conversation of the other one.
+// takenConversations contains the conversation of each open session. It prevents two arms from
+// having the same conversation, because two arms in the same folder can send the same prompt.
 type takenConversations struct {
 	mu sync.Mutex
 	by map[string]*session
 }
 
-// take notes that the session s has the conversation with the given id, and no other one. It returns
-// false if another session has that conversation.
+// take stores that the session s has the conversation with the given id, and no other one. It
+// returns false if another session has that conversation.
 func (t *takenConversations) take(s *session, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,14 +59,14 @@ func (t *takenConversations) take(s *session, id string) bool {
 	return true
 }
 
-// leave notes that the session s is not open anymore.
+// leave removes the conversation of the session s, which is being closed.
 func (t *takenConversations) leave(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(s)
 }
 
-// forget removes what take has noted. The caller holds mu.
+// forget removes the conversation of the session s. The caller must hold mu.
 func (t *takenConversations) forget(s *session) {
 	for id, by := range t.by {
 		if by == s {
@@ -75,8 +75,8 @@ func (t *takenConversations) forget(s *session) {
 	}
 }
 
-// findConversation asks the harness's code for the id of a conversation that the agent
-// CLI began by itself. It is called when a turn has ended.
+// findConversation asks the harness's code for the id of a conversation that the agent CLI began by
+// itself. It must be called when a turn has ended.
 func (s *session) findConversation() {
 	f := s.factsNow()
 	if s.harness.hooks.Conversation == nil || f.Conversation != "" {
@@ -87,8 +87,8 @@ func (s *session) findConversation() {
 	}
 }
 
-// hookLines returns what the hook has reported since the last call. If the newest of these reports
-// with a conversation names another one, the session reads that conversation from now on.
+// hookLines returns the reports of the hook since the last call. If the newest report with a
+// conversation names another one, the session changes to that conversation.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {
@@ -97,17 +97,17 @@ func (s *session) hookLines() []hook.Line {
 			continue
 		}
 		if id := l.Text(rep.Conversation); id != "" && id != s.conversation.get() {
-			go s.setConversation(id) // it needs the lock that the caller of hookLines has
+			go s.setConversation(id) // in the background, because the caller of hookLines holds a lock that it needs
 		}
 		break
 	}
 	return lines
 }
 
-// followPrompt finds out in which conversation the agent CLI has taken a prompt. A person can begin
-// another conversation inside the agent CLI, for example with /clear, or continue an older one. Then
-// the record that the session follows does not get the prompt. The record that gets it is that of
-// the new conversation. If several records get it, followPrompt decides nothing.
+// followPrompt finds the conversation in which the agent CLI has taken a prompt. A person can begin
+// or continue another conversation inside the agent CLI, for example with /clear. The prompt is then
+// in the record of that conversation, not in the record that the session follows. followPrompt
+// changes nothing if several records contain the prompt.
 func (s *session) followPrompt(text string, sent time.Time) {
 	all, hook := s.harness.Conversations(), &s.rules().Hook
 	if all.List == nil || s.record.follower == nil {
@@ -131,8 +131,8 @@ func (s *session) followPrompt(text string, sent time.Time) {
 	}
 }
 
-// followTo looks for the conversation with a prompt. It returns true if the session has that
-// conversation now.
+// followTo searches for the conversation that contains a prompt. It returns true if the session now
+// has that conversation.
 func (s *session) followTo(all record.Conversations, p record.Taken, now string) bool {
 	ids, err := all.WithPrompt(s.ctx, p)
 	if err != nil || len(ids) == 0 {
@@ -144,14 +144,14 @@ func (s *session) followTo(all record.Conversations, p record.Taken, now string)
 	return len(ids) == 1 && s.setConversation(ids[0])
 }
 
-// hasRecorded reports whether the record has a prompt that was sent at the given time.
+// hasRecorded reports whether the record contains a prompt that was sent at the given time.
 func (s *session) hasRecorded(text string, sent time.Time) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return r.PromptRecorded(text, sent)
 }
 
-// setConversation makes the session read another conversation, and reports the change. It returns
+// setConversation makes the session follow another conversation, and reports the change. It returns
 // false if another session has that conversation.
 func (s *session) setConversation(id string) bool {
 	if !record.ValidID(id) || !s.harness.shared.conversations.take(s, id) {

@@ -12,7 +12,7 @@ func TestTwoSessionsNeverHaveOneConversation(t *testing.T) {
 	}{
 		{a, "one", true}, {b, "one", false}, {b, "two", true}, {a, "two", false}, {a, "one", true},
 		{a, "three", true}, {b, "one", true}, // a has left conversation one
-		{a, "", true}, {b, "three", true}, // nobody knows the conversation of a
+		{a, "", true}, {b, "three", true}, // the conversation of a is unknown
 	}
 	for i, step := range steps {
 		if got := taken.take(step.s, step.id); got != step.want {

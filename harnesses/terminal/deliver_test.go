@@ -10,27 +10,26 @@ import (
 	"coleo.dev"
 )
 
-// deliverSpec is a program whose composer is below what it has printed.
+// deliverSpec describes a program with its composer below the rows that it has printed.
 var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
 	"[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
 
 // composing is the composer of deliverSpec with a text in it.
 func composing(text string) string { return "> " + text + "\r\n-----" }
 
-// redrawn removes the composer, draws the rows that are above it from now on, and draws
-// the composer again.
+// redrawn removes the composer, draws new rows above it, and draws the composer again.
 func redrawn(above, text string) string {
 	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
 }
 
-// typedSoFar returns what was typed into the program.
+// typedSoFar returns the text that the program has received.
 func (st *stage) typedSoFar() string {
 	raw, _ := os.ReadFile(st.typed)
 	return string(raw)
 }
 
-// deliver sends a prompt. It makes the program show the prompt in its composer, and show
-// then once submit was pressed.
+// deliver sends a prompt. The program shows the text typed in its composer, and the output then
+// after the submit key.
 func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then string) (coleo.Receipt, error) {
 	st.t.Helper()
 	type sent struct {
@@ -50,14 +49,14 @@ func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then st
 	return got.r, got.err
 }
 
-// On a low screen the output of a prompt may push its echo off the screen before any
-// picture shows it.
+// On a low screen, the output after a prompt can push the echo of the prompt off the screen before
+// a picture shows the echo. The prompt must still count as arrived.
 func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
 	st.say(s, []byte(composing("type")))
 	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	for n := range 2 { // the same prompt again is another one
+	for n := range 2 { // the second prompt has the same text
 		failed := fmt.Sprintf("you: fail at once\nerror %d:%s", n, strings.Repeat("\n  and so on", 10)+"\n")
 		r, err := st.deliver(t.Context(), s, "fail at once", redrawn("", "fail at once"), redrawn(failed, "type"))
 		if err != nil || r.Proof != coleo.ProofStarted {

@@ -64,7 +64,8 @@ func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	}
 }
 
-// Typed keys may have answered the first of two dialogs with the same text.
+// Typed keys may have answered the first of two dialogs with the same text. So if the dialog
+// disappears and appears again after such a key, it must count as another dialog.
 func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 	t.Parallel()
 	for key, same := range map[string]bool{"1": false, "\r": false, "\x1b": false, "\x1b[B": true, "\x1b[A": true} {
@@ -85,10 +86,10 @@ func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 	}
 }
 
-// typistIsFree reports whether nobody types into a session.
+// typistIsFree reports whether nobody is typing into a session.
 func typistIsFree(s *session) bool { return s.typist.Reload(s.rules(), func() {}) == nil }
 
-// showing returns the check that an appearance of a dialog is on the screen.
+// showing returns a check that the given appearance of a dialog is on the screen.
 func showing(dialog coleo.Fingerprint) typing.Check {
 	return func(r *reading.Reader) error {
 		switch d := r.Verdict().Dialog; {

@@ -2,19 +2,19 @@
 // this package. A Harness starts an agent CLI under a holder, and returns a session. After a
 // restart of the host agent, the Harness finds the agent CLI again, and returns a new session.
 //
-// Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, read from
-// harness.toml. The code is in Hooks, for the few questions that data cannot answer. No rule in
-// these packages is for one particular agent CLI. If a comment names an agent CLI, the figure in
-// the comment was measured with that agent CLI.
+// Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, which is read
+// from harness.toml. The code is in Hooks, for the few questions that data cannot answer. No rule
+// in these packages is for one particular agent CLI. A comment names an agent CLI only if a figure
+// was measured with it.
 //
 // A session connects the packages below this one. Each of these packages has one task:
 //
-//   - rules: what a description contains, and what it means for one picture
+//   - rules: the content of a description, and its meaning for one picture
 //   - reading: turns pictures and witnesses over time into a state
 //   - typing: types prompts, answers and interrupts, each only into the screen for which it is
 //     meant
 //   - launch: the command line, the environment and the files of a start
-//   - past: snapshots on disk, and recordings of what the screen showed
+//   - past: snapshots on disk, and recordings of earlier screens
 //
 // Package casttest contains recordings for tests.
 //
@@ -23,7 +23,7 @@
 //   - harness; session and changes
 //   - live and view: the Reader behind its lock, for the read loop and for the Typist
 //   - output, rebuild, replies, resize, redraw and pace: between session and holder
-//   - hook and record: what the agent CLI reports
+//   - hook and record: the reports of the agent CLI
 //   - steer: prompts, answers and interrupts
 //   - answer, transcript and usage
 package terminal

@@ -31,7 +31,7 @@ type Harness struct {
 	shared *Shared
 }
 
-// Shared holds what all harnesses of a host agent share.
+// Shared contains the data that all harnesses of a host agent share.
 type Shared struct {
 	floods        *Floods
 	records       *record.Watcher
@@ -57,33 +57,33 @@ var (
 	_ coleo.AnswerReporter = (*Harness)(nil)
 )
 
-// Facts holds what Hooks can know about a session.
+// Facts contains the facts about a session that Hooks can use.
 type Facts struct {
 	Home         string    `json:"home"`
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
-	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
-	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
-	Fork         bool      `json:"fork,omitempty"`    // the start began with a copy of a conversation
+	Account      string    `json:"account,omitempty"` // the file .Account of a launch; see launch.AccountPath
+	Version      string    `json:"version,omitempty"` // version of the agent CLI; "" if unknown
+	Fork         bool      `json:"fork,omitempty"`    // the conversation began as a copy of another one
 }
 
-// Hooks gives the answers that a Spec cannot give. Each field can be nil.
+// Hooks contains Go code for questions that a Spec cannot answer. Each field can be nil.
 type Hooks struct {
-	// Conversation returns the id of a conversation that the agent CLI began by itself. It returns
-	// "" as long as nobody can know the id.
+	// Conversation returns the id of a conversation that the agent CLI began by itself, or "" if
+	// the id is not known yet.
 	Conversation func(ctx context.Context, f Facts) (string, error)
-	// Answer returns the answer to a prompt from the agent CLI's own channel. If the
-	// text of the answer is empty, the session reads the screen.
+	// Answer returns the answer to a prompt from the agent CLI's own channel. If the text of the
+	// answer is empty, the session reads the screen instead.
 	Answer func(ctx context.Context, f Facts, r coleo.Receipt) (coleo.Answer, error)
-	// Usage returns the usage of the conversation, according to the agent CLI's own record. Before
-	// the first turn, it returns a zero Usage.
+	// Usage returns the usage of the conversation from the agent CLI's own record. It returns a
+	// zero Usage before the first turn.
 	Usage func(ctx context.Context, f Facts) (coleo.Usage, error)
-	// Record is the agent CLI's own record of a conversation. If Open is nil, there is
-	// no record that Coleo can follow.
+	// Record is the agent CLI's own record of a conversation. If Open is nil, Coleo cannot follow
+	// any record.
 	Record record.Source
-	// Threads lists the agent CLI's conversations. Record reads these conversations. Threads is nil
-	// if Coleo cannot list them.
+	// Threads lists the agent CLI's conversations, which Record then reads. It is nil if Coleo
+	// cannot list them.
 	Threads record.Catalogue
 }
 
@@ -93,8 +93,8 @@ func New(spec *rules.Spec, hooks Hooks, holdCommand []string, shared *Shared) *H
 	return &Harness{spec: spec, hooks: hooks, holder: holdCommand, shared: shared}
 }
 
-// WithPack returns the harness with a pack. The rules of a pack are newer than the rules of the
-// Spec, and Coleo uses both. If p is nil, the returned harness has no pack.
+// WithPack returns the harness with a pack. It uses both the newer rules of the pack and the rules
+// of the Spec. If p is nil, the returned harness has no pack.
 func (h *Harness) WithPack(p *rules.Pack) *Harness {
 	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
 }
@@ -136,7 +136,7 @@ func (h *Harness) withPart(p rules.Part) *Harness {
 // Modes returns the modes of the agent CLI, as the Spec describes them.
 func (h *Harness) Modes() []coleo.Mode { return h.spec.ModeList() }
 
-// secretNames matches the names of variables that hold a key.
+// secretNames matches the names of variables that contain a key.
 var secretNames = regexp.MustCompile(`(KEY|KEY_ID|TOKEN|SECRET|CREDENTIALS)$`)
 
 // Login reports whether the environment contains a key for the agent CLI, or HOME contains the
@@ -166,14 +166,14 @@ func (h *Harness) Login(environ []string) coleo.Login {
 	return out
 }
 
-// Asks returns the things that make the agent CLI ask, as the Spec lists them.
+// Asks returns the actions about which the agent CLI asks, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 
 // QuietTools returns the tools that never ask, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
-// WithAsk returns a harness for the [[asks]] table with this name. The returned harness starts the
-// agent CLI with the arguments, variables and files of that table.
+// WithAsk returns a harness for the [[asks]] table with this name. The harness starts the agent CLI
+// with the arguments, variables and files of that table.
 func (h *Harness) WithAsk(name string) (coleo.Harness, error) {
 	for _, a := range h.spec.Asks {
 		if a.Name == name {
@@ -210,8 +210,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// checkContainer asks the engine of a container whether it can run the image. It does nothing for a
-// configuration without a container.
+// checkContainer asks the engine of a container whether it can run the image. It does nothing if
+// the configuration has no container.
 func (h *Harness) checkContainer(ctx context.Context, c *coleo.SpawnConfig) error {
 	if !c.Sandbox.Container() {
 		return nil
@@ -226,8 +226,8 @@ func (h *Harness) checkContainer(ctx context.Context, c *coleo.SpawnConfig) erro
 	return nil
 }
 
-// Attach reopens the session of a handle. The holder must prove that it is the holder of this
-// handle. Attach returns the errors of Prove.
+// Attach reopens the session of a handle. The holder must prove that it belongs to this handle.
+// Attach returns the errors of Prove.
 func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session, error) {
 	facts := Facts{Workdir: handle.Workdir}
 	if len(handle.Extra) > 0 {
@@ -244,8 +244,8 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 }
 
 // Prove compares a handle with the status that the holder reports, and with the running processes.
-// It returns this status. If the handle does not agree with them, the error is EUnproven. If the
-// holder does not exist, the error is EUnavailable.
+// It returns the status. The error is EUnproven if the handle does not agree with them, and
+// EUnavailable if the holder does not exist.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -265,7 +265,8 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 	}
 }
 
-// exitTime is how long a holder can take to notice the end of its program.
+// exitTime is how long a holder may take to notice the end of its program. It needs milliseconds,
+// unless the machine is loaded.
 const exitTime = 2 * time.Second
 
 func compare(h coleo.Handle, s holder.Status) error {
@@ -282,16 +283,15 @@ func compare(h coleo.Handle, s holder.Status) error {
 	return nil
 }
 
-// Read applies only the screen rules to one picture, as a session does when it first
-// sees that picture.
+// Read applies only the screen rules to one picture, as a session does when it first reads that
+// picture.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
-// Explain is like Read, but also returns the evidence: the witnesses, and the rows that
-// matched.
+// Explain is like Read, but also returns the evidence: the witnesses, and the rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording as a session would have read it. It passes each change to the given
-// function. See reading.Replay.
+// Replay reads a recording as a session would have read it, and passes each change to tell. See
+// reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)
 }

@@ -12,7 +12,7 @@ type hookFollower struct {
 	done  chan struct{}
 }
 
-// followHook follows the hook's reports, if the harness has any. The given folder is that of the
+// followHook follows the hook's reports, if the harness has a hook. dir is the folder of the
 // generation. If Coleo cannot follow the reports, the session works without this witness.
 func followHook(spec *rules.Spec, dir string) *hookFollower {
 	f := &hookFollower{done: make(chan struct{})}
@@ -36,7 +36,7 @@ func followHook(spec *rules.Spec, dir string) *hookFollower {
 	return f
 }
 
-// lines returns what the hook has reported since the last call.
+// lines returns the reports of the hook since the last call.
 func (f *hookFollower) lines() []hook.Line {
 	if f.file == nil {
 		return nil

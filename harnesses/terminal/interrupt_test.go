@@ -8,7 +8,8 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// An agent CLI that ends on an interrupt has stopped, but not as the interrupt intended.
+// If an agent CLI ends while it is being interrupted, the interrupt must return EExited and not
+// success.
 func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \"a\"\n", 1)+

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// A prompt whose sender has given up is not typed. If the sender gives up after the text
-// was typed, it is not submitted, and the next prompt clears the text.
+// A prompt must not be typed after its sender has given up. If the sender gives up after the text
+// was typed, the prompt must not be submitted.
 func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, deliverSpec, 40, 8, 0)

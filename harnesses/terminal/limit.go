@@ -10,9 +10,9 @@ import (
 	"coleo.dev/limit"
 )
 
-// Limit returns the limit with which the last turn ended. The errors come from the agent CLI's
-// record. While the state is error, Limit also searches the error on the screen. Limit can trust
-// this error, because the model cannot write it.
+// Limit returns the limit that ended the last turn, or nil. It searches the given errors, which
+// come from the agent CLI's record. While the state is error, it also searches the error on the
+// screen, which it can trust because the model cannot write it.
 func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	spec := s.rules()
 	if len(spec.Limits) == 0 {
@@ -25,9 +25,8 @@ func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	return LimitIn(spec, texts, now)
 }
 
-// LimitIn searches the errors of a turn for the wordings of limits in the Spec, and returns the
-// first limit. It returns nil if no error names a limit. The last parameter is the time at which
-// the turn ended.
+// LimitIn searches the errors of a turn for the wordings of limits in the Spec. It returns the
+// first limit, or nil if no error names one. now is the time at which the turn ended.
 func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
 	for _, text := range errors {
 		text = strings.Join(strings.Fields(text), " ")
@@ -50,8 +49,8 @@ func (s *session) shownError(spec *rules.Spec) string {
 	return spec.ErrorOn(rules.NewPicture(r.Core().View(), &spec.Composer))
 }
 
-// longestError is the largest number of characters that Coleo keeps of an error. Coleo keeps the
-// error for people.
+// longestError is the largest number of characters that Coleo keeps of an error: about four rows of
+// a terminal.
 const longestError = 300
 
 func shortError(text string) string {

@@ -10,20 +10,20 @@ import (
 	"coleo.dev/record"
 )
 
-// A live holds the Reader of a session, and a lock. Only a caller with the lock is allowed to
-// access the Reader. Each look at the screen first passes the hook's reports to the Reader, and
-// then wakes the callers that wait for a look.
+// A live is the Reader of a session with a lock. Only a caller that holds the lock may use the
+// Reader. A look reads the present picture. Each look first passes the hook's reports to the Reader,
+// and then wakes the callers that wait for a look.
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
-	catchUp func() bool                        // reads the record to its end, and reports whether entries are there
-	work    func(recordEntries, coleo.Reading) // gets entries after the Reader has them
+	catchUp func() bool                        // reads the record to its end, and reports whether there are entries
+	work    func(recordEntries, coleo.Reading) // receives entries after the Reader has received them
 
 	mu         sync.Mutex
 	reader     *reading.Reader
-	held       []recordEntries // entries that the Reader keeps, in order; their work is reported afterwards
-	looked     chan struct{}   // closed and replaced at each look
-	lastOutput time.Time       // when the agent CLI last wrote output, counted from when the session was opened
+	held       []recordEntries // entries that the Reader holds back, in order; their work is reported afterwards
+	looked     chan struct{}   // closed and replaced after each look at a complete picture and each report
+	lastOutput time.Time       // when the agent CLI last wrote output; zero if it has not since the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
@@ -32,27 +32,26 @@ func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollow
 		looked: make(chan struct{})}
 }
 
-// lock returns the Reader. Until the caller calls the returned function, nobody else uses the
-// Reader.
+// lock returns the Reader. Nobody else can use the Reader until the caller calls unlock.
 func (l *live) lock() (r *reading.Reader, unlock func()) {
 	l.mu.Lock()
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a locked Reader, with the callers that wait for the Reader's looks.
+// watched is a locked Reader together with its live.
 type watched struct {
 	*reading.Reader
 	live *live
 }
 
-// watch is like lock, for callers that look at the screen.
+// watch is like lock, for callers that look at the screen or pass reports to the Reader.
 func (l *live) watch() (w watched, unlock func()) {
 	l.mu.Lock()
 	return watched{l.reader, l}, l.mu.Unlock
 }
 
-// takeReports passes new reports of the hook and new entries of the agent CLI's record
-// to the Reader.
+// takeReports passes new reports of the hook and new entries of the agent CLI's record to the
+// Reader.
 func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
@@ -65,9 +64,8 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// takeEntries passes entries to the Reader, and then reports the work in them. A prompt can begin a
-// run. So the Reader must know the prompt before takeEntries reports the work that follows the
-// prompt.
+// takeEntries passes entries to the Reader, and then reports the work in them. The Reader comes
+// first, because a prompt can begin a run, and the work after the prompt belongs to that run.
 func (w watched) takeEntries(e recordEntries, now time.Time) {
 	if w.HoldsEntries() {
 		for _, entry := range e.list {
@@ -87,7 +85,7 @@ func (w watched) takeEntries(e recordEntries, now time.Time) {
 	w.live.work(recordEntries{e.record, e.list[told:]}, w.Reading())
 }
 
-// reportHeld reports the work in entries that the Reader has kept.
+// reportHeld reports the work in the entries that the Reader held back.
 func (w watched) reportHeld() {
 	for _, e := range w.live.held {
 		w.live.work(e, w.Reading())
@@ -95,8 +93,8 @@ func (w watched) reportHeld() {
 	w.live.held = nil
 }
 
-// look looks at the screen. It returns how long to wait until the next look if neither
-// output nor a report comes.
+// look looks at the screen. It returns how long to wait for the next look if neither output nor a
+// report comes before.
 func (w watched) look(now time.Time) time.Duration {
 	w.takeReports(now)
 	next := w.Look(now)
@@ -112,28 +110,27 @@ func (w watched) wake() {
 	w.live.looked = make(chan struct{})
 }
 
-// next returns a channel that is closed at the next look.
+// next returns a channel that is closed after the next look at a complete picture or the next report.
 func (w watched) next() <-chan struct{} { return w.live.looked }
 
-// look looks at the screen. It returns how long to wait until the next look if neither
-// output nor a report comes.
+// look is watched.look for callers without the lock.
 func (l *live) look(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
 	return w.look(now)
 }
 
-// lookAgain looks at the screen whenever the next look is due, although no output came. After
-// output, the read loop itself looks at the screen.
+// lookAgain looks at the screen each time a look is due although no output came. After output, the
+// read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
 	}
 }
 
-// hear is called when the hook has a new report or the record has a new entry. It updates the
-// reading. If a complete picture waits for a look, hear looks at it, because its caller forgets when
-// that look was due. hear returns how long to wait until the next look.
+// hear updates the reading after a new report of the hook or a new entry of the record. It also
+// looks at the screen if a look is already due, because its caller forgets that time. It returns how
+// long to wait for the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
@@ -149,8 +146,8 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end reports all work of the program to the Reader, and then reports that the program has ended.
-// The given rule becomes the rule of the last reading.
+// end reports all work of the program, and then passes the end of the program to the Reader. The
+// given rule becomes the rule of the last reading.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

@@ -10,10 +10,10 @@ import (
 	"coleo.dev/holder"
 )
 
-// chunksAhead is the largest number of chunks of output that wait to be read.
+// chunksAhead is the largest number of chunks of output that may wait for the read loop.
 const chunksAhead = 16
 
-// follow runs the read loop. Once the session is open, only the read loop writes output to the
+// follow runs the read loop. After the session is open, only the read loop writes output to the
 // screen.
 func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	defer close(s.done)
@@ -39,8 +39,8 @@ func (s *session) follow(stream *holder.Stream, replay *past.Replay) {
 	s.readChunks(chunks, replay)
 }
 
-// readChunks reads output until the program or the session ends. It looks at the screen
-// whenever a look is due.
+// readChunks reads output until the program or the session ends. It looks at the screen whenever a
+// look is due.
 func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
@@ -81,27 +81,25 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	}
 }
 
-// firstLook returns how long to wait until the first look at the screen if no output
-// comes.
+// firstLook returns how long to wait for the first look at the screen if no output comes before.
 func (s *session) firstLook() time.Duration {
 	r, unlock := s.live.lock()
 	defer unlock()
 	if r.End() == 0 {
-		return reading.IdleLook // nothing has been drawn yet
+		return reading.IdleLook // nothing is drawn yet
 	}
 	return 0
 }
 
-// behind reports whether the session is still reading output that came before the session was
-// opened.
+// behind reports whether the session is still reading output from before it was opened.
 func (s *session) behind(replay *past.Replay) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return replay.Behind(r.End())
 }
 
-// feed writes output to the screen. It looks at each picture that is complete before the end of
-// that output. It returns what s.behind(replay) would return.
+// feed writes output to the screen. It looks at each picture that is complete before the end of the
+// output. It returns the result of s.behind(replay) after the output.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -119,12 +117,11 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	return replay.Behind(w.End())
 }
 
-// fed does what is necessary after output has reached the screen:
+// fed does the following after output has reached the screen:
 //
-//   - It replies to queries in the output, except to queries that an earlier host agent
-//     has answered.
+//   - It replies to queries in the output, unless an earlier host agent has answered them.
 //   - It records whether the program has drawn for its last size.
-//   - It applies the resizes that happened at this offset of the output.
+//   - It applies the resizes at this offset of the output.
 //   - It takes a snapshot if one is due.
 func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
@@ -135,14 +132,15 @@ func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
 
-// snapshot returns a snapshot of a Reader, with the pending replies.
+// snapshot returns a snapshot of a Reader with the pending replies.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
 	out := r.Snapshot(now)
 	out.Replies = s.replies.pending()
 	return out
 }
 
-// lostHolder handles a stream that ended without a report of the program's end.
+// lostHolder reports the loss of the holder if its stream ended without a report of the program's
+// end.
 func (s *session) lostHolder() {
 	if s.ctx.Err() != nil {
 		return // Close has ended the stream
@@ -182,7 +180,7 @@ func (r *outputReader) Close() error {
 	return r.stream.Close()
 }
 
-// ruleOf returns the rule of the reading after the end of the program.
+// ruleOf returns the rule of the reading after the program has ended.
 func ruleOf(e holder.Exit) string {
 	if e.FromOutside() {
 		return coleo.RuleTerminated

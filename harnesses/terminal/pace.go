@@ -7,32 +7,31 @@ import (
 )
 
 const (
-	// floodTotal is the highest rate of all flooding arms together in the long run, in bytes per
-	// second. It is enough for about 400 complete pictures a second, far more than agent CLIs draw.
-	// At this rate, the writing programs and all of Coleo together need about a fifth of a machine
-	// with two cores. At five times this rate, they need the whole machine. On such a busy machine,
-	// a key that is typed into another arm waits at each step on its way to the program.
+	// floodTotal is the highest long-term rate of all flooding arms together, in bytes per second.
+	// It is enough for about 400 complete pictures a second, far more than agent CLIs draw. At this
+	// rate, the writing programs and Coleo together need about a fifth of a machine with two cores.
+	// At five times this rate, they need the whole machine, and a key that is typed into another
+	// arm waits at each step.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is how many bytes an arm can write in a short time before it counts as flooding.
+	// floodBurst is how many bytes an arm may write in a short time before it counts as flooding.
 	// It is enough for the output of a large build, or for a file that somebody prints by mistake.
 	// All arms together also have an allowance of this size.
 	floodBurst = 32 << 20
-	// floodSmall is how many bytes an arm can write in a short time if the other arms have used up
+	// floodSmall is how many bytes an arm may write in a short time after other arms have used up
 	// the common allowance.
 	floodSmall = 4 << 20
-	// floodAhead is the largest number of bytes that a holder can take from the program before the
-	// session reads them. The number is small, so that the session notices a flood early.
+	// floodAhead is the largest number of bytes that a holder may read from the program before the
+	// session reads them. It is small, so that the session notices a flood early.
 	floodAhead = 1 << 20
-	// floodPause is how long a flooding arm can be silent before the other arms get its
-	// share.
+	// floodPause is how long a flooding arm must be silent before the other arms receive its share.
 	floodPause = time.Second
 )
 
-// Floods divides the output rate among the arms that flood their terminals, so that
-// Coleo can read and answer other arms as usual. All sessions of a host agent share one
-// Floods. It is safe for concurrent use.
+// Floods divides the output rate among the arms that flood their terminals, so that Coleo can read
+// and answer other arms as usual. All sessions of a host agent share one Floods. It is safe for
+// concurrent use.
 type Floods struct {
 	mu    sync.Mutex
 	burst bucket
@@ -48,7 +47,7 @@ type bucket struct {
 	filled time.Time // when spent was last updated
 }
 
-// spend spends n bytes of the bucket. The bucket refills at the given rate in bytes per second.
+// spend removes n bytes from the bucket, which refills at the given rate in bytes per second.
 func (b *bucket) spend(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
@@ -59,12 +58,12 @@ func (b *bucket) spend(n int, rate int64, now time.Time) {
 // pace counts the output that one session has read recently.
 type pace struct {
 	bucket
-	given int64 // the rate in bytes per second that the holder last got; 0: no limit
+	given int64 // the rate in bytes per second that was last sent to the holder; 0: no limit
 	busy  atomic.Bool
 }
 
-// limitFor counts n bytes of output of a session. It returns the rate in bytes per second
-// that the session must not exceed, or 0 if there is no limit.
+// limitFor counts n bytes of output of a session. It returns the session's highest allowed rate in
+// bytes per second, or 0 if there is no limit.
 func (f *Floods) limitFor(p *pace, n int, now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +88,7 @@ func (f *Floods) limitFor(p *pace, n int, now time.Time) int64 {
 	return 0
 }
 
-// share returns the rate that each flooding arm has at present. The caller must hold mu.
+// share returns the present rate of each flooding arm. The caller must hold mu.
 func (f *Floods) share(now time.Time) int64 {
 	n := int64(0)
 	for _, wrote := range f.slow {
@@ -107,11 +106,11 @@ func (f *Floods) leave(p *pace) {
 	delete(f.slow, p)
 }
 
-// keepPace counts n bytes of output, and sends the holder the rate that the session must not
-// exceed. It sends the rate only if the rate has changed: when a flood begins, when the arm's share
-// changes, and when the flood ends.
+// keepPace counts n bytes of output, and sends the holder the session's highest allowed rate
+// whenever this rate changes: when a flood begins, when the arm's share changes, and when the flood
+// ends.
 //
-// A holder of an old version may not know this command. It then takes output from the program as
+// A holder of an old version may not know this command. It then reads output from the program as
 // fast as it can, until the unread output reaches the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record"
 )
 
-// startSpec has a question that the program asks at its start.
+// startSpec describes a program that asks a question when it starts.
 var startSpec = strings.Replace(stageSpec, "[[rule]]", `[[dialog]]
 name = "trust"
 kind = "trust"
@@ -26,8 +26,8 @@ type noEntries struct{}
 
 func (noEntries) Decode([]byte) []record.Entry { return nil }
 
-// Gemini CLI draws its composer seconds before it asks whether the folder is trusted. A
-// prompt's submit key would trust the folder.
+// Gemini CLI draws its composer seconds before it asks whether the folder is trusted. A prompt must
+// wait until the start is over, because otherwise its submit key would trust the folder.
 func TestAPromptWaitsForTheEndOfTheStart(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

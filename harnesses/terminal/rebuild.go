@@ -11,10 +11,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// rebuild makes a Reader that shows the screen at the journal's end. It starts with the
-// newest readable snapshot, and feeds the Reader the output that came after the
-// snapshot. It reads the journal's files itself, because that is several times as fast
-// as a stream from the holder.
+// rebuild returns a Reader that shows the screen at the journal's end. It begins with the newest
+// readable snapshot, and feeds the Reader the output after the snapshot. It reads the journal's
+// files itself, because that is several times as fast as a stream from the holder.
 func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
 	folder.Tidy(at.End)
@@ -32,19 +31,19 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// catchUp fails if the holder deletes the beginning of the journal at the same time, or if a
-	// file is unreadable.
+	// catchUp fails if a file is unreadable, or if the holder deletes the beginning of the journal
+	// at the same time.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
-			_ = s.catchUp(r, dir, replay) // the stream brings the rest
+			_ = s.catchUp(r, dir, replay) // the stream contains the rest
 		}
 	}
 	return r, replay
 }
 
-// beginAt returns a Reader with an empty screen, for the output after an offset. If the offset is
-// not 0, the output before it is lost. In this case beginAt adds a change that reports the loss.
+// beginAt returns a Reader with an empty screen for the output after an offset. If the offset is
+// not 0, the output before it is lost, and beginAt adds a change that reports the loss.
 func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *reading.Reader {
 	size, _ := replay.From(holder.JournalDir(s.handle.Dir), from, 0)
 	if size.Cols == 0 {
@@ -64,8 +63,8 @@ func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *re
 	return r
 }
 
-// catchUp feeds the Reader from the journal on disk. It stops at the end that the
-// journal had when the session was opened.
+// catchUp feeds the Reader from the journal on disk, up to the end that the journal had when the
+// session was opened.
 func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) error {
 	return replay.Read(dir, r.End(), func(p []byte) {
 		now := time.Now()
@@ -77,8 +76,8 @@ func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) er
 	})
 }
 
-// lastSnapshot takes a snapshot when a session is closed, so that the next host agent
-// has little output to read again.
+// lastSnapshot takes a snapshot when a session is closed, so that the next host agent has little
+// output to read again.
 func (s *session) lastSnapshot() {
 	s.snapshots.Stop()
 	if write := s.takeLast(); write != nil {

@@ -9,28 +9,27 @@ import (
 	"coleo.dev/record"
 )
 
-// recordFollower follows what the agent CLI writes in its own record of the
-// conversation.
+// recordFollower follows the agent CLI's own record of the conversation.
 type recordFollower struct {
 	follower *record.Follower // nil if there is no record
 	started  time.Time        // when the agent CLI was started
-	woken    chan struct{}    // receives a value when an entry has come
-	done     chan struct{}    // closed when the record is no longer followed
+	woken    chan struct{}    // receives a value after new entries
+	done     chan struct{}    // closed when the following has ended
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
 	pending []recordEntries // entries that the method entries has not returned yet
 }
 
-// recordEntries contains the entries that one read of a record has found.
+// recordEntries contains the entries from one read of a record.
 type recordEntries struct {
 	record string // the name of the record; see record.Follower.Name
 	list   []record.Entry
 }
 
-// followRecord follows the record of the session's conversation, if the harness has a record that
-// Coleo can follow. It omits entries that are older than this start of the agent CLI, because they
-// say nothing about the present work.
+// followRecord follows the record of the session's conversation, if Coleo can follow the harness's
+// records. It skips entries from before this start of the agent CLI, because they do not describe
+// the present work.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -50,11 +49,11 @@ func (s *session) followRecord() *recordFollower {
 }
 
 // whereRecorded returns the place of the record of the session's conversation. If the session does
-// not know the id of the conversation yet, whereRecorded asks the harness's code for the id.
+// not know the id of the conversation yet, whereRecorded asks the harness's code for it.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
-		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // without the id there is no record yet
+		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // if the id is unknown, there is no record yet
 	}
 	return record.Where{Home: f.Home, Conversation: f.Conversation, Since: f.Started}
 }
@@ -75,12 +74,12 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// catchUpLimit is how long the session can take to read the record to its end before a decision.
-// This reading takes milliseconds, and longer only if the disk or the machine is stuck.
+// catchUpLimit is how long the session may take to read the record to its end before a decision.
+// Reading takes milliseconds, unless the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
-// catchUp reads the record to its present end. It reports whether it has found entries that nobody
-// has taken yet.
+// catchUp reads the record to its present end, and reports whether there are entries that the
+// method entries has not returned yet.
 func (f *recordFollower) catchUp() bool {
 	if f.follower == nil {
 		return false

@@ -22,8 +22,8 @@ state = "processing"
 when = [{ where = "screen", pattern = "working" }]
 [[rule]]`, 1)
 
-// silentRecord is a record of which no file system tells a change. So only a session that
-// asks for the entries gets them at a known time.
+// silentRecord is a fake record that reports no changes. So only a session that asks for its entries reads
+// them, and the test knows when.
 type silentRecord struct {
 	mu      sync.Mutex
 	entries []record.Entry
@@ -59,8 +59,8 @@ func setRecordStage(t *testing.T) (*stage, *session, *silentRecord) {
 	return st, s, silent
 }
 
-// toldOf returns the kinds of all work and the states of a session, in the order in which
-// they were told.
+// toldOf returns the states of a session and the kinds of its work, in the order in which the session
+// reported them.
 func toldOf(t *testing.T, s *session) (out []string) {
 	t.Helper()
 	for c, err := range s.Changes(t.Context(), 0) {
@@ -91,7 +91,7 @@ func worksAndEnds(st *stage, s *session, silent *silentRecord, end func()) []str
 	return toldOf(st.t, s)
 }
 
-// Idle ends a run. What the agent CLI has written down before that belongs to the run.
+// The state idle ends a run, so all work that is already in the record must be reported before it.
 func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	t.Parallel()
 	st, s, silent := setRecordStage(t)
@@ -105,7 +105,8 @@ func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	}
 }
 
-// An entry that comes right before idle may also tell that the work goes on.
+// An entry that arrives right before idle can show that the work continues. The session must then not report
+// idle.
 func TestAPromptInTheRecordPutsOffIdle(t *testing.T) {
 	t.Parallel()
 	st, s, silent := setRecordStage(t)
@@ -123,7 +124,7 @@ func TestAPromptInTheRecordPutsOffIdle(t *testing.T) {
 	}
 }
 
-// The end of the program ends a run, too.
+// The end of the program also ends a run, so all work in the record must be reported before it.
 func TestAllWorkIsToldBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	st, s, silent := setRecordStage(t)
@@ -139,8 +140,9 @@ func TestAllWorkIsToldBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// The submit key of a prompt is being pressed, and the agent CLI begins a turn by itself. The work of that turn is
-// told behind the turn, because the turn begins a run.
+// While Coleo presses the submit key of a prompt, the agent CLI begins a turn by itself, and the Reader holds
+// back its entries. The session must report the turn first and its work afterwards, because the turn begins a
+// run.
 func TestWorkIsToldBehindItsTurnIfTheReaderHasKeptItsEntries(t *testing.T) {
 	t.Parallel()
 	_, s, _ := setRecordStage(t)

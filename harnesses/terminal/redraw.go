@@ -10,14 +10,14 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// viewerGone is how long a viewer still counts as watching after its last request for
-// output. A viewer sends the next request immediately, but the machine may be loaded.
+// viewerGone is how long a viewer counts as watching after its last request for output. A viewer
+// sends the next request immediately, unless the machine is loaded.
 const viewerGone = 5 * time.Second
 
-// viewers knows whether somebody watches the terminal, or types into it by hand.
+// viewers stores whether somebody watches the terminal, or types into it by hand.
 type viewers struct {
 	mu   sync.Mutex
-	open int       // requests for output that are under way
+	open int       // requests for output that have not ended
 	last time.Time // when a request last ended, or a key was last typed by hand
 }
 
@@ -39,14 +39,14 @@ func (v *viewers) typed(now time.Time) {
 	v.last = now
 }
 
-// watching reports whether somebody watches or types.
+// watching reports whether somebody watches or types by hand.
 func (v *viewers) watching(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.open > 0 || !v.last.IsZero() && now.Sub(v.last) < viewerGone
 }
 
-// redrawing lets one redraw run at a time.
+// redrawing makes sure that only one redraw runs at a time.
 type redrawing struct {
 	mu      sync.Mutex
 	busy    bool
@@ -56,8 +56,7 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin runs a function in the background. It does nothing if a redraw is running, or if stop was
-// called.
+// begin runs do in the background. It does nothing if a redraw is running, or after stop.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,8 +77,8 @@ func (g *redrawing) begin(do func()) {
 	})
 }
 
-// stop ends the wait of a running redraw, and returns when that redraw has ended. After that, no
-// redraw begins.
+// stop ends the wait of a running redraw, and returns when that redraw has ended. No redraw can
+// begin afterwards.
 func (g *redrawing) stop() {
 	g.mu.Lock()
 	select {
@@ -101,8 +100,8 @@ func (s *session) redrawIfWanted() {
 	}
 }
 
-// redraw makes the agent CLI draw its picture again, if nobody watches and nobody
-// types. Nobody can type until redraw has returned.
+// redraw makes the agent CLI draw its picture again, unless somebody watches or types. Nobody can
+// type until redraw has returned.
 func (s *session) redraw() {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -126,9 +125,8 @@ func (s *session) redraw() {
 	s.live.lookAgain()
 }
 
-// askRedraw sends the signal or the sizes that make the agent CLI draw its picture
-// again. It ignores errors, because the next picture shows whether the agent CLI has
-// drawn.
+// askRedraw sends the signal or the sizes that make the agent CLI draw its picture again. It
+// ignores errors, because the next picture shows whether the agent CLI has drawn.
 func (s *session) askRedraw() {
 	view := s.Screen()
 	switch s.rules().Redraw {
@@ -144,11 +142,12 @@ func (s *session) askRedraw() {
 }
 
 // drawLimit is how long Coleo waits during a redraw until a program has drawn for a new size. A
-// program that is slower than this limit finds the old size again when it looks at its size, and
-// draws nothing. If ten other programs compete for each core, Codex 0.150.0 takes over 5 s.
+// slower program does not notice the new size: when it checks its size, Coleo has already restored
+// the old one, so it draws nothing. If ten other programs compete for each core, Codex 0.150.0
+// takes over 5 s.
 const drawLimit = 15 * time.Second
 
-// awaitDrawn waits until the output after an offset contains a whole picture. It waits for at most
+// awaitDrawn waits until the output after an offset contains a whole picture, for at most
 // drawLimit.
 func (s *session) awaitDrawn(from int64) {
 	limit := time.NewTimer(drawLimit)
@@ -170,20 +169,20 @@ func (s *session) awaitDrawn(from int64) {
 	}
 }
 
-// resizeAndBack gives the program another size, waits until the program has drawn for it,
-// and then gives it the old size again. It returns only when the program has drawn for the
-// old size too, because the program may lose keys until then. If the host agent is killed
-// meanwhile, the next host agent restores the old size.
+// resizeAndBack gives the program another size, waits until the program has drawn for it, and then
+// restores the old size. It returns only after the program has drawn for the old size too, because
+// the program may lose keys until then. If the host agent is killed meanwhile, the next host agent
+// restores the old size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}
-	_ = folder.KeepSize(now) // on a full disk, a kill during the redraw would leave the new size
+	_ = folder.KeepSize(now) // without this file (on a full disk), a kill during the redraw would leave the new size
 	defer folder.DropSize()
 	for _, size := range []past.Size{{Cols: cols, Rows: rows}, now} {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
-		// The second argument is false, because nobody can type during a redraw.
+		// typing is false, because nobody can type during a redraw.
 		if !s.sizes.postpone(size, false, s.resizePostponed) {
 			_ = s.resize(size)
 		}
@@ -201,8 +200,8 @@ func (s *session) resizeAndBack(cols, rows int) {
 	}
 }
 
-// restoreSize gives the program the size that it had before a redraw, if a host agent
-// was killed during that redraw.
+// restoreSize restores the size that the program had before a redraw, if a host agent was killed
+// during that redraw.
 func (s *session) restoreSize() {
 	folder := past.FolderOf(s.handle)
 	if size, ok := folder.KeptSize(); ok && s.Resize(s.ctx, size.Cols, size.Rows) == nil {

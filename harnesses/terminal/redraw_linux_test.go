@@ -16,14 +16,14 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// drawer is a program under a real holder. It draws first, and another text at each SIGWINCH.
-// It counts the signals.
+// drawer is a program under a real holder. It draws one text at its start, and another text at each
+// SIGWINCH. It counts the signals.
 type drawer struct {
 	t      *testing.T
 	counts string
 }
 
-// setDrawer starts a drawer and its session. The keys are put before the tables of its Spec.
+// setDrawer starts a drawer and its session. keys are the top-level keys of its Spec.
 func setDrawer(t *testing.T, keys, first, then string) (*drawer, *session) {
 	t.Helper()
 	described := strings.Replace(stageSpec, "[launch.permission]", keys+"[timing]\nstart_ms = 300\nunknown_ms = 300\n"+
@@ -56,13 +56,13 @@ func setDrawer(t *testing.T, keys, first, then string) (*drawer, *session) {
 	return d, s.(*session)
 }
 
-// signals returns the number of signals that the program has had.
+// signals returns the number of signals that the program has received.
 func (d *drawer) signals() int {
 	text, _ := os.ReadFile(d.counts)
 	return strings.Count(string(text), "x")
 }
 
-// awaitChange returns the first change of the kind, and the kinds before it.
+// awaitChange returns the first change of the given kind, and the kinds of the changes before it.
 func (d *drawer) awaitChange(s *session, kind coleo.ChangeKind) (c coleo.Change, before []coleo.ChangeKind) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
@@ -118,8 +118,8 @@ func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// A program on a loaded machine looks at its size late. It must see the smaller one, because it
-// draws nothing for the size that it has.
+// On a loaded machine, a program checks its size late. It must still see the smaller size, because it
+// draws nothing for a size that it already has.
 func TestASlowProgramSeesBothSizes(t *testing.T) {
 	t.Parallel()
 	late := `$(sleep 0.6; [ "$(stty size)" = "10 40" ] || printf "` + drawn + `")`
@@ -141,8 +141,8 @@ func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
 	}
 }
 
-// A library that finds no sound card writes over the picture of OpenCode. The interrupt was refused
-// there, although a redraw brings the picture back. The redraw needs no key, so it may run meanwhile.
+// Another program writes over the picture, as a sound library does with OpenCode. An interrupt must
+// then wait for the redraw, which needs no key, instead of being refused.
 func TestAnInterruptWaitsForTheRedraw(t *testing.T) {
 	t.Parallel()
 	d, s := setDrawer(t, "redraw = \"signal\"\n[capabilities]\ninterrupt = true\n", drawn, drawn)
@@ -160,7 +160,8 @@ func TestAnInterruptWaitsForTheRedraw(t *testing.T) {
 	}
 }
 
-// A viewer must not see its terminal flicker. Keys must not meet a picture that changes.
+// Nothing may be redrawn while somebody watches, because the terminal would flicker, or while
+// somebody types, because the keys would meet a changing picture.
 func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
 	t.Parallel()
 	for name, occupy := range map[string]func(t *testing.T, s *session) (leave func()){
@@ -185,13 +186,13 @@ func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
 				t.Errorf("the program had %d signals, want none; changes %v", d.signals(), before)
 			}
 			leave()
-			d.awaitChange(s, coleo.ChangeRedraw) // it is made up for
+			d.awaitChange(s, coleo.ChangeRedraw) // the redraw follows when nobody watches
 			d.awaitIdle(s)
 		})
 	}
 }
 
-// print writes to the program's terminal, as a program that it has started would.
+// print writes to the program's terminal, like a child process of the program.
 func (d *drawer) print(s *session, text string) error {
 	tty, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", s.handle.Process.PID), os.O_WRONLY|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -202,7 +203,8 @@ func (d *drawer) print(s *session, text string) error {
 	return err
 }
 
-// A host agent that is killed in the middle of a redraw leaves the program with another size.
+// If a host agent is killed in the middle of a redraw, the program has another size. The next session
+// must restore the old size.
 func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

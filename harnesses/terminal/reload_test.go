@@ -8,8 +8,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change.
-// Rules are refused while something is typed, and so are those of another harness.
+// TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change. New rules
+// must be refused while something is being typed, and if they belong to another harness.
 func TestNewRulesHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

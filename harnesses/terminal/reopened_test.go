@@ -12,8 +12,8 @@ import (
 	"coleo.dev/record"
 )
 
-// setClosedStage returns a program that is idle, and whose session is closed. The record is empty. The time is
-// just after the start of the program.
+// setClosedStage returns an idle program whose session is closed, its empty record, and a time just after the
+// program's start.
 func setClosedStage(t *testing.T) (*stage, *silentRecord, time.Time) {
 	t.Helper()
 	st, s, silent := setRecordStage(t)
@@ -25,8 +25,8 @@ func setClosedStage(t *testing.T) (*stage, *silentRecord, time.Time) {
 	return st, silent, s.facts.Started.Add(time.Millisecond)
 }
 
-// A host agent that was restarted reads the whole record at once. An agent CLI whose turns have all
-// ended must not count as working while it does that.
+// A host agent that was restarted reads the whole record. While it does so, an agent CLI whose turns have all
+// ended must not count as working.
 func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	st, silent, at := setClosedStage(t)
@@ -45,7 +45,7 @@ func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// An agent CLI that works while its session is opened again counts as working at once.
+// An agent CLI in a turn must count as working as soon as its session is opened again.
 func TestAnAgentCLIInATurnWorksWhenItsSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	st, silent, at := setClosedStage(t)
@@ -60,8 +60,8 @@ func TestAnAgentCLIInATurnWorksWhenItsSessionIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// A report can come just when a picture has become complete. The look at that picture must not be
-// forgotten, because it can be a dialog, after which no more output comes.
+// A report can come just when a picture has become complete. The picture must still be read, because it can
+// be a dialog, after which no more output comes.
 func TestAReportDoesNotReplaceTheLookAtACompletePicture(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("stage.toml", []byte(stageSpec))

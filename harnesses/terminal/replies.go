@@ -9,14 +9,13 @@ import (
 	"coleo.dev/holder"
 )
 
-// mostReplies is the largest total size of the pending replies to a program's queries,
-// in bytes. If a program sends more queries without reading the replies, the further
-// queries get no reply.
+// mostReplies is the largest total size of the pending replies to a program's queries, in bytes. It
+// stops a program that sends queries without reading the replies. Further queries receive no reply.
 const mostReplies = 64 << 10
 
-// pendingReplies holds the terminal's replies to queries of the program until the
-// holder has confirmed them. The replies are sent in order. Each reply is sent after
-// the holder has confirmed the reply before it.
+// pendingReplies contains the terminal's replies to the program's queries until the holder has
+// confirmed them. It sends the replies in order, each one after the holder has confirmed the reply
+// before it.
 type pendingReplies struct {
 	client *holder.Client
 
@@ -24,8 +23,8 @@ type pendingReplies struct {
 	list []reading.Reply
 }
 
-// add appends a reply to the pending replies. The reply stays pending until the holder
-// has confirmed it. A snapshot that is taken during that time includes the reply.
+// add appends a reply. The reply stays pending until the holder has confirmed it, and a snapshot
+// that is taken meanwhile includes it.
 func (p *pendingReplies) add(r reading.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,8 +41,8 @@ func (p *pendingReplies) add(r reading.Reply) {
 	}
 }
 
-// addUnsent gets the replies that were pending when an earlier host agent took a snapshot. It adds
-// those that the holder never got: it has the replies to all queries up to the offset answeredUpTo.
+// addUnsent adds replies from a snapshot that an earlier host agent took. It skips the replies to
+// queries up to the offset answeredUpTo, because the holder has received them.
 func (p *pendingReplies) addUnsent(list []reading.Reply, answeredUpTo int64) {
 	for _, r := range list {
 		if r.Offset > answeredUpTo {
@@ -59,8 +58,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 	return slices.Clone(p.list)
 }
 
-// send sends all pending replies in order. If the holder refuses a reply, the program has ended or
-// does not read, and send drops the reply.
+// send sends all pending replies in order. If the holder refuses a reply, send drops the reply,
+// because the program has ended or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

@@ -10,44 +10,43 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes that Coleo gives to a program. Some programs
-	// wait for further sizes before they draw. OpenCode 1.18.33 waits for 100 ms. During that time
-	// it still draws for the earlier size. If it gets the earlier size again during that time, it
-	// does not draw again.
+	// resizeGap is the shortest time between two sizes of a program. Some programs wait for further
+	// sizes before they draw. OpenCode 1.18.33 waits for 100 ms, and still draws for the earlier
+	// size meanwhile. If the earlier size comes back within this time, it does not draw again.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits until a program has drawn for its last size. It applies
-	// to a program that draws a whole frame for each size. On a loaded machine the program takes
-	// over a second. There is a limit, because a stopped program never draws.
+	// resizeLimit is how long Coleo waits until a program has drawn for its last size, if the
+	// program draws a whole frame for each size. On a loaded machine, this takes over a second. The
+	// time is limited because a stopped program never draws.
 	resizeLimit = 10 * time.Second
-	// pictureGap is how long the output must pause before the program counts as finished with its
-	// picture. It is longer than the 100 ms between two pictures of an agent CLI that works.
+	// pictureGap is how long the output must pause before the program's picture counts as complete.
+	// It is longer than the 100 ms between two pictures of a working agent CLI.
 	pictureGap = 150 * time.Millisecond
-	// pictureLimit is how long Coleo waits for the end of a picture. There is a limit,
-	// because some programs never pause.
+	// pictureLimit is how long Coleo waits for the end of a picture. The time is limited because
+	// some programs never pause.
 	pictureLimit = 500 * time.Millisecond
 )
 
-// sizes decides when a program gets the next size of its terminal.
+// sizes decides when a program receives the next size of its terminal.
 type sizes struct {
 	mu    sync.Mutex
-	given time.Time   // when the last size was given
-	timer *time.Timer // gives the next size; nil: no size is pending
-	next  past.Size   // the size that is pending
+	given time.Time   // when the program received its last size
+	timer *time.Timer // ends the wait of the pending size; nil if no size is pending
+	next  past.Size   // the pending size
 
-	awaited bool   // the program draws a whole frame for each size, but has not drawn for the last one yet
-	frames  uint64 // the screen's WholeFrames just before the last size was given
+	awaited bool   // the program draws a whole frame for each size, but not yet for the last one
+	frames  uint64 // the screen's WholeFrames just before the program received its last size
 }
 
 // postpone reports whether a size must wait. If so, it keeps the size as the pending size. A size
 // must wait in any of these cases:
 //
 //   - Another size is pending.
-//   - The last size was given less than resizeGap ago.
+//   - The program received its last size less than resizeGap ago.
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// When the program can get the next size, postpone calls the given function. It calls the function
-// only once for all sizes that have come meanwhile.
+// postpone calls give when the program can receive the next size. It calls give only once for all
+// sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -67,8 +66,8 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// takePending returns the pending size, if there is one, and removes it. The gap before the
-// next size, resizeGap, begins with this call.
+// takePending removes the pending size and returns it, or returns false if there is none. The gap
+// before the next size, resizeGap, begins with this call.
 func (z *sizes) takePending() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -80,24 +79,25 @@ func (z *sizes) takePending() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await is called before the program gets a size. framesShown is the number of whole frames that
-// the screen has shown. willDraw is true if the program will draw a whole frame for the size.
+// await must be called before the program receives a size. framesShown is the number of whole
+// frames that the screen has shown. willDraw is true if the program will draw a whole frame for the
+// size.
 func (z *sizes) await(framesShown uint64, willDraw bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.frames, z.awaited = framesShown, willDraw
 }
 
-// recordAttempt records that a size was given, or that the attempt to give it failed.
+// recordAttempt stores whether the attempt to give the program a size failed.
 func (z *sizes) recordAttempt(failed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown records how many whole frames the screen has shown. If a whole frame came after the last
-// size was given, the program has drawn for that size. The program gets the next size as soon as
-// resizeGap has passed.
+// shown stores how many whole frames the screen has shown. If a whole frame came after the last
+// size, the program has drawn for that size. It can then receive the next size as soon as resizeGap
+// has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -118,15 +118,15 @@ func (z *sizes) changing() bool {
 }
 
 // Resize gives the screen and the program another size. In three cases the size must wait, and
-// Resize returns nil without waiting:
-//   - The last size was given less than resizeGap ago.
-//   - The program draws a whole frame for each size, and has not drawn for the last
-//     size yet. It gets the next size after that frame, or after resizeLimit.
-//   - Something is being typed. Coleo compares the text on the screen with the typed text, and at
-//     another size the text on the screen would wrap in another way.
+// Resize returns nil at once:
+//   - The program received its last size less than resizeGap ago.
+//   - The program draws a whole frame for each size, but has not drawn for the last size yet. It
+//     receives the next size after that frame, or after resizeLimit.
+//   - Something is being typed. At another size, the typed text on the screen would wrap in another
+//     way, and Coleo could not compare it.
 //
-// If several sizes wait, Coleo gives only the newest. If Coleo cannot give that size, nobody gets
-// the error.
+// If several sizes wait, the program receives only the newest. An error of a size that had to wait
+// is not reported.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -139,27 +139,25 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 	return s.resize(size)
 }
 
-// resizeAfterTyping waits until nobody types, and then gives the size that was
-// postponed.
+// resizeAfterTyping waits until nobody types, and then applies the pending size.
 func (s *session) resizeAfterTyping() {
 	defer s.typist.Pause()()
 	s.resizePostponed()
 }
 
-// resizePostponed gives the size that was postponed, if it is still pending.
+// resizePostponed applies the pending size, if there still is one.
 func (s *session) resizePostponed() {
 	size, pending := s.sizes.takePending()
 	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
-	// This error is ignored. If the holder does not answer, the callers that wait for
-	// the holder report the error.
+	// Ignore the error. If the holder does not answer, its other callers report that.
 	_ = s.resize(size)
 }
 
-// resize waits until the program is between two pictures. It then gives the new size to
-// the screen first and to the program second, as terminals do. In the opposite order,
-// the screen could show output for the new size at the old size.
+// resize waits until the program is between two pictures. Then it gives the new size first to the
+// screen and then to the program, as terminals do. In the opposite order, the screen could show
+// output for the new size at the old size.
 func (s *session) resize(size past.Size) error {
 	s.awaitPictureEnd()
 	was := s.resizeScreen(size)
@@ -173,10 +171,9 @@ func (s *session) resize(size past.Size) error {
 	return err
 }
 
-// awaitPictureEnd waits until the program has just completed a picture, or draws
-// nothing. It waits for at most pictureLimit. A program that gets a smaller size while
-// it draws a picture may draw the rest of the picture outside of the screen. Codex
-// 0.169.0 then ends with an error.
+// awaitPictureEnd waits until the program has just completed a picture, or draws nothing, but for
+// at most pictureLimit. A program that receives a smaller size while it draws may draw the rest of
+// the picture outside of the screen. Codex 0.169.0 then ends with an error.
 func (s *session) awaitPictureEnd() {
 	limit, quiet := time.NewTimer(pictureLimit), time.NewTimer(pictureGap)
 	defer limit.Stop()

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// What a program draws for its new size must not be read at the old one. So the screen is
-// resized before the program learns of the size.
+// The screen must be resized before the program, because output for the new size must not be read
+// at the old size.
 func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -37,8 +37,9 @@ func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	}
 }
 
-// A program that gathers sizes would miss a size in between, and leave on the screen what
-// it drew for that size.
+// Sizes that come at the same time must reach the program one after another. Some programs skip all
+// sizes but the last one within a short time. They then leave rows on the screen that they drew for
+// a skipped size.
 func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -69,8 +70,9 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	}
 }
 
-// A program that has not taken a size yet must not get the next one. If the next one equals the
-// size before, the program never draws the part that the size in between has removed.
+// The next size must wait until the program has drawn for the last one. If the next size equals the
+// size before, a program that has not noticed the size in between never redraws the part that it
+// removed.
 func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, "whole_after_resize = true\n"+stageSpec, 80, 24, 0)
@@ -97,7 +99,8 @@ func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	}
 }
 
-// Some programs end with an error if their size changes while they take a text.
+// A size must wait until nothing is being typed, because some programs end with an error if their
+// size changes while they read a text.
 func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -132,9 +135,9 @@ func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
 	}
 }
 
-// A program that gets a smaller size in the middle of a picture may draw the rest of it
-// outside of the screen. After pictureGap without output Coleo gives the size in any
-// case, so a round in which the test itself was slower shows nothing, and is repeated.
+// A size must reach the program only between two pictures. A program in the middle of a picture may
+// draw the rest of it outside of the screen. Coleo does not wait longer than pictureGap without
+// output. So a round counts only if the test itself was fast enough, and is repeated otherwise.
 func TestASizeIsGivenBetweenTwoPictures(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -156,9 +159,8 @@ func TestASizeIsGivenBetweenTwoPictures(t *testing.T) {
 	}
 }
 
-// resizeInAPicture gives the stage's program a new size between the two halves of a
-// picture. It returns the sizes that the program got, and the offset at which the
-// picture ended.
+// resizeInAPicture gives the stage's program a new size between the two halves of a picture. It
+// returns the sizes that the program received, and the offset at which the picture ended.
 func resizeInAPicture(t *testing.T, st *stage, s *session, cols int) (given []journal.Mark, end int64) {
 	t.Helper()
 	start := len(resizes(holder.JournalDir(s.handle.Dir)))

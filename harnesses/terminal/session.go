@@ -19,19 +19,19 @@ import (
 // their state within a second.
 const stopGrace = 2 * time.Second
 
-// session is one live agent CLI on a terminal. It connects the parts that do the work. It passes
+// session is one live agent CLI on a terminal. It connects the parts that do the work: it passes
 // the holder's output to a Reader, and the Typist's keys to the holder. Each value that can change
-// is inside a part that has its own lock.
+// is inside a part with its own lock.
 type session struct {
 	harness *Harness
-	handle  coleo.Handle // the handle at the start; see Handle
-	facts   Facts        // the facts at the start; see factsNow
+	handle  coleo.Handle // the handle when the session was opened; see the method Handle
+	facts   Facts        // the facts when the session was opened; see factsNow
 	client  *holder.Client
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the read loop has ended
 	reread  chan struct{} // wakes the read loop after a new Spec was set
-	pace    pace          // belongs to the read loop
+	pace    pace          // only the read loop uses it
 
 	log          *Changes
 	live         *live
@@ -65,12 +65,12 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// startLasts limits how long an agent CLI counts as starting, measured from its start. It applies
-// to a session that was opened again. It is several times as long as the slowest start.
+// startLasts is how long an agent CLI counts as starting after its start, if its session was opened
+// again. It is several times as long as the slowest known start.
 const startLasts = time.Minute
 
-// open builds a session on a holder, and brings the session's screen up to date. The
-// argument justStarted is true if the agent CLI has just been started.
+// open returns a session on a holder, with its screen up to date. justStarted is true if the agent
+// CLI was started just now.
 func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
@@ -117,8 +117,8 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	return s, nil
 }
 
-// rules returns the Spec with which the session reads and types. It is the harness's Spec from the
-// session's start, or the Spec of the last Reload.
+// rules returns the Spec with which the session reads and types: the Spec of the last Reload, or
+// the harness's Spec.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
 // changed adds a change of the Reader to the list of changes.
@@ -136,7 +136,7 @@ func (s *session) worked(e recordEntries, now coleo.Reading) {
 	}
 }
 
-// Handle returns the data that Attach needs to find this session again.
+// Handle returns the data with which Attach finds this session again.
 func (s *session) Handle() coleo.Handle {
 	h := s.handle
 	h.Conversation = s.conversation.get()
@@ -150,21 +150,21 @@ func (s *session) State() coleo.Reading {
 	return r.Reading()
 }
 
-// Changes yields all changes after the given cursor, and then each new change. It ends when ctx is
-// canceled or the session ends.
+// Changes yields the changes with a number above the given cursor, and then each new change. It
+// ends when ctx is canceled or the session ends.
 func (s *session) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return s.log.Follow(ctx, from)
 }
 
-// Screen returns what the terminal shows.
+// Screen returns the present screen of the terminal.
 func (s *session) Screen() coleo.Screen {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return r.Core().View()
 }
 
-// LastOutput returns the time at which the agent CLI last wrote output. It ignores output from
-// before the session was opened. LastOutput returns the zero time if there was no later output.
+// LastOutput returns the time at which the agent CLI last wrote output. It returns the zero time if
+// there was no output since the session was opened.
 func (s *session) LastOutput() time.Time {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -178,9 +178,8 @@ func (s *session) Explain() coleo.Explanation {
 	return r.Explain(time.Now())
 }
 
-// Output returns a reader of the terminal's output that begins at the given offset in bytes. It
-// continues with live output. It ends with io.EOF when the program ends, the holder ends or ctx is
-// canceled.
+// Output returns a reader of the terminal's output from the given offset in bytes, including live
+// output. It ends with io.EOF when the program ends, the holder ends or ctx is canceled.
 func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error) {
 	stream, err := s.client.Stream(ctx, from)
 	if err != nil {
@@ -190,13 +189,12 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
 }
 
-// Held asks the holder for proof that the session's handle belongs to that holder. It returns the
-// results of holder.Client.Proves.
+// Held asks the holder to prove that it belongs to the session's handle. It returns the results of
+// holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Input sends bytes to the program as keys, whatever the screen shows. It returns an
-// error if the holder cannot be reached. It also returns an error if ctx ended before
-// the keys were typed.
+// Input sends bytes to the program as keys, whatever the screen shows. It returns an error if it
+// cannot reach the holder, or if ctx ends before the keys are typed.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	s.viewers.typed(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
@@ -214,9 +212,9 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session, but does not end the agent CLI. If the agent CLI has ended,
-// Close first waits for a call that is still typing. Close writes a last snapshot. It
-// returns the error of closing the connection to the holder.
+// Close ends the session, but not the agent CLI. If the agent CLI has ended, Close first waits for
+// a call that is still typing. Close writes a last snapshot. It returns the error of closing the
+// connection to the holder.
 func (s *session) Close() error {
 	s.harness.shared.conversations.leave(s)
 	s.redrawing.stop()
@@ -231,7 +229,7 @@ func (s *session) Close() error {
 	return err
 }
 
-// Unjudged returns the version of the running agent CLI, if nobody has judged the rules on that
+// Unjudged returns the version of the running agent CLI if nobody has judged the rules on that
 // version. Otherwise it returns "".
 func (s *session) Unjudged() string {
 	if s.rules().Judged(s.facts.Version) {
@@ -240,10 +238,10 @@ func (s *session) Unjudged() string {
 	return s.facts.Version
 }
 
-// Reload makes the session use another Spec of the same harness for reading and typing, and look at
-// the screen again. Reload does not change how the agent CLI is launched, or how Coleo interprets
-// the reports of its hook. The error is EInvalid if h is another harness. It is EBusy if somebody
-// is typing.
+// Reload makes the session use another Spec of the same harness for reading and typing, and read
+// the screen again. It changes neither how the agent CLI is launched nor how Coleo interprets the
+// reports of its hook. The error is EInvalid if h is another harness, and EBusy if somebody is
+// typing.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {

@@ -12,9 +12,9 @@ func TestSizesArePostponed(t *testing.T) {
 	t.Parallel()
 	small, large := past.Size{Cols: 60, Rows: 20}, past.Size{Cols: 90, Rows: 30}
 	for name, tt := range map[string]struct {
-		awaited bool          // the program shows each size
-		shown   time.Duration // when it does; 0: never
-		want    time.Duration // when the newest size is given
+		awaited bool          // the program draws a whole frame for each size
+		shown   time.Duration // when it draws the frame; 0: never
+		want    time.Duration // when the program receives the newest size
 	}{
 		"until the gap is over":                   {want: resizeGap},
 		"until the last one is shown":             {awaited: true, shown: time.Second, want: time.Second},

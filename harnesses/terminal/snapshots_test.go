@@ -18,9 +18,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings over more than a segment. It
-// ends the session in the middle of a drawing, by Close and by a crash. It then compares
-// the rebuilt screen with one that was never interrupted.
+// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings that are longer than a segment. It
+// ends the session in the middle of a drawing, by Close and by a crash. The rebuilt screen must
+// equal a screen that was never interrupted.
 func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"gemini-0.61.0/scen-a", "opencode-1.18.33/tui3", "codex-0.169.0/bash-approve",
@@ -54,13 +54,13 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 	}
 }
 
-// TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse checks that the next older
-// snapshot is used, and without any the whole journal.
+// TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse checks that the session uses the next older
+// snapshot, or the whole journal if no snapshot is usable.
 func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 2*journal.SegmentSize+recorded/2)
 	st, s := setStage(t, cols, rows, 0)
-	st.say(s, data[:journal.SegmentSize+1]) // in parts, so that no snapshot is left out
+	st.say(s, data[:journal.SegmentSize+1]) // in two pieces, so that the snapshot at the end of the segment is not skipped
 	st.say(s, data[journal.SegmentSize+1:])
 	crash(s)
 	want := st.whole(cols, rows)
@@ -95,7 +95,7 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 		st.same(s, "a snapshot "+what, want)
 		crash(s)
 	}
-	write(t, shots.path(1<<40), newest) // of a journal that was longer
+	write(t, shots.path(1<<40), newest) // a snapshot after the journal's end
 	for _, offset := range shots.offsets() {
 		write(t, shots.path(offset), newest[:100])
 	}
@@ -110,9 +110,9 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestAFloodStaysBoundedOnDisk checks that a small bound trims the journal and the
-// snapshots while the screen stays right. Without any snapshot the session reports that
-// the screen is incomplete.
+// TestAFloodStaysBoundedOnDisk checks that a small bound trims the journal and the snapshots
+// without changing the screen. If all snapshots are lost too, the session must report that the
+// screen is incomplete.
 func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	t.Parallel()
 	const keep = 2 * journal.SegmentSize
@@ -152,8 +152,8 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestQueriesAreAnsweredOnceWhateverHappensBetween includes an answer that was on its way
-// when the snapshot was taken and never arrived.
+// TestQueriesAreAnsweredOnceWhateverHappensBetween ends the session at several moments. One of them
+// is after a reply was sent and before it arrived.
 func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	t.Parallel()
 	const query, answer = "\x1b[5n", "\x1b[0n"
@@ -169,7 +169,7 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	crash(s)
 	s = st.attach()
 	awaitAnswers(3)
-	r, unlock := s.live.lock() // another query, the answer to which dies with the host agent
+	r, unlock := s.live.lock() // another query, whose reply is lost with the host agent
 	lost := r.Snapshot(time.Now())
 	lost.Nonce = st.handle.Nonce
 	lost.Replies = []reading.Reply{{Offset: r.End(), Data: []byte("again")},
@@ -184,7 +184,7 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	}
 	write(t, shotsOf(st.handle).path(lost.Offset), data)
 	crash(s)
-	for range 2 { // the second time the holder knows
+	for range 2 { // in the second round, the holder has already received the reply
 		s = st.attach()
 		st.await("what was owed", func() bool { return strings.Contains(typed(), "owed") })
 		st.await("its confirmation", func() bool { return len(s.replies.pending()) == 0 })
@@ -195,8 +195,8 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	}
 }
 
-// TestASnapshotKeepsWhatTheScreenDoesNotShow: the program's own notices, and whether
-// bracketed paste was ever on.
+// TestASnapshotKeepsWhatTheScreenDoesNotShow: a snapshot must keep the program's own notices, and
+// whether bracketed paste was ever on.
 func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -250,7 +250,7 @@ func flipped(data []byte, at int) []byte {
 	return out
 }
 
-// resealed returns a snapshot whose screen is of another version, with correct checksums.
+// resealed returns a snapshot whose screen has another version, with correct checksums.
 func resealed(t *testing.T, data []byte) []byte {
 	t.Helper()
 	_, body, _ := bytes.Cut(data, []byte("\n"))
@@ -270,7 +270,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// notes returns what a session has reported of lapsed witnesses.
+// notes returns the notes of a session about lapsed witnesses and lost output.
 func notes(s *session) string {
 	var out []string
 	list, _ := s.log.after(0)

@@ -20,7 +20,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// asHolder makes the test binary a holder.
+// asHolder is the argument that makes the test binary a holder.
 const asHolder = "coleo-terminal-hold"
 
 func TestMain(m *testing.M) {
@@ -34,17 +34,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience limits each wait of these tests. It is long because the race detector and a loaded
+// machine are slow. A wait ends as soon as its condition holds.
 const patience = 3 * time.Minute
 
-// stage is a program under a real holder. The program prints what the test wants and
-// keeps what is typed.
+// stage is a program under a real holder. The program prints the text that the test chooses, and
+// stores the typed keys.
 type stage struct {
 	t      *testing.T
 	h      *Harness
 	dir    string
-	pipe   *os.File // the program prints what is written here
-	typed  string   // file with what was typed
+	pipe   *os.File // the program prints the bytes that are written here
+	typed  string   // path of the file with the typed keys
 	said   []byte
 	handle coleo.Handle
 }
@@ -64,19 +65,19 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
-// setStage starts the program with a bound on its journal, and its session.
+// setStage starts the program with a limit of its journal, and opens its session.
 func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
 	return setStageOf(t, stageSpec, cols, rows, keep)
 }
 
-// setStageOf is setStage with a Spec of the test's own.
+// setStageOf is setStage with another Spec.
 func setStageOf(t *testing.T, described string, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
 	return setStageWith(t, described, Hooks{}, coleo.SpawnConfig{Cols: cols, Rows: rows, Keep: keep})
 }
 
-// setStageWith is setStageOf with hooks, and with a part of the start's configuration.
+// setStageWith is setStageOf with hooks, and with some fields of the start's configuration.
 func setStageWith(t *testing.T, described string, hooks Hooks, c coleo.SpawnConfig) (*stage, *session) {
 	t.Helper()
 	spec, err := rules.ParseSpec("stage.toml", []byte(described))
@@ -148,7 +149,7 @@ func position(s *session) int64 {
 	return r.End()
 }
 
-// crash ends a session as a kill -9 of its process would.
+// crash ends a session like a kill -9 of its process.
 func crash(s *session) {
 	s.snapshots.Stop()
 	s.cancel()
@@ -165,8 +166,7 @@ func (st *stage) attach() *session {
 	return s.(*session)
 }
 
-// same fails unless the session's screen equals, to the last cell and mode, a screen that
-// has read everything.
+// same fails unless the session's screen equals the wanted screen in every cell and mode.
 func (st *stage) same(s *session, what string, want *pty.Core) {
 	st.t.Helper()
 	st.await(what, func() bool { return position(s) == int64(len(st.said)) })
@@ -180,7 +180,7 @@ func (st *stage) same(s *session, what string, want *pty.Core) {
 	}
 }
 
-// whole returns a screen that has read everything.
+// whole returns a screen that has read all output of the program.
 func (st *stage) whole(cols, rows int) *pty.Core {
 	c := pty.New(cols, rows)
 	_, _ = c.Write(st.said)
@@ -189,7 +189,7 @@ func (st *stage) whole(cols, rows int) *pty.Core {
 	return c
 }
 
-// differ describes where two screens differ, "" when they do not.
+// differ describes the first difference between two screens, or returns "".
 func differ(got, want *pty.Core) string {
 	g, w := got.View(), want.View()
 	if fmt.Sprint(g) != fmt.Sprint(w) {
@@ -209,16 +209,16 @@ func differ(got, want *pty.Core) string {
 	return ""
 }
 
-// recorded is how many bytes of traffic are a recording. A session looks at every frame
-// of it, which takes time.
+// recorded is how many bytes of traffic come from a recording. The number is small because a
+// session reads every frame of a recording, which takes time.
 const recorded = 500_000
 
-// traffic returns a number of bytes of output: plain lines, and at the end a recording,
-// repeated and cut anywhere.
+// traffic returns output of the given size: plain lines, and at the end a recording that is
+// repeated and cut off.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
 	cast := casttest.Cast(t, name)
-	unseen := "" // with the race detector a line takes long; text that is not shown takes less
+	unseen := "" // with the race detector, a shown line takes long, so most text is not shown
 	if casttest.Raced {
 		unseen = "\x1b_" + strings.Repeat("x", 1000) + "\x1b\\"
 	}

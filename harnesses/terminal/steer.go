@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// SendPrompt types a prompt and submits it. It returns when the agent CLI has taken the
-// prompt. See typing.Typist.SendPrompt for the errors.
+// SendPrompt types a prompt and submits it. It returns when the agent CLI has taken the prompt. See
+// typing.Typist.SendPrompt for the errors.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	sent := time.Now()
 	receipt, err := s.typist.SendPrompt(ctx, p)
@@ -21,11 +21,11 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return receipt, err
 }
 
-// maybeSubmitted lists the errors after which the agent CLI may still have the prompt.
+// maybeSubmitted lists the errors after which the agent CLI may nevertheless have taken the prompt.
 var maybeSubmitted = []coleo.Code{coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout}
 
-// Respond answers one appearance of one dialog. It returns when the dialog is gone from
-// the screen. See typing.Typist.Respond for the errors.
+// Respond answers one appearance of one dialog. It returns when the dialog has left the screen. See
+// typing.Typist.Respond for the errors.
 func (s *session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	return s.typist.Respond(ctx, dialog, d)
 }
@@ -35,7 +35,7 @@ func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
 	return s.typist.Interrupt(ctx)
 }
 
-// Prove looks for a prompt that Coleo was about to type at the time r.Time. See
+// Prove searches for a prompt that Coleo was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenBeforeTyping(s.handle, r.Time) })

@@ -107,22 +107,22 @@ func EachEntry[T any](path string, take func(T)) error {
 }
 
 // transcriptAnswer returns the model's last text after a prompt, if that prompt is the last one in
-// the transcript. Until the transcript has such a text, the answer is empty.
+// the transcript. The text is empty until the transcript contains it.
 func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcriptPath(t, f)
 	if err != nil || path == "" {
 		return coleo.Answer{}, err
 	}
 	if info, err := os.Stat(path); err != nil || info.ModTime().Before(r.Time) {
-		return coleo.Answer{}, nil // the file contains nothing of this turn
+		return coleo.Answer{}, nil // the file contains no entry of this turn
 	}
 	search := t.Search(r.Text)
 	err = EachEntry(path, search.Take)
 	return coleo.Answer{Text: search.Answer(), Source: "transcript"}, err
 }
 
-// transcriptPath returns the path of the conversation's transcript. If several files
-// match, it returns the last one by name. If no file matches, it returns "".
+// transcriptPath returns the path of the conversation's transcript, or "" if no file matches. Of
+// several files, it returns the one whose name sorts last.
 func transcriptPath(t *rules.Transcript, f Facts) (string, error) {
 	if f.Conversation == "" && strings.Contains(t.File, "{id}") {
 		return "", nil

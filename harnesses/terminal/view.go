@@ -11,11 +11,11 @@ import (
 	"coleo.dev/holder"
 )
 
-// knownTimeout is how long Still repeats a check that returns a TransientError. During that time, the
-// agent CLI may redraw the screen for another size.
+// knownTimeout is how long Still repeats a check that returns a TransientError. Within this time, the
+// agent CLI may still be redrawing the screen for another size.
 const knownTimeout = time.Second
 
-// view is a session as the session's Typist sees it. It implements typing.View.
+// view shows a session to the session's Typist. It implements typing.View.
 type view struct {
 	live   *live
 	log    *Changes
@@ -45,9 +45,8 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen. If the picture is complete, it calls the given check. A
-// look takes time, so check passes the hook's new reports to the Reader once more after
-// the look.
+// check looks at the screen. If the picture is complete, it calls the given check. It passes the
+// hook's reports to the Reader once more after the look, because a look takes time.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()
@@ -96,9 +95,8 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder also checks whether somebody still waits for the keys.
-// This process or the holder may have been stopped for too long while the keys were on their way.
-// Then the holder does not type them.
+// Write implements typing.View. The holder also checks whether the caller still waits for the keys.
+// It does not type them if this process or the holder was stopped for too long meanwhile.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.MayType(ctx); err != nil {
 		return false, typing.CallerGoneError{Err: err}

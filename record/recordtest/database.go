@@ -18,20 +18,20 @@ import (
 // Row is one row of OpenCode's database. It describes a message, a part of a message, or an event.
 type Row struct {
 	Message string          `json:"message"`
-	Session string          `json:"session"` // "" for a part
+	Session string          `json:"session"` // "" for a part of a message
 	Part    string          `json:"part"`
 	Created int64           `json:"created"`
 	Seq     int64           `json:"seq"`
-	Type    string          `json:"type"` // of an event; "" for a message and a part
+	Type    string          `json:"type"` // type of an event; "" for a message and a part
 	Data    json.RawMessage `json:"data"`
 }
 
-// Database is a database like those of OpenCode and Kilo CLI. A test fills it with the rows of a
-// recording.
+// Database is a real SQLite database with the tables of OpenCode and Kilo CLI. A test fills it with
+// the rows of a recording.
 type Database struct {
 	Path     string
-	Rows     []Row // of the recording
-	NoEvents bool  // the database has no events, as in older versions
+	Rows     []Row // the rows of the recording
+	NoEvents bool  // true for a database without events, as in older versions
 
 	t  *testing.T
 	db *sql.DB
@@ -83,7 +83,7 @@ func (d *Database) Put(r Row, data string) {
 	}
 }
 
-// Happen writes an event. It also changes the messages and their parts as the event says.
+// Happen writes an event. It also changes the messages and their parts as the event describes.
 func (d *Database) Happen(e Row) {
 	d.t.Helper()
 	if !d.NoEvents {

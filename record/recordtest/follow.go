@@ -11,12 +11,12 @@ import (
 	"coleo.dev/record"
 )
 
-// followLimit bounds the time that Tokens waits for the records.
+// followLimit is the longest time that Tokens waits for the entries of the records.
 const followLimit = time.Minute
 
 // Tokens writes files into a new HOME, and follows the records of the conversation and of its subagents
-// there. It returns the tokens of each reply, in order. The keys of files are paths below HOME, and the
-// values are the contents.
+// there. It returns the tokens of each reply, in order. The map files contains the content of each file
+// by its path below HOME.
 func Tokens(t *testing.T, s record.Source, conversation string, files map[string]string) (out []coleo.ReplyUsage) {
 	t.Helper()
 	home := t.TempDir()
@@ -46,8 +46,8 @@ func Tokens(t *testing.T, s record.Source, conversation string, files map[string
 	return out
 }
 
-// CheckTokens compares what Tokens has returned with the wanted input tokens. The input of a subagent is
-// negative.
+// CheckTokens compares the result of Tokens with the wanted input tokens. A negative number stands for
+// the input of a subagent.
 func CheckTokens(t *testing.T, got []coleo.ReplyUsage, want ...int) {
 	t.Helper()
 	equal := len(got) == len(want)

@@ -9,13 +9,13 @@ import (
 	"coleo.dev/record"
 )
 
-// mostPayload limits the size of an event's payload in bytes of JSON. A payload contains at most
-// three texts, and JSON needs up to six bytes for one byte of a text. A list of tasks can be
-// longer, but the lines of the fuzzer are too short for a list of that length.
+// mostPayload is the largest size of an event's payload in bytes of JSON. A payload contains at
+// most three texts, and JSON needs up to six bytes for one byte of a text. A list of tasks can be
+// longer, but the lines of the fuzzer are too short for such a list.
 const mostPayload = 3*6*coleo.MaxWorkText + 64<<10
 
-// Fuzz checks that a decoder never fails, whatever the lines are. The seeds are malformed lines and
-// the lines of the recordings at the given paths.
+// Fuzz checks that a decoder accepts any lines, and that its entries are well formed. The seeds are
+// malformed lines and the lines of the recordings at the given paths.
 func Fuzz(f *testing.F, start func() record.Decoder, paths ...string) {
 	f.Helper()
 	for _, path := range paths {

@@ -13,8 +13,8 @@ import (
 const (
 	graphRun    = "run"
 	graphArm    = "arm"
-	graphFolder = "/work" // of the arm; paths of calls may be relative
-	// written is a line of text. In every recording, a prompt makes the agent CLI write this line.
+	graphFolder = "/work" // the folder of the arm; calls may contain paths relative to it
+	// written is the line of text that the agent CLI writes to a file in every recording.
 	written = "new words"
 )
 
@@ -28,7 +28,7 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 	all := []coleo.Event{{Run: graphRun, Kind: coleo.EventRunStart, Payload: []byte(`{}`)}}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Position, list[i].Key = int64(i+1), "" // each one is new
+		list[i].Position, list[i].Key = int64(i+1), "" // no activity is skipped as known
 	}
 	_, work, _ := trace.State{}.Begin(graphRun).Take("record", list, oneRun{})
 	all = append(all, work...)
@@ -39,9 +39,9 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 	return all
 }
 
-// checkGraph checks that the work in the list makes a valid graph, in which each call has its
-// outcome. Recordings contain the line of text in the constant written. If a call wrote this line,
-// checkGraph also checks that the graph names the call.
+// checkGraph checks that the work in the list forms a valid graph, in which each call has its
+// outcome. If a call wrote the text in the constant written, checkGraph also checks that the graph
+// names this call.
 func checkGraph(t *testing.T, file string, list []coleo.Activity) {
 	t.Helper()
 	log := eventsOf(list)

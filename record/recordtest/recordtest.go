@@ -15,14 +15,13 @@ import (
 // Turn is one turn of a recorded conversation.
 type Turn struct {
 	Prompt string
-	Ending record.Ending // last ending of the turn in the record; "" if there is none
+	Ending record.Ending // the last ending of the turn in the record; "" if there is none
 	Answer string        // beginning of the last answer; "" if there is no answer
 }
 
-// Check decodes the recording at path with the Decoder d. It compares the turns of the recording
-// with the wanted turns. The recordings are from conversations with the scripted model. The
-// recordings contain texts in shortened form if they have more than 160 characters, or if the agent
-// CLI sent them to the model.
+// Check decodes the recording at path with the Decoder d, and compares its turns with the wanted
+// turns. The recordings are from conversations with the scripted model. A text in a recording is
+// shortened if it has more than 160 characters, or if the agent CLI sent it to the model.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	t.Helper()
 	CheckEntries(t, path, Entries(t, d, path), want)

@@ -13,19 +13,21 @@ import (
 	"coleo.dev/record"
 )
 
-// made is a call of a tool as the scripted model made it.
+// made is a tool call as the scripted model made it.
 type made struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// CheckWork compares the calls in the list with the calls that the scripted model made. The file
-// with the model's calls is beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz.
-// wantedOutcomes contains the outcome of each call, in order. The outcome "" means that the call
-// has no end. The agent CLI does not keep the arguments of some calls as the model sent them.
-// lostArguments contains the numbers of these calls, counted from 0. CheckWork also checks that the
-// list contains each piece of work only once and in order, and that the work makes a valid graph.
+// CheckWork compares the calls in the list with the calls that the scripted model made. The model's
+// calls are in a file beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz.
+// wantedOutcomes contains the outcome of each call, in order, or "" for a call without an end.
+// lostArguments contains the numbers of the calls, counted from 0, whose arguments the agent CLI
+// does not keep unchanged.
+//
+// CheckWork also checks that each piece of work is in the list only once and in order, and that the
+// work forms a valid graph.
 func CheckWork(t *testing.T, path string, list []coleo.Activity, wantedOutcomes []coleo.ToolOutcome,
 	lostArguments ...int) {
 	t.Helper()
@@ -54,7 +56,7 @@ func CheckWork(t *testing.T, path string, list []coleo.Activity, wantedOutcomes 
 		case coleo.AssistantText, coleo.Thinking:
 			needReply(t, path, a)
 		case coleo.ReplyUsage:
-			if usages[a.Reply] && a.Reply != "" { // a compaction is no reply
+			if usages[a.Reply] && a.Reply != "" { // the tokens of a compaction belong to no reply
 				t.Errorf("%s: the tokens of the reply %q are told twice", path, a.Reply)
 			}
 			usages[a.Reply] = true
@@ -71,7 +73,7 @@ func CheckWork(t *testing.T, path string, list []coleo.Activity, wantedOutcomes 
 	checkGraph(t, path, list)
 }
 
-// keptNowhere stands for the arguments of a call if the agent CLI does not keep them.
+// keptNowhere replaces the arguments of a call if the agent CLI does not keep them.
 var keptNowhere = json.RawMessage(`lost`)
 
 func needReply(t *testing.T, path string, a coleo.Activity) {
@@ -129,7 +131,7 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var want, got map[string]any
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
-		// Either the tool takes plain text, or the API cannot transmit arguments that are not JSON.
+		// The tool takes plain text, or the API cannot transmit arguments that are not JSON.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}
@@ -174,9 +176,9 @@ func End(t *testing.T, list []coleo.Activity, call int) coleo.ToolEnd {
 	return coleo.ToolEnd{}
 }
 
-// CheckUserCommands checks that the user's commands in the entries do not change the state of the
-// agent CLI. These commands belong to no turn. So if a command claimed that the agent CLI works,
-// nothing would end this claim.
+// CheckUserCommands checks that the user's own commands in the entries do not change the state of
+// the agent CLI. If such a command reported that the agent CLI works, no later entry would report
+// the end, because the command belongs to no turn.
 func CheckUserCommands(t *testing.T, entries []record.Entry) {
 	t.Helper()
 	commands, inside := 0, false

@@ -22,7 +22,7 @@ import (
 // idLength is the length of a random part of a name or an id, in letters and digits.
 const idLength = 6
 
-// errOff returns the error for an action that needs triggers to be on.
+// errOff returns the error for an action that is refused because triggers are off.
 func errOff() error {
 	return coleo.Errorf(coleo.EForbidden, "triggers are off, so nothing was started: set enabled = true below "+
 		"[triggers] in config.toml, and restart Coleo ('coleo down', 'coleo up')")
@@ -60,7 +60,7 @@ func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error
 	return list[at], nil
 }
 
-// Add makes a new trigger. It returns EInvalid for wrong values, EForbidden if the template has no
+// Add creates a trigger. It returns EInvalid for wrong values, EForbidden if the template has no
 // sandbox or is not trusted, and EConflict if the name is taken. Add also works while triggers are
 // off, because the user may turn them on later.
 func (r *Runner) Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigger, error) {
@@ -124,8 +124,8 @@ func (r *Runner) check(t trigger.Trigger) error {
 	return err
 }
 
-// Remove removes a trigger. If the trigger is a webhook, Remove also deletes its secret. The arms
-// of the trigger continue, and its history stays.
+// Remove removes a trigger, and the secret of a webhook. The arms of the trigger continue, and its
+// history stays.
 func (r *Runner) Remove(ctx context.Context, name string) error {
 	t, err := r.named(ctx, name)
 	if err != nil {
@@ -182,12 +182,12 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 	return r.DB.TriggerHistory(ctx, name, before, limit)
 }
 
-// newRun returns a new run of a trigger, and does not store it. It returns EConflict if the trigger
-// has its maximum number of live arms. The caller holds the mutex adding, and has just read the
-// trigger.
+// newRun returns a new run of a trigger, without storing it. It returns EConflict if the trigger
+// has its maximum number of live arms. The caller must hold the mutex adding, so that no other run
+// begins before this run is stored.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
-	now, err := r.named(ctx, t.Name) // with the present number of live arms
+	now, err := r.named(ctx, t.Name) // read the trigger again for the present number of live arms
 	if err != nil {
 		return e, err
 	}
@@ -204,8 +204,8 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 	return e, err
 }
 
-// request returns the request to start an arm of a trigger. extraArgs contains arguments of the
-// prompt that the user has not given. Everything else comes from the trigger and the template.
+// request returns the request to start an arm of a trigger. extraArgs contains the arguments of the
+// prompt that the user has left open. All other values come from the trigger and the template.
 func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}

@@ -1,6 +1,6 @@
 // Package runner carries out triggers inside serve. It starts an arm when a schedule is due, or
-// when a genuine request to a webhook has come. It stores what became of each start. Package
-// trigger makes the decisions.
+// when a genuine request to a webhook arrives. It stores the result of each start. Package trigger
+// makes the decisions.
 package runner
 
 import (
@@ -19,16 +19,17 @@ import (
 )
 
 const (
-	// lookEvery is the longest time between two checks for runs that are due. Timers are frozen
-	// while a machine is asleep, so only the time of day shows that a run is due.
+	// lookEvery is the longest time between two checks for runs that are due. Run checks the time
+	// of day this often because timers stop while a machine is asleep.
 	lookEvery = 15 * time.Second
-	// retryEvery is the time until the next attempt to start an arm, if no host agent could start
-	// it.
+	// retryEvery is how long Run waits before it tries to start an arm again after no host agent
+	// could start it.
 	retryEvery = 2 * time.Second
 	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
-	// its user.
+	// the user.
 	maxDelay = 10 * time.Minute
-	// atOnce limits how many arms start at the same time. See bulkAtOnce in cmd/coleo/arm.
+	// atOnce is the largest number of arms that start at the same time. See bulkAtOnce in
+	// cmd/coleo/arm.
 	atOnce = 4
 	// shownDelay is how long Run waits after a database error.
 	shownDelay = 5 * time.Second
@@ -37,7 +38,7 @@ const (
 // Config is the configuration of a Runner.
 type Config struct {
 	DB *store.ServeDB
-	On bool // false: nothing starts
+	On bool // if false, no arm starts
 	// Start starts an arm at most once: see brain.Brain.StartOnce.
 	Start func(context.Context, wire.SpawnRequest, brain.StartAttempt) (brain.OnceResult, error)
 	// Template returns the template with the given name for a work folder. It returns an error if
@@ -49,18 +50,18 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Runner carries out triggers. Make it with New, and call Run once. The other methods may be called
-// before Run, and by several goroutines.
+// Runner carries out triggers. Create it with New, and call Run once. Several goroutines may call
+// the other methods, even before Run.
 type Runner struct {
 	Config
-	wake chan struct{} // has room for one
+	wake chan struct{} // has a buffer of one, so that a wake is never lost
 
-	adding  sync.Mutex                // held while the number of live arms decides about another one
-	buckets map[string]trigger.Bucket // how many requests webhooks have had lately, by their ids; needs adding
+	adding  sync.Mutex                // held from the count of live arms until the new run is stored
+	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by adding
 
 	mu       sync.Mutex
-	busy     map[int64]bool            // the runs that a goroutine carries out
-	refusals map[refusal]trigger.Entry // not written yet
+	busy     map[int64]bool            // the runs that a goroutine is carrying out
+	refusals map[refusal]trigger.Entry // counts that are not written yet
 	starting sync.WaitGroup
 }
 
@@ -70,8 +71,8 @@ func New(c Config) *Runner {
 		buckets: map[string]trigger.Bucket{}, refusals: map[refusal]trigger.Entry{}}
 }
 
-// Run carries out triggers until ctx ends. It first continues the runs that an earlier serve has
-// left open.
+// Run carries out triggers until ctx ends. It begins with the runs that an earlier serve has left
+// open.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.writeRefused(context.WithoutCancel(ctx))
 	defer r.starting.Wait()
@@ -99,11 +100,12 @@ func (r *Runner) Run(ctx context.Context) {
 func (r *Runner) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it will wake anyway
+	default: // a wake is already waiting
 	}
 }
 
-// runDue does everything that is due now. It returns the time until something can be due again.
+// runDue carries out everything that is due now. It returns how long to wait until something can be
+// due again.
 func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 	r.writeRefused(ctx)
 	if !r.On {
@@ -119,7 +121,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		next, err := r.plan(ctx, t)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: it was removed meanwhile
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed meanwhile
 			return 0, err
 		}
 		if !next.IsZero() {
@@ -129,7 +131,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 	return wait, r.startOpen(ctx)
 }
 
-// giveUp ends the runs that nobody has begun. runDue calls it if triggers are off.
+// giveUp ends the runs that were accepted but not begun. runDue calls giveUp if triggers are off.
 func (r *Runner) giveUp(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
@@ -147,11 +149,11 @@ func (r *Runner) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// plan stores the run of a schedule that is due, and the times that were missed. It returns the
-// next time of the schedule.
+// plan stores the run of a schedule that is due, and the times that the schedule has missed. It
+// returns the next time of the schedule.
 func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error) {
 	times, err := trigger.ParseTimes(t.Cron, t.Zone)
-	if err != nil { // the machine has lost the time zone
+	if err != nil { // the time zone is no longer installed on the machine
 		r.Log.Warn("carry out a schedule", "schedule", t.Name, "error", err)
 		return time.Time{}, nil
 	}
@@ -179,8 +181,8 @@ func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error)
 	return times.Next(now), err
 }
 
-// startOpen starts the arms of all open runs, several at the same time. It does not wait until the
-// arms have started.
+// startOpen begins to start the arms of all open runs, several at the same time. It does not wait
+// until they have started.
 func (r *Runner) startOpen(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
@@ -213,7 +215,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // reserve reserves a run for the caller, and reports whether it has done so. It refuses if another
-// goroutine has the run, or if atOnce runs are reserved.
+// goroutine has reserved the run, or if atOnce runs are reserved.
 func (r *Runner) reserve(id int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,9 +226,10 @@ func (r *Runner) reserve(id int64) bool {
 	return true
 }
 
-// start starts the arm of a run, and stores what became of it. It reports whether it must be called
-// again. start marks the run before it gives the order to start the arm. So after a kill, serve
-// never gives a second order for an arm that a user may have removed.
+// start starts the arm of a run and stores the result. It reports whether the caller must call it
+// again. It marks the run as starting before it orders the start of the arm. So after a kill, the
+// next serve knows that its order is a repetition. Otherwise it could start an arm that a user has
+// removed.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
 		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {

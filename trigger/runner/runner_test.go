@@ -20,7 +20,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// bench has a Runner with a real database, a clock of its own and a stand-in for the start of arms.
+// bench is a Runner with a real database, a fake clock and a fake start of arms.
 type bench struct {
 	*Runner
 	t   *testing.T
@@ -45,7 +45,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// open opens the database, as a new serve does.
+// open opens the database like a new serve.
 func (b *bench) open(on bool) {
 	b.t.Helper()
 	db, err := store.OpenServe(filepath.Join(b.dir, "serve.db"))
@@ -71,7 +71,7 @@ func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.StartAttem
 	return b.result, b.fault
 }
 
-// does carries out what is due, and waits for it.
+// does carries out everything that is due, and waits until it is done.
 func (b *bench) does() {
 	b.t.Helper()
 	if _, err := b.runDue(b.t.Context()); err != nil {
@@ -88,7 +88,7 @@ func (b *bench) add(q wire.TriggerRequest) {
 	}
 }
 
-// told returns the history in short, the oldest entry first.
+// told returns a short form of the history, oldest entry first.
 func (b *bench) told() []string {
 	b.t.Helper()
 	list, err := b.History(b.t.Context(), "", 0, 0)
@@ -149,7 +149,7 @@ func TestAScheduleRunsOnTimeAndIsMissedWhileServeIsStopped(t *testing.T) {
 	}
 }
 
-// An arm in a sandbox gets a clone instead of a worktree.
+// A run must ask for the worktree of its template, or for a clone if the arm has a sandbox.
 func TestARunAsksForTheWorktreeOfItsTemplate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -169,8 +169,8 @@ func TestARunIsOrderedOnceWhateverEndsServe(t *testing.T) {
 		name   string
 		result brain.OnceResult
 		pass   time.Duration
-		again  bool   // what the next serve tells the brain
-		want   string // after the next serve
+		again  bool   // whether the next serve asks the brain for a repeated start
+		want   string // the state after the next serve
 	}{
 		{"nobody has answered", brain.OnceUnknown, time.Second, true, "run started0"},
 		{"no host agent", brain.OnceLater, time.Second, false, "run started0"},

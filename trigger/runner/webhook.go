@@ -17,15 +17,15 @@ import (
 	"coleo.dev/trigger"
 )
 
-// refusedEvery is how long refused requests are counted together. It limits how often a flood of
-// refused requests causes a write to the disk.
+// refusedEvery is how long refused requests are counted together. A flood of refused requests therefore
+// causes only one write to the disk in this time.
 const refusedEvery = 5 * time.Second
 
 // secretPath returns the path of the file with the secret of a webhook.
 func (r *Runner) secretPath(t trigger.Trigger) string { return filepath.Join(r.Secrets, t.ID+".key") }
 
-// makeSecret makes a random secret for a new webhook, and writes it into a file that only the user
-// can read.
+// makeSecret creates a random secret for a new webhook, and writes it to a file that only the user can
+// read.
 func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
 	secret := strings.ToLower(rand.Text() + rand.Text())
 	if err := os.MkdirAll(r.Secrets, 0o700); err != nil {
@@ -42,9 +42,9 @@ func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
 	return secret, nil
 }
 
-// webhookNamed returns a webhook and its secret. If there is no such webhook, webhookNamed returns
-// a random secret, which nobody knows. So the answer takes as long as the answer to a wrong
-// signature.
+// webhookNamed returns a webhook and its secret. If there is no such webhook, it returns a random secret
+// that nobody knows. Deliver then needs the same time as for a wrong signature, so a stranger cannot find
+// out which webhooks exist.
 func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger, []byte, error) {
 	t, err := r.named(ctx, name)
 	switch {
@@ -61,8 +61,8 @@ func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger
 	return trigger.Trigger{}, nil, err
 }
 
-// Deliver accepts a request to a webhook. When the run of the request is on the disk, Deliver
-// returns the run. It returns the errors of trigger.Verify and trigger.Fields, and these:
+// Deliver accepts a request to a webhook, and returns the run of the request after the run is on the disk.
+// It returns the errors of trigger.Verify and trigger.Fields, and these:
 //   - EForbidden if triggers are off, or if the template is no longer usable
 //   - EConflict if a request with this id was accepted before, or if the webhook has its maximum
 //     number of live arms
@@ -85,7 +85,7 @@ func (r *Runner) Deliver(ctx context.Context, name string, d trigger.Delivery) (
 	return e, err
 }
 
-// acceptDelivery does the work of Deliver for a genuine request.
+// acceptDelivery does the work of Deliver for a request that is known to be genuine.
 func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigger.Delivery) (trigger.Entry, error) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -143,8 +143,8 @@ func (r *Runner) checkNeededFields(t trigger.Trigger, fields map[string]string) 
 	return nil
 }
 
-// openArgs returns the names of the template's arguments that the user has not given. Requests give
-// these arguments.
+// openArgs returns the names of the template's arguments that the user has left open. Each request gives
+// their values.
 func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 	found, err := r.Template(t.Template, t.Workdir)
 	if err != nil {
@@ -154,20 +154,20 @@ func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { _, given := t.Args[name]; return given }), nil
 }
 
-// mostReasons is how many different reasons are counted apart within refusedEvery. A reason can name a
-// request or a field, so a flood could have any number of reasons. Then the history would have only these.
+// mostReasons is the largest number of reasons that are counted separately within refusedEvery. A reason
+// can name a request or a field, so a flood could otherwise fill the history with its reasons.
 const mostReasons = 20
 
-// manyReasons begins the reason of the requests that are no longer counted apart.
+// manyReasons begins the reason of the requests that are no longer counted separately.
 const manyReasons = "further reasons, such as: "
 
 // refusal is the key under which refused requests are counted together.
 type refusal struct {
-	webhook string // "" if there is none
-	why     string // "" for the requests that are no longer counted apart
+	webhook string // "" for a webhook that does not exist
+	why     string // "" for the requests that are no longer counted separately
 }
 
-// refused counts a refused request by its reason. Run writes the counts into the history.
+// refused counts a refused request by its reason. Run writes the counts to the history later.
 func (r *Runner) refused(webhook string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +187,7 @@ func (r *Runner) refused(webhook string, err error) {
 	r.refusals[key] = e
 }
 
-// writeRefused writes the counts of refused requests into the history.
+// writeRefused writes the counts of refused requests to the history.
 func (r *Runner) writeRefused(ctx context.Context) {
 	r.mu.Lock()
 	all := r.refusals

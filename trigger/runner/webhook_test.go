@@ -15,14 +15,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// signed returns a request that is signed at the time of the bench.
+// signed returns a request that is signed at the present time of the bench.
 func (b *bench) signed(secret, id, body string) trigger.Delivery {
 	d := trigger.Delivery{Timestamp: strconv.FormatInt(b.time().Unix(), 10), ID: id, Body: []byte(body)}
 	d.Signature = trigger.Sign([]byte(secret), d)
 	return d
 }
 
-// addWebhook makes the webhook w and returns its secret.
+// addWebhook adds a webhook with the name w, and returns its secret.
 func (b *bench) addWebhook() string {
 	b.t.Helper()
 	b.Secrets = b.dir + "/webhooks"
@@ -68,7 +68,8 @@ func TestARequestIsAcceptedOnceHoweverOftenItComes(t *testing.T) {
 	b.tells("at the end", "run started0", "refused 9", "refused 1")
 }
 
-// Two reasons of the same kind are two entries. Each has its own reason, time and count.
+// Two refusals of the same kind have different reasons. Each must have an entry with its own reason,
+// time and count.
 func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -112,8 +113,8 @@ func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
 	}
 }
 
-// The history is bounded. Neither forged requests nor genuine ones push a run out of it while a copy
-// of its request is valid.
+// The history is bounded. But a flood of forged requests must not push a run out of it while a copy
+// of the run's request is still valid.
 func TestAFloodDoesNotMakeAnOldRequestNew(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -175,7 +176,8 @@ func TestASecretIsForItsUserAndGoesWithItsWebhook(t *testing.T) {
 	}
 }
 
-// A client of a webhook knows no flags of the command line.
+// The error must name the missing field, and no flag of the command line, because the client of a
+// webhook knows no flags.
 func TestARequestIsToldWhichFieldIsMissing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

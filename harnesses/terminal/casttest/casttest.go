@@ -1,5 +1,5 @@
-// Package casttest provides recordings of real agent CLIs for tests. It also provides the harness
-// descriptions that read these recordings. Only tests import it.
+// Package casttest provides recordings of real agent CLIs for tests, and the harness descriptions
+// that read these recordings. Only tests import it.
 package casttest
 
 import (
@@ -26,23 +26,22 @@ const (
 	shared = "pty/testdata/casts"
 )
 
-// fewest is the smallest number of recordings that must exist.
+// fewest is the smallest number of recordings that must exist, so that a lost folder makes a test
+// fail.
 const fewest = 196
 
-// With the race detector, a test replays only one of racedOneIn recordings. With -short, a test
-// replays only one of shortOneIn recordings. A replay runs in one goroutine, so the race detector
-// finds the same problems in a few recordings as in all of them. A plain run replays all recordings
-// to check the readings.
+// A plain run replays all recordings. With the race detector, a test replays only one of racedOneIn
+// recordings, and with -short only one of shortOneIn. A sample is enough for the race detector,
+// because each replay runs in one goroutine.
 const (
 	racedOneIn = 8
 	shortOneIn = 64
 )
 
-// day selects the recordings of a sample. On each day, a sample contains other recordings.
+// day selects the recordings of a sample, so that each day has a different sample.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
-// sampled reports whether a test replays a recording in this run. A plain run replays
-// all recordings. A run with the race detector or with -short replays a sample.
+// sampled reports whether a test replays a recording in this run.
 func sampled(test, recording string) bool {
 	oneIn := 1
 	switch {
@@ -54,8 +53,7 @@ func sampled(test, recording string) bool {
 	return int(crc32.ChecksumIEEE([]byte(test+recording)))%oneIn == *day%oneIn
 }
 
-// root returns the module's folder, as a path relative to the folder of the running
-// test.
+// root returns the module's folder, relative to the folder of the running test.
 func root(t testing.TB) string {
 	t.Helper()
 	dir := "."
@@ -121,8 +119,7 @@ func Cast(t testing.TB, name string) *pty.Cast {
 	return Read(t, pathOf(t, name))
 }
 
-// Bytes returns the unpacked file of the recording with the given name. The file is an
-// asciicast.
+// Bytes returns the unpacked file of the recording with the given name, as an asciicast.
 func Bytes(t testing.TB, name string) []byte {
 	t.Helper()
 	return unpack(t, pathOf(t, name))
@@ -154,8 +151,7 @@ func sharedPath(t testing.TB, name string) string {
 	return found[0]
 }
 
-// Read returns the recording in the file at path. If the name of the file ends with
-// .gz, Read unpacks the file.
+// Read returns the recording in the file at path. It unpacks a file whose name ends with .gz.
 func Read(t testing.TB, path string) *pty.Cast {
 	t.Helper()
 	cast, err := pty.ReadCast(bytes.NewReader(unpack(t, path)))
@@ -188,8 +184,8 @@ func Length(c *pty.Cast) time.Duration {
 	return c.Events[len(c.Events)-1].At
 }
 
-// Labels returns the labels of the recordings in a folder. The keys of the map are the
-// names of the recordings. A label lists the states of the recording, in order.
+// Labels returns the labels of the recordings in a folder, by the name of the recording. A label
+// lists the states of the recording, in order.
 func Labels(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root(t), recordings, folder+".txt"))

@@ -1,7 +1,7 @@
 package casttest
 
-// PlainSpec describes a program with a composer, one dialog and a hook. This program does not
-// exist. Tests write the pictures of the program.
+// PlainSpec describes a fake program with a composer, one dialog and a hook. Tests write the
+// pictures of this program themselves.
 const PlainSpec = `
 name = "bench"
 command = "bench"
@@ -67,5 +67,5 @@ const (
 	Blank = "\x1b[2J\x1b[H" // no rule recognizes this picture
 )
 
-// WorkClaim is an escape sequence by which the program claims that it works.
+// WorkClaim is an escape sequence with which the program reports that it works.
 const WorkClaim = "\x1b]7501;state=working:app=x\x07"

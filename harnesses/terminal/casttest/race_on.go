@@ -2,6 +2,6 @@
 
 package casttest
 
-// Raced reports whether the race detector is on. The race detector makes regular
-// expressions and the emulator ten times slower.
+// Raced reports whether the race detector is on. It makes regular expressions and the emulator ten
+// times slower.
 const Raced = true

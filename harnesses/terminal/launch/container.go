@@ -11,7 +11,8 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
-// imageEnv lists variables that name programs and files of this machine. An image has its own.
+// imageEnv lists variables that name programs and files of this machine. A container does not
+// receive them, because an image has its own programs and files.
 var imageEnv = []string{"SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
 // The names of a container's files in the folder of a start.
@@ -20,8 +21,8 @@ const (
 	containerLink = "container.link"
 )
 
-// cleanCommand returns the command that removes the container of a start. It returns nil if there is
-// none.
+// cleanCommand returns the command that removes the container of a start, or nil if the arm has no
+// container.
 func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	if !c.Sandbox.Container() {
 		return nil
@@ -29,8 +30,8 @@ func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	return []string{hookCommand[0], container.CleanVerb, filepath.Join(c.Dir, containerPlan)}
 }
 
-// contained puts the command line of the arm's container between the wrapper and the agent CLI. It
-// also writes the plan of the container. The program is one of Coleo.
+// contained puts the command line of the arm's container between the wrapper and the agent CLI, and
+// writes the plan of the container. program is the path of Coleo's own program.
 func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []string,
 	env map[string]string) ([]string, error) {
 	if c.Sandbox.Image == "" {
@@ -57,7 +58,7 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 	if _, given := c.Env["PATH"]; !given {
 		plan.Dropped = []string{"PATH"}
 	}
-	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} { // the first of two with one path counts
+	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} { // of two places with one path, the first counts
 		for _, place := range list {
 			plan.Mounts = append(plan.Mounts, container.Mount{Source: cmp.Or(place.Source, place.Path), Target: place.Path,
 				Readonly: i == 0})
@@ -71,7 +72,7 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 	if plan.Limits, err = c.Sandbox.Limit.Parse(); err != nil {
 		return nil, err
 	}
-	noted := *c.Sandbox // others have the same pointer
+	noted := *c.Sandbox // a copy, because other configurations share the pointer
 	noted.LimitedBy = limits.Means{Group: plan.Limits}.String()
 	c.Sandbox = &noted
 	if err := plan.Check(); err != nil {

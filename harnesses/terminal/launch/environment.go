@@ -7,10 +7,9 @@ import (
 	"coleo.dev"
 )
 
-// allowedEnv lists the variables of the user's environment that every agent CLI gets. A
-// name that ends in _ is a prefix. An agent CLI also gets the variables in the
-// credentials_env of its harness. It gets no other variables of the user's environment,
-// not even Coleo's own.
+// allowedEnv lists the variables of the user's environment that every agent CLI receives. A name
+// that ends in _ is a prefix. An agent CLI also receives the variables in the credentials_env of
+// its harness, but no other variables of the user's environment, not even Coleo's own.
 var allowedEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
@@ -18,8 +17,8 @@ var allowedEnv = []string{
 	"SSH_AUTH_SOCK", "COLORTERM",
 }
 
-// hermeticEnv lists the variables of the user's environment that an agent CLI gets with
-// ProfileHermetic.
+// hermeticEnv lists the variables of the user's environment that an agent CLI with ProfileHermetic
+// receives.
 var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
 
 func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
@@ -28,7 +27,7 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 		allowed = hermeticEnv
 	}
 	env := map[string]string{"TERM": "xterm-256color"}
-	var elsewhere []string // names things that the sandbox does not have
+	var elsewhere []string // variables that name things outside of the sandbox
 	if c.Sandbox.On() {
 		elsewhere = append(elsewhere, outsideEnv...)
 	}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// plainSpec is the shortest description there is.
+// plainSpec is the shortest valid description.
 const plainSpec = `name = "x"
 command = "x"
 [keys]
@@ -24,7 +24,7 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
-// The agent CLI gets a folder's name unchanged, whatever characters it has.
+// The agent CLI must receive the name of a folder unchanged, whatever characters the name contains.
 func TestAFolderWithBlanksAndQuotesIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), `a "b" 'c' {{.Model}} $d\e`)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// The launch names the hook where there is one. It leaves the hook out where there is
-// none, or where it would replace a hook of the user's.
+// The command line must name the hook if there is a hook program. It must not name the hook if
+// there is no such program, or if the hook would replace a hook of the user.
 func TestTheHookIsPassedOnByArgv(t *testing.T) {
 	t.Parallel()
 	const parts = casttest.PlainSpec + `
@@ -69,7 +69,7 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
 		t.Errorf("argv %q, want %q: ours starts the user's", got, want)
 	}
-	spec.Hook.UserHook.Key = "other" // not to be read there
+	spec.Hook.UserHook.Key = "other" // the user's hook is not in this key
 	if got := plan([]string{self, "hook"}); len(got) != 0 {
 		t.Errorf("a hook of the user's that cannot be read would be replaced by %q", got)
 	}

@@ -20,11 +20,11 @@ type hookFacts struct {
 // Argv returns the hook's command line.
 func (h *hookFacts) Argv() []string { return append([]string{h.Program}, h.Args...) }
 
-// hookFor returns the hook that the agent CLI gets. It returns nil in these cases:
+// hookFor returns the hook for the agent CLI. It returns nil in these cases:
 //
-//   - The agent CLI takes no hook.
+//   - The agent CLI supports no hook.
 //   - The hook program does not exist.
-//   - The user has a hook, and Coleo's hook cannot start the user's hook.
+//   - The user has a hook, and Coleo's hook cannot start it.
 func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	if len(s.Hook.Reports) == 0 || len(program) == 0 || !executable(program[0]) {
 		return nil
@@ -41,8 +41,7 @@ func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	return h
 }
 
-// readUserHook returns the content of the user's file, and whether the file names a
-// hook.
+// readUserHook returns the content of the user's file, and whether the file names a hook.
 func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.Pattern == "" {
 		return nil, false
@@ -55,8 +54,8 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, len(text) > 0 && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. holdCommand is the command that starts
-// a holder. If the program of this command is not Coleo itself, HookCommand returns nil.
+// HookCommand returns the command line of the hook program. holdCommand is the command line that
+// starts a holder. HookCommand returns nil if holdCommand is not a command of Coleo itself.
 func HookCommand(holdCommand []string) []string {
 	if len(holdCommand) == 3 && filepath.IsAbs(holdCommand[0]) && holdCommand[1] == "hold" {
 		return []string{holdCommand[0], hook.Verb}

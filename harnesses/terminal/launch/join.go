@@ -11,15 +11,15 @@ import (
 	"coleo.dev"
 )
 
-// joined handles an option for which the agent CLI reads only one value. If the command line
-// contains the option several times, joined returns a new command line. This command line contains
-// the option once, with the joined value. So both the user's and Coleo's settings apply.
+// joined merges the values of an option of which the agent CLI reads only one. It returns a command
+// line with one such option and the merged value, so that both the user's and Coleo's settings
+// apply. It returns argv unchanged if argv contains the option at most once.
 //
-// Each value is a JSON object, or the path of a file with a JSON object. Tables are joined key by
-// key, and lists are appended. If two values are of any other form, the later one stays.
+// Each value is a JSON object, or the path of a file with a JSON object. Tables are merged key by
+// key, and lists are appended. Of two other values, the later one stays.
 //
-// The error is EInvalid if a value cannot be joined. Without this error, the agent CLI would
-// silently ignore one of the values.
+// The error is EInvalid if a value cannot be merged, because the agent CLI would silently ignore
+// one of the values.
 func joined(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
@@ -55,8 +55,7 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 	return slices.Insert(out, at, option, string(text)), err
 }
 
-// jsonTable reads a JSON object. The given value is the object itself, or the path of a file that
-// contains it.
+// jsonTable returns the JSON object in value, or in the file whose path is value.
 func jsonTable(value, workdir string) (map[string]any, error) {
 	text := []byte(value)
 	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
@@ -77,8 +76,8 @@ func jsonTable(value, workdir string) (map[string]any, error) {
 	return table, nil
 }
 
-// join adds b to a and returns the result. Tables are joined key by key, and lists are
-// appended. In any other case b replaces a.
+// join merges b into a and returns the result. Tables are merged key by key, and lists are
+// appended. In any other case, b replaces a.
 func join(a, b any) any {
 	switch b := b.(type) {
 	case map[string]any:

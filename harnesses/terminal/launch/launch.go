@@ -16,19 +16,19 @@ import (
 	"coleo.dev/holder"
 )
 
-// launchFacts holds the values that the templates of a Part see.
+// launchFacts contains the values that the templates of a Part can use.
 type launchFacts struct {
 	Workdir, Home, Endpoint, Provider, Model string
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
-	Fork                                     string // the conversation to copy, or ""
-	// Account is the path of a file in the folder of this start. The agent CLI can write into this
-	// file how many tokens it has used.
+	Fork                                     string // the conversation to copy; "" if none
+	// Account is the path of a file in the folder of this start, in which the agent CLI can record the
+	// tokens that it uses.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	Sandboxed                      bool // the agent CLI runs in a sandbox
 	MCPServers                     []coleo.MCPServer
-	AllowedTools                   []allowedTool // of all servers
+	AllowedTools                   []allowedTool // the allowed tools of all servers
 	Hook                           *hookFacts    // nil if there is no hook
 }
 
@@ -94,16 +94,16 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 	}, nil
 }
 
-// checkReached returns EUnsupported if the agent CLI would not learn about the MCP server with
-// Coleo's own tools. Some agent CLIs read their MCP servers from a file. Coleo writes this file
-// only into a hermetic HOME.
+// checkReached returns EUnsupported if the agent CLI would not know the MCP server with Coleo's own
+// tools. Some agent CLIs read their MCP servers only from a file, which Coleo writes only into a
+// hermetic HOME.
 func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files map[string]string) error {
 	texts := append(slices.Collect(maps.Values(env)), argv...)
 	if c.Profile == coleo.ProfileHermetic {
 		texts = slices.AppendSeq(texts, maps.Values(files))
 	}
 	for _, m := range c.MCPServers {
-		quoted, _ := json.Marshal(m.Command) // a text is always encoded
+		quoted, _ := json.Marshal(m.Command) // a string can always be encoded
 		namesServer := func(text string) bool { return strings.Contains(text, strings.Trim(string(quoted), `"`)) }
 		if len(m.Allowed) > 0 && !slices.ContainsFunc(texts, namesServer) {
 			return coleo.Errorf(coleo.EUnsupported,
@@ -113,8 +113,8 @@ func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files
 	return nil
 }
 
-// addVariables adds the variables that the user chose to env. It refuses a variable that the
-// harness sets itself. The agent CLI must run with the harness's values under Coleo.
+// addVariables adds the user's own variables to env. It refuses a variable that the harness sets
+// itself, because the agent CLI must run with the harness's value under Coleo.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	for _, name := range coleo.EnvNames(given) {
 		if _, taken := own[name]; taken {
@@ -126,7 +126,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare sets defaults in c, and refuses a configuration that Coleo cannot use.
+// prepare sets the defaults in c. It returns an error for a configuration that Coleo cannot use.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
@@ -182,7 +182,7 @@ func factsOf(s *rules.Spec, c *coleo.SpawnConfig) (launchFacts, error) {
 	}, nil
 }
 
-// allowedTool is a tool of an MCP server that the agent CLI calls without asking.
+// allowedTool is a tool of an MCP server that the agent CLI may call without asking.
 type allowedTool struct{ Server, Tool string }
 
 func allowedTools(servers []coleo.MCPServer) (out []allowedTool) {
@@ -194,8 +194,7 @@ func allowedTools(servers []coleo.MCPServer) (out []allowedTool) {
 	return out
 }
 
-// AccountPath returns the path of the file in which an agent CLI can record the tokens
-// that it used.
+// AccountPath returns the path of the file in which an agent CLI can record the tokens that it uses.
 func AccountPath(dir string) string { return filepath.Join(dir, "account.jsonl") }
 
 // Home returns the HOME that the agent CLI will see.
@@ -206,8 +205,8 @@ func Home(c *coleo.SpawnConfig) string {
 	return lookupEnv(c.Environ, "HOME")
 }
 
-// findBinary returns the path of the agent CLI. In a container, the agent CLI is that of the image: the
-// result is then a name, for which the container looks in its own PATH.
+// findBinary returns the path of the agent CLI. For a container, it returns only the name of the
+// program, which the container then searches in the PATH of its image.
 func findBinary(s *rules.Spec, c *coleo.SpawnConfig) (string, error) {
 	if c.Sandbox.Container() {
 		return cmp.Or(c.Binary, s.Command), nil
@@ -232,8 +231,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// apply adds a part to the command line, the environment and the files of HOME, if the part's
-// condition is true.
+// apply adds a part to the command line, the environment and the files of HOME if the part's condition
+// is true.
 func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
 	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err
@@ -267,10 +266,9 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[strin
 	return nil
 }
 
-// mergedFile returns the text of a file that two parts of the launch write. It merges
-// JSON objects and TOML tables as join does. In any other file, it puts the text of the
-// later part above the text of the earlier part. In the opposite order, keys of the
-// later part could become part of the last section of the earlier part.
+// mergedFile returns the text of a file that two parts of the launch write. It merges JSON objects and
+// TOML tables like join. In any other file, it puts the text of the later part above the text of the
+// earlier part. Otherwise keys of the later part could belong to the last section of the earlier part.
 func mergedFile(path, old, text string) (string, error) {
 	var out string
 	var err error
@@ -329,8 +327,8 @@ func seedHome(facts launchFacts, files map[string]string) error {
 	return nil
 }
 
-// seed writes a file into a hermetic HOME. If the file already exists, seed does not
-// change it, because the agent CLI may have written to it.
+// seed writes a file into a hermetic HOME. It does not change an existing file, because the agent CLI
+// may have written to it.
 func seed(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("seed HOME: %w", err)

@@ -16,13 +16,13 @@ const (
 	networkRecord = "network.jsonl"
 )
 
-// NetworkRecord returns the path of the file that says which hosts a start of a sandboxed arm has
-// reached and which ones were refused. The given folder is that of the start. The file exists only
-// for a sandbox that reaches some hosts.
+// NetworkRecord returns the path of the file that lists the hosts that a start of a sandboxed arm has
+// reached, and the refused ones. dir is the folder of the start. The file exists only for a sandbox
+// that may reach some hosts.
 func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord) }
 
-// networkFile writes what the sandbox of an arm reaches into a file, and returns the file's path.
-// The environment is that of the agent CLI.
+// networkFile writes a file with the hosts that the arm's sandbox may reach, and returns the file's
+// path. env is the environment of the agent CLI.
 func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (string, error) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if env[name] != "" {
@@ -39,8 +39,8 @@ func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (st
 	return path, proxy.Config{Rules: found, Log: NetworkRecord(c.Dir)}.Write(path)
 }
 
-// networkOf returns what the sandbox of an arm reaches: the model, and the servers that a person
-// lists.
+// networkOf returns the hosts that the arm's sandbox may reach: the model, and the servers that the
+// user lists.
 func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (proxy.Rules, error) {
 	var out proxy.Rules
 	listed, err := c.Sandbox.Network.Servers()
@@ -77,8 +77,9 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 	return out, nil
 }
 
-// addServer adds a server. A person has named the server if its name may lead to a private address. A
-// server of this machine gets its port inside the sandbox too.
+// addServer adds a server to the rules. private is true if the server's name may lead to a private
+// address, because the user has named the server. A server of this machine also listens on its port
+// inside the sandbox.
 func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	rule := proxy.Rule{Host: server.Host, Port: server.Port, Private: private || server.Loopback()}
 	to.Allow = append(to.Allow, rule)
@@ -87,8 +88,8 @@ func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	}
 }
 
-// endpointsOf returns the model servers that a person has named: by the arm's endpoint, or by the
-// variables of the harness. It returns none if the agent CLI uses its usual servers.
+// endpointsOf returns the model servers that the user has chosen, by the arm's endpoint or by the
+// variables of the harness. It returns nil if the agent CLI uses its usual servers.
 func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]coleo.HostPort, error) {
 	if c.Endpoint != "" {
 		server, err := serverOf(c.Endpoint)
@@ -111,7 +112,7 @@ func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]
 	return out, nil
 }
 
-// usualPorts are the ports of a URL without one.
+// usualPorts contains the port of a URL that names none, by the URL's scheme.
 var usualPorts = map[string]uint16{"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 // serverOf returns the server of a URL.

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// filtered is a start in a sandbox that reaches some hosts.
+// filtered returns a start in a sandbox that may reach some hosts.
 func filtered(t *testing.T, network coleo.SandboxNetwork) *boxed {
 	b := newBoxed(t)
 	b.spec = strings.Replace(b.spec, `credentials_env = ["X_HOME", "X_KEY"]`,

@@ -7,13 +7,12 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// maxSettingsFile is the size in bytes of the largest settings file of a user that
-// Coleo reads. Real settings files have a few KiB.
+// maxSettingsFile is the size in bytes of the largest settings file of a user that Coleo reads.
+// Real settings files have only a few KiB.
 const maxSettingsFile = 1 << 20
 
-// refuseSettings returns an error if the user has chosen a setting with which Coleo
-// cannot read the screen or cannot type. The error is EUnsupported, and says what the
-// user can do.
+// refuseSettings returns EUnsupported if the user has chosen a setting with which Coleo cannot read
+// the screen or cannot type. The message describes what the user can do.
 func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[string]string) error {
 	for _, setting := range s.Settings {
 		if setting.Refused == "" {
@@ -29,8 +28,7 @@ func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[
 	return nil
 }
 
-// findSign reports whether the start shows the sign. It also returns the place where the start
-// shows the sign.
+// findSign reports whether the start shows the sign, and names the place of the sign.
 func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[string]string) (string, bool) {
 	switch {
 	case sign.Arg != "":
@@ -46,9 +44,8 @@ func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[stri
 	return "", false
 }
 
-// readSettings returns the text of a user's settings file. It returns "" if the file
-// cannot be read. It reports no error, because the agent CLI itself says what is wrong
-// with the file.
+// readSettings returns the text of a user's settings file, or "" if it cannot read the file. It
+// reports no error, because the agent CLI itself reports what is wrong with the file.
 func readSettings(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettingsFile {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// refusingSpec refuses the setting "rows", which a flag, a variable and a file can make.
-// The setting "bell" is not refused.
+// refusingSpec refuses the setting "rows", which can be in a flag, in a variable or in a file. It
+// does not refuse the setting "bell".
 const refusingSpec = plainSpec + `
 [launch.permission]
 ask = ""
@@ -72,7 +72,7 @@ func TestASettingThatCannotWorkIsRefusedAtTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		args    []string
 		environ []string
-		files   map[string]string // below the test's folder, which has home, work and other
+		files   map[string]string // relative to the test's folder, which contains home, work and other
 		where   string            // "" if the start is not refused
 	}{
 		"no setting":                           {},
@@ -139,7 +139,7 @@ func mustWrite(t *testing.T, path, text string) {
 	}
 }
 
-// The files of a setting are added to those that the harness itself writes.
+// The files of a setting must be written in addition to the files of the harness itself.
 func TestAFileOfTwoPartsHasBoth(t *testing.T) {
 	t.Parallel()
 	spec, home := refusing(t), t.TempDir()

@@ -16,12 +16,12 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
-// outsideEnv lists variables that name folders and sockets outside of a sandbox. A
-// sandboxed agent CLI does not get them from the user's environment.
+// outsideEnv lists variables that name folders and sockets outside of a sandbox. A sandboxed agent
+// CLI does not receive them from the user's environment.
 var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 
-// sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI.
-// Without a sandbox, it returns argv unchanged. hookCommand is the command line of the hook
+// sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI. It
+// returns argv unchanged if the arm has no sandbox. hookCommand is the command line of the hook
 // program.
 func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	env map[string]string) ([]string, error) {
@@ -66,7 +66,7 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
-// limit adds the limits of the arm to the box, and notes in the configuration what keeps them.
+// limit adds the limits of the arm to the box, and stores in the configuration what enforces them.
 func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	wanted, err := c.Sandbox.Limit.Parse()
 	if err != nil {
@@ -75,14 +75,14 @@ func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	if box.Limits, err = limits.Plan(wanted); err != nil {
 		return err
 	}
-	noted := *c.Sandbox // others have the same pointer
+	noted := *c.Sandbox // a copy, because other configurations share the pointer
 	noted.LimitedBy = box.Limits.String()
 	c.Sandbox = &noted
 	return nil
 }
 
-// boxOf returns what the agent CLI sees in its sandbox. binaryPath is the path of the agent CLI's
-// program.
+// boxOf returns the files and folders that the agent CLI sees in its sandbox. binaryPath is the
+// path of the agent CLI's program.
 func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []string) (sandbox.Box, error) {
 	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)),
 		Offline: c.Sandbox.Network == coleo.NetworkNone && !c.OwnNetwork}
@@ -104,7 +104,7 @@ func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []stri
 	return box, addOwnFiles(&box, s, c)
 }
 
-// addOwnFiles adds the files of Coleo and of the agent CLI that the agent CLI uses.
+// addOwnFiles adds the files of Coleo and of the agent CLI itself that the agent CLI uses.
 func addOwnFiles(box *sandbox.Box, s *rules.Spec, c *coleo.SpawnConfig) error {
 	for _, dir := range c.Reached {
 		box.Readable = append(box.Readable, sandbox.Place{Path: dir})
@@ -117,8 +117,8 @@ func addOwnFiles(box *sandbox.Box, s *rules.Spec, c *coleo.SpawnConfig) error {
 	return homeFiles(box, s.Launch.Sandbox)
 }
 
-// addFolder adds the arm's folder to the box. If the sandbox would then show what it must not show,
-// the error is EInvalid.
+// addFolder adds the arm's folder to the box. It returns EInvalid if the sandbox would then contain
+// something that must stay outside.
 func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	if !filepath.IsAbs(box.Home) || box.Home == "/" {
 		return coleo.Errorf(coleo.EInvalid, "a sandbox needs HOME, and it is %q: nothing was started", box.Home)
@@ -143,8 +143,8 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	return nil
 }
 
-// ownFiles makes the files of this start, and returns them. The agent CLI and its hook write into
-// these files. Their folder also contains other files, which stay outside the sandbox.
+// ownFiles creates the files of this start to which the agent CLI and its hook write, and returns
+// them. The other files in their folder stay outside the sandbox.
 func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	paths, err := hook.Make(c.Dir)
 	if err != nil {
@@ -164,9 +164,8 @@ func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 
 // homeFiles adds the agent CLI's own files below HOME to the box.
 //
-// An agent CLI in a sandbox can change the content of its writable folders. It could put a symbolic
-// link there, and the next sandbox would show the link's target. So homeFiles follows links only
-// where no sandbox can write.
+// It follows symbolic links only where no sandbox can write. Otherwise an agent CLI could put a
+// link into one of its writable folders, and the next sandbox would contain the link's target.
 func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
 	for _, name := range files.Writable {
 		path := filepath.Join(box.Home, name)

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/hook"
 )
 
-// boxedSpec is a description that says what its agent CLI needs in a sandbox.
+// boxedSpec is a description of an agent CLI with its needs in a sandbox.
 var boxedSpec = strings.Replace(plainSpec, "[keys]", `[launch]
 credentials_env = ["X_HOME", "X_KEY"]
 [launch.permission]
@@ -23,7 +23,7 @@ readable = [".x/settings"]
 folder_env = ["X_HOME"]
 [keys]`, 1)
 
-// boxed is a start in a sandbox, with a stand-in for bubblewrap. Nothing is started.
+// boxed is a start in a sandbox with a fake bubblewrap. No process is started.
 type boxed struct {
 	home string
 	c    coleo.SpawnConfig
@@ -60,7 +60,8 @@ func (b *boxed) plan(t *testing.T) (argv, env []string, err error) {
 	return made.Argv, made.Env, err
 }
 
-// bound returns the options and sources of the mounts in a command line, by their places.
+// bound returns the options and sources of the mounts in a command line, by the paths in the
+// sandbox.
 func bound(argv []string) map[string]string {
 	out := map[string]string{}
 	for i, word := range argv {
@@ -180,7 +181,8 @@ func TestASandboxThatWouldShowTooMuchIsRefused(t *testing.T) {
 	}
 }
 
-// A link of the user's own leads to the folder, because no sandbox can have made it.
+// The agent CLI's folder may be a link, because no sandbox can have created a link in HOME itself.
+// The sandbox must contain the link's target.
 func TestTheFolderOfAnAgentCLIMayBeALink(t *testing.T) {
 	t.Parallel()
 	b := newBoxed(t)
@@ -201,7 +203,7 @@ func TestASubarmHasTheFolderOfItsParent(t *testing.T) {
 	t.Parallel()
 	b := newBoxed(t)
 	sub := filepath.Join(b.c.Workdir, "sub")
-	if err := os.Symlink(b.home, sub); err != nil { // what the parent may make of it
+	if err := os.Symlink(b.home, sub); err != nil { // the parent may have replaced the folder by a link
 		t.Fatal(err)
 	}
 	b.c.Sandbox.Folder, b.c.Workdir = b.c.Workdir, sub

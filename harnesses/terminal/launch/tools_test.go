@@ -9,7 +9,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// toolSpec names the allowed tools in an argument, and the servers in a file of HOME.
+// toolSpec puts the allowed tools into an argument, and the servers into a file of HOME.
 var toolSpec = strings.Replace(plainSpec, "[keys]", `[capabilities]
 mcp = true
 [launch.permission]

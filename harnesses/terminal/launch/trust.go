@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// trustWorkdir writes into one of the user's files that the work folder is trusted. It replaces
-// this file atomically, and does not change the other bytes of the file.
+// trustWorkdir marks the work folder as trusted in one of the user's files. It replaces the file
+// atomically, and does not change the file's other bytes.
 func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error {
 	if t.File == "" || !c.TrustWorkdir || facts.Hermetic {
 		return nil
@@ -41,10 +41,10 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets a value in a JSON file to true. The keys lead to this value.
+// trusted sets the value at the path keys in a JSON file to true.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // if path is a link, write the file that it points to, and keep the link
+		path = real // write the target of a link, and keep the link
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
@@ -77,8 +77,8 @@ func trusted(path string, keys []string) error {
 	return nil
 }
 
-// jsonPath joins keys to a path in the form that sjson takes. It escapes all ASCII characters
-// except letters and digits.
+// jsonPath joins keys to a path in the syntax of sjson. It escapes all ASCII characters except
+// letters and digits.
 func jsonPath(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {

@@ -15,9 +15,10 @@ import (
 
 const (
 	// foldersUp is the largest number of folders in which Coleo searches for a program's
-	// package.json. The search begins in the program's folder and goes up.
+	// package.json. The search begins in the program's folder and continues in its parents.
 	foldersUp = 6
-	// maxPackageFile is the largest number of bytes of a package.json that Coleo reads.
+	// maxPackageFile is the largest number of bytes of a package.json that Coleo reads. A real one
+	// has a few KiB.
 	maxPackageFile = 1 << 20
 	// versionsFolder is the folder in which 'coleo harness install' keeps each version:
 	// .versions/NAME/VERSION.
@@ -27,9 +28,8 @@ const (
 // versionForm matches a version, but not a tag such as latest.
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
-// Version returns the version of the agent CLI that a configuration starts. It returns "" if it
-// cannot find the version, as in a container. It only reads files of the package manager, and starts
-// no process.
+// Version returns the version of the agent CLI that a configuration starts, or "" if it cannot find
+// the version, as in a container. It starts no process: it only reads files of the package manager.
 func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	program, err := findBinary(s, c)
 	if err != nil || c.Sandbox.Container() {
@@ -38,8 +38,8 @@ func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	return InstalledVersion(program, s.Package)
 }
 
-// InstalledVersion returns the version of an installed program. It returns "" if no file shows the
-// version. The package of the agent CLI has the form npm:NAME or pip:NAME.
+// InstalledVersion returns the version of an installed program, or "" if no file shows the version.
+// pkg is the package of the agent CLI, in the form npm:NAME or pip:NAME.
 func InstalledVersion(program, pkg string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -62,8 +62,8 @@ func InstalledVersion(program, pkg string) string {
 	return found
 }
 
-// npmVersion returns the version from the package.json of the npm package that contains the
-// program. It returns "" if there is no package.json with the given package name.
+// npmVersion returns the version in the package.json of the npm package that contains the program.
+// It returns "" if no package.json has the given package name.
 func npmVersion(program, name string) string {
 	dir := filepath.Dir(program)
 	for range foldersUp {
@@ -79,7 +79,7 @@ func npmVersion(program, name string) string {
 
 // readAtMost returns at most the first maxPackageFile bytes of a file.
 func readAtMost(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func readAtMost(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPackageFile))
 }
 
-// pipVersion returns the version of the named package in the program's virtual environment. It
-// takes the version from the name of the folder NAME-VERSION.dist-info.
+// pipVersion returns the version of the named package in the program's virtual environment. It reads
+// the version from the name of the folder NAME-VERSION.dist-info.
 func pipVersion(program, name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages",
@@ -99,8 +99,8 @@ func pipVersion(program, name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), name+"-"), ".dist-info")
 }
 
-// folderVersion returns the version in the path of a program that 'coleo harness
-// install' has installed. It returns "" for any other program.
+// folderVersion returns the version in the path of a program that 'coleo harness install' has
+// installed. It returns "" for any other program.
 func folderVersion(program string) string {
 	parts := strings.Split(program, string(os.PathSeparator))
 	for i, part := range parts {

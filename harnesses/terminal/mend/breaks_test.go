@@ -23,10 +23,11 @@ var (
 	breaksTime  = flag.Duration("each", 3*time.Minute, "how long the search for one break may take")
 )
 
-// breakKinds are the kinds of breaks. A kind is drawn first, so each has as many breaks.
+// breakKinds are the kinds of breaks. The tests choose the kind first, so that all kinds are
+// equally frequent.
 var breakKinds = []string{"removed", "anchor", "word", "glyph", "order"}
 
-// library is what the recordings of one agent CLI say.
+// library contains the recordings of one agent CLI with their readings.
 type library struct {
 	harness string
 	desc    Description
@@ -65,7 +66,8 @@ func Tape(t *testing.T, d Description, c Case) taped {
 	return tp
 }
 
-// isGiven divides the recordings of a harness into two halves.
+// isGiven reports whether Propose receives a recording. It divides the recordings of a harness into
+// two halves.
 func isGiven(name string, seed uint64) bool {
 	return crc32.ChecksumIEEE(fmt.Appendf(nil, "%s %d", name, seed))%2 == 0
 }
@@ -76,7 +78,7 @@ type broke struct {
 	text       string
 }
 
-// draw breaks the description of a library in one place that some recording uses.
+// draw breaks the description of a library in one random place that some recording uses.
 func (l *library) draw(r *rand.Rand, kind string) broke {
 	doc := parseDocument(string(l.desc.Text))
 	used := map[string]bool{"": true}
@@ -125,7 +127,7 @@ func (l *library) draw(r *rand.Rand, kind string) broke {
 	return b
 }
 
-// breakOrder moves a rule past others, or changes the order in one of its patterns.
+// breakOrder moves a rule past others, or changes the order in one pattern of the rule.
 func breakOrder(r *rand.Rand, doc *document, i int) string {
 	if r.IntN(2) == 0 {
 		for _, f := range doc.fields {
@@ -178,7 +180,7 @@ func breakField(r *rand.Rand, value, kind string) string {
 	return value[:g.start] + glyphs[r.IntN(len(glyphs))] + value[g.end:]
 }
 
-// visible reports whether a break changes what both halves of the recordings read as.
+// visible reports whether a break changes the readings in both halves of the recordings.
 func (l *library) visible(b broke, seed uint64) bool {
 	spec, err := rules.ParseSpecOn(l.desc.File, []byte(b.text), nil)
 	if err != nil || b.text == "" || b.text == string(l.desc.Text) {
@@ -200,11 +202,11 @@ func (l *library) visible(b broke, seed uint64) bool {
 	return false
 }
 
-// mended is what became of a break.
+// mended describes the attempt to mend a break.
 type mended struct {
 	result   Result
-	heldOut  int // recordings that Propose did not get, and that are not read as labelled
-	harmed   int // recordings that read as labelled with the broken description alone
+	heldOut  int // recordings that Propose did not receive, and that still do not read as labelled
+	harmed   int // recordings that read as labelled only with the broken description
 	duration time.Duration
 }
 
@@ -250,9 +252,9 @@ func (l *library) mend(t *testing.T, b broke, seed uint64) mended {
 	return m
 }
 
-// TestBreaks breaks descriptions on purpose, and gives Propose the broken description and
-// half of the recordings. A break is mended if the other half reads as labelled, too.
-// -seed, -breaks, -harness and -kind say which breaks are made.
+// TestBreaks breaks descriptions on purpose, and gives Propose the broken description and half of
+// the recordings. A break counts as mended if the other half reads as labelled too. The flags
+// -seed, -breaks, -harness and -kind select the breaks.
 func TestBreaks(t *testing.T) {
 	if testing.Short() || casttest.Raced {
 		t.Skip("it replays all recordings of four agent CLIs many times")

@@ -16,8 +16,8 @@ type feature struct {
 	where, pattern string
 	negated        bool
 	re             *regexp.Regexp
-	own            bool // a rule or dialog of the description already has it
-	hits, misses   int  // on how many pictures of the group it holds, and on how many other pictures
+	own            bool // a rule or dialog of the description already has this condition
+	hits, misses   int  // the number of the group's pictures, and of other pictures, on which the condition holds
 }
 
 func (f feature) holds(p *rules.Picture) bool {
@@ -33,7 +33,7 @@ func (f feature) String() string {
 	return fmt.Sprintf("{ where = %q, pattern = %s%s }", f.where, quote(f.pattern), not)
 }
 
-// These are limits of the search for a new rule.
+// These are the limits of the search for a new rule.
 const (
 	mostFeatures = 10  // number of conditions that are tried as a rule
 	mostPairs    = 4   // number of second conditions that are tried with each condition
@@ -41,19 +41,18 @@ const (
 	mostTables   = 8   // number of dialogs that are copied for a new dialog
 )
 
-// featureParts are the parts of the screen in which a new condition can look. The
-// smaller parts come before the larger ones.
+// featureParts are the parts of the screen for a new condition, smaller parts first.
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
-// anyText, as a condition for the composer, asks only whether the screen shows a composer. In a
-// rule of idle, this condition also holds while the composer contains text. This matters because
-// Coleo types a prompt only while a rule of idle holds. A hint below the composer is less useful,
-// because it often disappears with the first character.
+// anyText is a pattern that matches any text. As a condition for the composer, it holds whenever the
+// screen shows a composer, even with a draft. A rule of idle needs such a condition, because Coleo
+// types a prompt only while a rule of idle holds. A hint below the composer is less useful, because
+// it often disappears with the first character.
 const anyText = `(?s).*`
 
-// derived returns changes that add a new rule or dialog. The conditions of the new rule
-// or dialog hold on pictures of the group, and on few pictures of other states.
+// derived returns changes that add a new rule or dialog. The conditions of the rule or dialog hold
+// on pictures of the group, and on few pictures of other states.
 func (e *editor) derived(all []taped) []change {
 	e.out = nil
 	if e.group.isStart() {
@@ -80,9 +79,9 @@ func (e *editor) derived(all []taped) []change {
 	return e.out
 }
 
-// deriveByTitle adds changes with new dialogs that look for the labelled titles. Some of these
-// dialogs also have a condition of an existing dialog. An example is a condition for the row that
-// names the keys.
+// deriveByTitle adds changes with new dialogs whose condition is the labelled titles. Some of these
+// dialogs also have a condition of an existing dialog, such as a condition for the row that names
+// the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
 		pattern := e.titleCondition()
@@ -91,7 +90,7 @@ func (e *editor) deriveByTitle(list []feature) {
 			return
 		}
 		title := feature{where: where, pattern: pattern, re: re}
-		title.own = true // dialogs usually look for a title, so this counts as an own condition
+		title.own = true // dialogs usually have a condition for their title, so this condition counts as own
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
@@ -103,7 +102,8 @@ func (e *editor) deriveByTitle(list []feature) {
 	}
 }
 
-// picturesOfOtherStates returns pictures whose labelled state differs from the state of the group.
+// picturesOfOtherStates returns pictures whose labelled state differs from the wanted state of the
+// group.
 func (e *editor) picturesOfOtherStates(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
@@ -121,9 +121,9 @@ func (e *editor) picturesOfOtherStates(all []taped) []*rules.Picture {
 	return out
 }
 
-// comesLater reports whether the given rule comes at or after the place of a new rule
-// for the group. If so, the new rule must not hold on the pictures that the given rule
-// decides. A new dialog comes before all rules.
+// comesLater reports whether the given rule comes at or after the place of a new rule for the group.
+// If so, the new rule must not hold on the pictures of the given rule. A new dialog comes before all
+// rules.
 func (e *editor) comesLater(rule string) bool {
 	if e.group.want.state == coleo.WaitingApproval {
 		return true
@@ -133,8 +133,8 @@ func (e *editor) comesLater(rule string) bool {
 	return at >= 0 && its >= at
 }
 
-// ranked returns the conditions that hold on at least one picture of the group. The
-// best conditions come first.
+// ranked returns the conditions that hold on at least one picture of the group, best conditions
+// first.
 func (e *editor) ranked(others []*rules.Picture) []feature {
 	var out []feature
 	for _, f := range append(e.ownFeatures(), e.newFeatures()...) {
@@ -173,8 +173,8 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partners returns conditions to combine with f. Each partner keeps at least 90 % of the hits of f.
-// It removes more than half of the misses of f.
+// partners returns conditions to combine with f. With each of them, f keeps at least 90 % of its
+// hits and loses more than half of its misses.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.negated {
 		return nil
@@ -233,8 +233,8 @@ func (e *editor) ownFeatures() []feature {
 	return out
 }
 
-// newFeatures makes new conditions from the rows of the pictures. It leaves out the rows that repeat
-// what a user has typed.
+// newFeatures returns new conditions from the rows of the pictures. It skips rows that repeat what a
+// user has typed.
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {
@@ -268,16 +268,15 @@ func (e *editor) newFeatures() []feature {
 	return out
 }
 
-// mayLookAt reports whether a new condition for the wanted state is allowed to look at
-// a part of the screen. The transcript can show anything, so it is no sign of idle.
+// mayLookAt reports whether a new condition for the wanted state may use a part of the screen. A
+// condition of idle may not use the transcript, because the transcript can contain any text.
 func (e *editor) mayLookAt(where string) bool {
 	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" &&
 		where != "bottom 12"
 }
 
-// longPattern is the smallest length of a new condition for a dialog. A shorter
-// condition could find a dialog where there is none, and Coleo would then send no
-// prompt.
+// longPattern is the smallest length of a new condition for a dialog, in characters. A shorter
+// condition could find a dialog where there is none, and Coleo would then send no prompt.
 const longPattern = 14
 
 func (e *editor) shortestPattern(where string) int {
@@ -287,13 +286,13 @@ func (e *editor) shortestPattern(where string) int {
 	return 0
 }
 
-// spinners are the sets of characters that many programs show as an animation. If a row
-// begins with one character of a set, the pattern for the row accepts all characters of
-// the set.
+// spinners are the sets of characters that many programs show as an animation. If a row begins with
+// a character of a set, the pattern for the row accepts the whole set.
 var spinners = []*regexp.Regexp{regexp.MustCompile(`^[⠁-⣿]`), regexp.MustCompile(`^[◐-◓]`),
 	regexp.MustCompile(`^[◴-◷]`), regexp.MustCompile(`^[✢-❋]`)}
 
-// wordsAtMost is the largest number of words in a pattern that is made from a row.
+// wordsAtMost is the largest number of words in a pattern for a row. A longer pattern would match
+// less often.
 const wordsAtMost = 4
 
 // rowPatterns returns patterns that match a row, or some words of the row.
@@ -330,7 +329,7 @@ func rowPatterns(row, where string) []string {
 	return out
 }
 
-// derive adds changes with a new rule or new dialogs that have the given conditions.
+// derive adds changes with a new rule or new dialogs with the given conditions.
 func (e *editor) derive(list []feature) {
 	if list[0].negated {
 		return
@@ -354,7 +353,7 @@ func (e *editor) derive(list []feature) {
 	}
 	at := e.doc.find("rule", e.group.rule)
 	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
-		return // a dialog comes before all rules, so no new rule can decide here
+		return // a new rule comes after all dialogs, so it could not decide here
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)

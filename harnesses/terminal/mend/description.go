@@ -10,16 +10,16 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// Description is a harness.toml, with everything that is needed to read it.
+// Description is a harness.toml, and everything that is needed to read it.
 type Description struct {
-	File  string                   // the name that errors and the diff show
+	File  string                   // the file's name in errors and in the diff
 	Text  []byte                   // the content of the file
 	Bases func(name string) []byte // returns the harness.toml of a base, as for ParseSpecOn; can be nil
 }
 
 func (d Description) spec() (*rules.Spec, error) { return rules.ParseSpecOn(d.File, d.Text, d.Bases) }
 
-// document is the text of a harness.toml, with the places that can be changed.
+// document is the text of a harness.toml, and the places in it that can be changed.
 type document struct {
 	text   string
 	items  []item
@@ -28,15 +28,15 @@ type document struct {
 
 // item is a table of the harness.toml.
 type item struct {
-	kind, name string // such as "rule", and the name of the rule
+	kind, name string // kind is for example "rule", and name is then the name of the rule
 	start, end int    // offsets; a comment directly above the table belongs to the item
 }
 
 // field is a string in the harness.toml.
 type field struct {
-	item       int    // index of the item that contains it
-	top, key   string // "when" and "pattern" in a condition; the same key twice outside, such as "title"
-	cond       int    // index of its condition in the list; -1 outside conditions
+	item       int    // index of the item that contains the string
+	top, key   string // "when" and "pattern" in a condition; otherwise the same key twice, such as "title"
+	cond       int    // index of the condition in the item's list; -1 outside conditions
 	start, end int    // offsets, including the quotes
 	value      string
 }
@@ -46,8 +46,8 @@ var (
 	keyName     = regexp.MustCompile(`([A-Za-z0-9_-]+)\s*=\s*$`)
 )
 
-// keyBefore is the number of bytes before a string in which scan searches for the string's key. No
-// key is longer.
+// keyBefore is the number of bytes before a string in which scan searches for the string's key. All
+// keys are shorter.
 const keyBefore = 60
 
 func parseDocument(text string) *document {
@@ -69,8 +69,8 @@ func parseDocument(text string) *document {
 	return d
 }
 
-// commentAbove returns the offset of the comment directly above the given offset. If there is no
-// comment, it returns the given offset.
+// commentAbove returns the offset of the comment directly above the given offset, or the given
+// offset if there is no comment.
 func commentAbove(text string, at int) int {
 	for at > 0 {
 		line := strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -82,7 +82,7 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// scan collects the strings of an item. It begins at the given offset. i is the index of the item.
+// scan collects the strings of the item with the index i, beginning at the given offset.
 func (d *document) scan(i, from int) {
 	end := d.items[i].end
 	top, cond, depth := "", -1, 0
@@ -150,7 +150,7 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// with returns the text of the file, with a new value for field f.
+// with returns the text of the file with a new value for field f.
 func (d *document) with(f field, value string) string {
 	q := quote(value)
 	if f.key == "where" {
@@ -175,8 +175,8 @@ func (d *document) field(it int, top, key string, condIndex int) (field, bool) {
 	return field{}, false
 }
 
-// moved returns the text of the file, with item i moved directly before item j. If toAfter is true,
-// item i is moved directly after item j instead.
+// moved returns the text of the file with item i moved directly before item j, or directly after it
+// if toAfter is true.
 func (d *document) moved(i, j int, toAfter bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start
@@ -189,8 +189,8 @@ func (d *document) moved(i, j int, toAfter bool) string {
 	return d.text[:it.start] + d.text[it.end:to] + text + d.text[to:]
 }
 
-// inserted returns the text of the file with a new table before item j. If j is -1, the
-// table comes after the last rule or dialog.
+// inserted returns the text of the file with a new table before item j. If j is -1, the table is
+// after the last rule or dialog.
 func (d *document) inserted(j int, table string) string {
 	to := len(d.text)
 	if j >= 0 {

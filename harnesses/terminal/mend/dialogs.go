@@ -10,8 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns a name that no rule or dialog of this kind has. If the given name is taken,
-// freeName adds a number to it.
+// freeName returns a name that no rule or dialog of this kind has: the given name, or the given
+// name with a number.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -20,8 +20,8 @@ func (e *editor) freeName(kind, name string) string {
 	return free
 }
 
-// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of these
-// keys say what the options mean. Recordings do not prove this meaning.
+// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of them
+// define the meaning of the options, which recordings do not prove.
 var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)` +
 	`\s*=.*\n`)
 
@@ -57,11 +57,11 @@ func (e *editor) deriveDialogs(when string, cost int) {
 }
 
 // variants returns new dialogs that are copies of the named dialog. A copy has the kind of the
-// original, or the kind other. A copy has the title of the original, or a new title.
+// original or the kind other, and the title of the original or a new title.
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {
-		kinds = append(kinds, string(coleo.DialogOther)) // a dialog of this kind can have no options
+		kinds = append(kinds, string(coleo.DialogOther)) // a dialog of this kind may lack options
 	}
 	title := "title = " + quote(e.titlePattern()) + "\n"
 	retitled := strings.Replace(titleKey.ReplaceAllLiteralString(body, ""), "select = ", title+"select = ", 1)
@@ -85,8 +85,8 @@ func (e *editor) kindLike(name string) string {
 	return string(coleo.DialogOther)
 }
 
-// titlesRead reports whether a new dialog finds the labelled title on at least one
-// picture of the group.
+// titlesRead reports whether a new dialog finds the labelled title on at least one picture of the
+// group.
 func (e *editor) titlesRead(table string) bool {
 	spec, err := rules.ParseSpec("new", []byte("name = \"x\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n"+
 		"[composer]\nbottom = 'x'\n"+table))
@@ -102,8 +102,8 @@ func (e *editor) titlesRead(table string) bool {
 	return false
 }
 
-// titleWords is the largest number of words of a title that a condition contains. A narrow terminal
-// wraps longer texts.
+// titleWords is the largest number of words of a title in a condition. A narrow terminal wraps
+// longer texts.
 const titleWords = 5
 
 // titleCondition returns a pattern for the beginning of the labelled titles.
@@ -120,9 +120,8 @@ func (e *editor) titlePattern() string {
 	return `^ *(\S.*[?:])$`
 }
 
-// titleText returns a pattern for the labelled titles. The pattern accepts any text in
-// the place where the titles differ. titleText returns "" if the titles have too little
-// in common.
+// titleText returns a pattern for the labelled titles, which accepts any text where the titles
+// differ. It returns "" if the titles have too little in common.
 func (e *editor) titleText() string {
 	var titles []string
 	for _, s := range e.group.shots {

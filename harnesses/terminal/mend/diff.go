@@ -12,11 +12,10 @@ const diffContext = 3
 type line struct {
 	sign byte // ' ', '-' or '+'
 	text string
-	a, b int // the number of the line in each text; for a missing line, that of the next line
+	a, b int // the number of the line in each text, or of the next line if the text lacks it
 }
 
-// Diff returns the difference between two texts as a unified diff. It returns "" if the
-// texts are equal.
+// Diff returns the difference between two texts as a unified diff, or "" if the texts are equal.
 func Diff(file, old, changed string) string {
 	if old == changed {
 		return ""
@@ -64,8 +63,8 @@ func writeHunk(b *strings.Builder, lines []line) {
 	}
 }
 
-// compare returns the lines of both texts in order. A line that both texts have in the
-// same order appears once.
+// compare returns the lines of both texts in order. A line that both texts have in the same order
+// is in the result once.
 func compare(a, b []string) []line {
 	if n := len(a); n > 0 && a[n-1] == "" {
 		a = a[:n-1]
@@ -73,7 +72,7 @@ func compare(a, b []string) []line {
 	if n := len(b); n > 0 && b[n-1] == "" {
 		b = b[:n-1]
 	}
-	common := make([][]int, len(a)+1) // how many lines the rests of a from i and of b from j have in common
+	common := make([][]int, len(a)+1) // the number of common lines in the rest of a from i and of b from j
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}

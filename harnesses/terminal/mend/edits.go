@@ -16,13 +16,13 @@ import (
 type change struct {
 	text string // the whole file with the change
 	what string // the change in words, for people
-	cost int    // how large the change is; see the costs below
+	cost int    // the size of the change; see the costs below
 }
 
 // These constants are the costs of a change. The number of changed characters is added to them. A
-// kind of change that is often right costs less.
+// kind of change costs less if it is often right.
 const (
-	costAnchor = 1  // for each row by which a part of the screen is enlarged or reduced
+	costAnchor = 1  // for each row by which a part of the screen grows or shrinks
 	costRegion = 8  // another part of the screen
 	costWord   = 4  // another text in a pattern
 	costBoth   = 6  // two texts instead of one
@@ -33,24 +33,24 @@ const (
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog whose conditions are neither its title nor from the description
+	costUnnamed = 30 // a new dialog without a condition for its title or from the description
 )
 
-// These constants limit a search. Each limit is several times what a real change needs.
+// These constants limit a search. Each limit is several times what a typical change needs.
 const (
 	mostAway  = 24 // rows of another part of the screen
-	mostRows  = 15 // rows by which a part of the screen is enlarged or reduced
+	mostRows  = 15 // rows by which a part of the screen grows or shrinks
 	mostFound = 8  // texts that are found in a gap on one picture
 	mostTexts = 4  // texts that one change puts into a gap
 )
 
-// editor collects changes to one description. Each change might mend a group of breaks.
+// editor collects changes to one description that may mend a group of breaks.
 type editor struct {
 	doc      *document
 	spec     *rules.Spec
 	group    group
 	pictures []*rules.Picture // the pictures of the group
-	typed    typedTexts       // what a user has typed in the new recordings
+	typed    typedTexts       // the texts that a user has typed in the new recordings
 	out      []change
 }
 
@@ -73,8 +73,8 @@ func (e *editor) set(f field, value, what string, cost int) {
 	e.add(e.doc.with(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
 }
 
-// changedRunes returns the number of characters that differ between two texts. It does not count
-// the common beginning and the common end of the texts.
+// changedRunes returns the number of characters that differ between two texts, without their common
+// beginning and their common end.
 func changedRunes(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -86,9 +86,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If shouldHold is true, the item fails on some
-// pictures of the group, and the changes make it hold on more of them. Otherwise the item holds on
-// pictures of the group, and the changes keep it from holding.
+// conds adds changes to the conditions of an item. If shouldHold is true, the item wrongly fails on
+// some pictures of the group, and the changes make it hold on more of them. Otherwise the item
+// wrongly holds on pictures of the group, and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -120,8 +120,8 @@ func (e *editor) holding(list []rules.Cond) int {
 	return n
 }
 
-// holdsOn returns a function that reports whether a pattern matches on a picture, in
-// the part of the screen that condition c looks at.
+// holdsOn returns a function that reports whether a pattern matches on a picture, in the part of
+// the screen that condition c uses.
 func (e *editor) holdsOn(c rules.Cond) func(*rules.Picture, *regexp.Regexp) bool {
 	return func(p *rules.Picture, re *regexp.Regexp) bool {
 		rows, shown := p.Part(c.Where)
@@ -139,13 +139,13 @@ func (e *editor) partText(p *rules.Picture, where string) []string {
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// regions adds changes that make condition c look at another part of the screen.
+// regions adds changes that make condition c use another part of the screen.
 func (e *editor) regions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
 		return
 	}
-	all := matchesAll(c.Pattern) // the condition asks only whether the screen shows the part
+	all := matchesAll(c.Pattern) // the condition only checks whether the screen shows the part
 	try := func(where string, cost int) bool {
 		n := 0
 		if all && where != "composer" {
@@ -196,9 +196,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns adds changes to the pattern in field f. The pattern is matched with the texts that
-// textsOf returns for a picture. findsIt reports whether a changed pattern finds on a picture what
-// it must find.
+// patterns adds changes to the pattern in field f, which is matched with the texts that textsOf
+// returns for a picture. findsIt reports whether a changed pattern finds on a picture what it must
+// find.
 func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -220,10 +220,10 @@ func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches one letter or digit. No change replaces a glyph with a letter or a digit.
+// letterOrDigit matches one letter or digit. No change replaces a glyph by such a character.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill adds changes that put other text into gap g of the pattern in field f.
+// fill adds changes that put another text into gap g of the pattern in field f.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // for each text, the number of pictures that show it
 	for _, p := range e.pictures {
@@ -259,7 +259,7 @@ func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, usefu
 	}
 }
 
-// sortedBy returns the keys of a map. The keys with the smallest rank come first.
+// sortedBy returns the keys of a map, smallest rank first.
 func sortedBy(of map[string]int, rank func(string) int) []string {
 	var out []string
 	for s := range of {
@@ -274,8 +274,7 @@ func sortedBy(of map[string]int, rank func(string) int) []string {
 	return out
 }
 
-// distance returns how many characters must be changed, added or removed to turn a into
-// b.
+// distance returns how many characters must be changed, added or removed to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)
@@ -296,9 +295,9 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order is for a rule or dialog that never decides, because an earlier rule or dialog in the file
-// also matches. laterIndex is the index of the item that never decides, and earlierName is the name
-// of the other one. order adds two alternative changes to e:
+// order handles a rule or dialog that never decides, because an earlier one in the file also
+// matches. laterIndex is the index of the item that never decides, and earlierName is the name of
+// the earlier item. order adds two alternative changes to e:
 //
 //   - The later item moves to the place directly before the earlier item.
 //   - The earlier item moves to the place directly after the later item.
@@ -350,8 +349,7 @@ func (e *editor) rowPatterns(f field) {
 	})
 }
 
-// changes returns all changes that might mend the group. They affect only the rules, the dialogs
-// and the composer that already exist.
+// changes returns all changes to existing rules, dialogs and the composer that may mend the group.
 func (e *editor) changes() []change {
 	for _, s := range e.group.shots {
 		e.pictures = append(e.pictures, rules.NewPicture(s.screen, &e.spec.Composer))
@@ -368,12 +366,12 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item adds changes to one rule or dialog. meansLabel says whether this rule or dialog means the
-// state that the label names.
+// item adds changes to one rule or dialog. meansLabel is true if this rule or dialog stands for the
+// labelled state.
 func (e *editor) item(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {
-		return // only the base has it
+		return // only the base contains the item
 	}
 	holds := e.holding(when)
 	if meansLabel && holds < len(e.pictures) {

@@ -7,13 +7,13 @@ import (
 	"coleo.dev"
 )
 
-// settling is the longest time, in seconds, from a wrong picture to the wrong reading
-// that it causes. Idle and error become a reading only after they have lasted for some
+// settling is the longest time, in seconds, from a wrong picture to the wrong reading that it
+// causes. It exists because idle and error become a reading only after they have lasted for some
 // time.
 const settling = 0.8
 
-// group is a set of pictures that the rules read wrongly. All pictures of a group have the same
-// wanted state, the same read state and the same rule.
+// group is a set of pictures that the rules read wrongly. All of its pictures have the same wanted
+// state, the same read state and the same rule.
 type group struct {
 	want, got told
 	rule      string // the rule that decided the state
@@ -21,8 +21,7 @@ type group struct {
 	cases     []string
 }
 
-// groupsOf returns the groups of wrong pictures. Groups with more recordings come
-// first.
+// groupsOf returns the groups of wrong pictures. Groups with more recordings come first.
 func groupsOf(all []taped) []group {
 	var wrong, fine []group
 	for i := range all {
@@ -36,7 +35,7 @@ func groupsOf(all []taped) []group {
 			}
 			for _, p := range t.picturesWithin(d) {
 				if p.isWell() {
-					fine = addToGroup(fine, t.Name, p) // the rules read the picture well; only the time of the reading is wrong
+					fine = addToGroup(fine, t.Name, p) // the picture is read well; only the time of the reading is wrong
 				} else {
 					wrong = addToGroup(wrong, t.Name, p)
 				}
@@ -56,7 +55,7 @@ func groupsOf(all []taped) []group {
 	return wrong
 }
 
-// isStart reports whether the group is about the start of the agent CLI. Such groups
+// isStart reports whether the wanted state of the group is the start of the agent CLI. Such groups
 // come last, because that state needs no rule.
 func (g group) isStart() bool { return g.want.state == coleo.Initializing }
 
@@ -90,7 +89,7 @@ func evenlySpaced[T any](list []T, n int) []T {
 	return out
 }
 
-// goodShots returns pictures that the rules read as labelled. It selects them at random, from the
+// goodShots returns pictures that the rules read as labelled. It selects them at random from the
 // seed of the search.
 func (s *search) goodShots(all []taped) []shot {
 	var out []shot

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// told is one state of a label: the time at which the state begins, and the title of
-// the dialog.
+// told is one state of a label or of a reading, with the time at which it begins, and with the
+// title of a dialog.
 type told struct {
 	at    float64 // seconds since the recording's start
 	state coleo.State
@@ -21,8 +21,8 @@ type told struct {
 // forever is the end of the last state of a label.
 const forever = math.MaxFloat64
 
-// These words of a label accept more than one reading. A label that is made from the record of a
-// model server needs them, because such a record does not contain more detail.
+// These words of a label accept more than one reading. They are for labels that are made from the
+// record of a model server, because such a record contains no more detail.
 const (
 	Working  coleo.State = "working"  // processing or executing
 	Unjudged coleo.State = "unjudged" // accepts any state
@@ -50,12 +50,13 @@ func allowsAt(label []told, i int, got told) bool {
 		i+1 < len(label) && (label[i+1].allows(got) || label[i+1].isUndrawn(got))
 }
 
-// isUndrawn reports whether a reading is the labelled dialog before the options of the dialog are
-// drawn.
+// isUndrawn reports whether a reading is the labelled dialog at a time when its options are not
+// drawn yet.
 func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
 
-// seen returns what the label says about a picture with the given reading. The result contains no
-// word that accepts more than one reading. An empty title in the result accepts any title.
+// seen returns the state that the label wants for a picture with the given reading. If a word of
+// the label accepts the reading, the result has the reading's state. An empty title in the result
+// accepts any title.
 func (t told) seen(reading told) told {
 	switch {
 	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(reading):
@@ -68,7 +69,7 @@ func (t told) seen(reading told) told {
 	return t
 }
 
-// parseLabel reads a label in the form of reading.Label.
+// parseLabel parses a label in the form of reading.Label.
 func parseLabel(label string) ([]told, error) {
 	var out []told
 	for rest := strings.TrimSpace(label); rest != ""; {
@@ -133,9 +134,8 @@ type span struct {
 	want, got   told
 }
 
-// differences returns the times in which a reading differs from its label. A state is
-// allowed to begin up to slack seconds earlier or later. But idle is not allowed to
-// begin earlier than labelled.
+// differences returns the times at which a reading differs from its label. A state may begin up to
+// slack seconds earlier or later, but idle may not begin earlier than labelled.
 func differences(want, got []told, slack float64) []span {
 	var out []span
 	slack += rounding
@@ -158,10 +158,9 @@ func differences(want, got []told, slack float64) []span {
 	return out
 }
 
-// lateUntil returns the end of the time in which a reading counts as late, but not as wrong. w is
-// the index of the labelled state. A reading is late in two cases: a state before state w accepts
-// it, or it is the labelled dialog before the options of the dialog are drawn. If the reading is
-// not late, lateUntil returns 0.
+// lateUntil returns the time until which a reading counts as late instead of wrong. w is the index
+// of the labelled state. A reading is late if a state before state w accepts it, or if it is the
+// labelled dialog without its options. lateUntil returns 0 if the reading is not late.
 func lateUntil(label []told, w int, got told, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
@@ -174,9 +173,9 @@ func lateUntil(label []told, w int, got told, slack float64) float64 {
 	return 0
 }
 
-// earlyFrom returns the beginning of the time in which a reading counts as early, but not as wrong.
-// w is the index of the labelled state. A reading is early if a state after state w accepts it.
-// Idle must not be early. If the reading is not early, earlyFrom returns forever.
+// earlyFrom returns the time from which a reading counts as early instead of wrong. w is the index
+// of the labelled state. A reading is early if a state after state w accepts it. Idle may be early
+// only by rounding. earlyFrom returns forever if the reading is not early.
 func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding

@@ -16,11 +16,11 @@ import (
 type Case struct {
 	Name  string
 	Cast  *pty.Cast
-	Label string  // in the form of reading.Label; can contain Working, Unjudged, Changing and AnyTitle
-	Slack float64 // seconds by which states are allowed to begin earlier or later than labelled
+	Label string  // in the form of reading.Label; may contain Working, Unjudged, Changing and AnyTitle
+	Slack float64 // seconds by which states may begin earlier or later than labelled
 }
 
-// taped is a Case with the readings that a description makes of it.
+// taped is a Case together with its readings by a description.
 type taped struct {
 	Case
 	want, got []told
@@ -31,7 +31,7 @@ type taped struct {
 type shot struct {
 	at, until float64
 	screen    coleo.Screen
-	want      told // what the label says at the end of the picture's time
+	want      told // the labelled state at the end of the picture's time
 	state     coleo.State
 	title     string
 	rule      string
@@ -39,7 +39,7 @@ type shot struct {
 	composer  bool // the picture shows a composer
 }
 
-// store stores what the rules found on the picture.
+// store stores the verdict of the rules on the picture.
 func (s *shot) store(v rules.Verdict) {
 	s.state, s.rule, s.title, s.partial = v.State, v.Rule, "", v.Partial
 	if v.Dialog != nil {
@@ -47,15 +47,15 @@ func (s *shot) store(v rules.Verdict) {
 	}
 }
 
-// expect stores what the label says about the picture.
+// expect stores the labelled state of the picture.
 func (s *shot) expect(label told) { s.want = label.seen(told{state: s.state, title: s.title}) }
 
-// isWell reports whether the rules read the picture as the label says.
+// isWell reports whether the rules read the picture as labelled.
 func (s *shot) isWell() bool {
 	return s.state == s.want.state && !s.partial && (s.want.title == "" || s.want.title == s.title)
 }
 
-// reread returns the picture as another description reads it.
+// reread returns the picture with its reading by another description.
 func (s shot) reread(spec *rules.Spec) shot {
 	p := rules.NewPicture(s.screen, &spec.Composer)
 	s.store(spec.Read(p))
@@ -63,7 +63,7 @@ func (s shot) reread(spec *rules.Spec) shot {
 	return s
 }
 
-// Break is a period of a recording in which Coleo reads another state than the label says.
+// Break is a period of a recording in which the reading differs from the label.
 type Break struct {
 	Recording string   `json:"recording"`
 	From      float64  `json:"from"`  // seconds
@@ -90,7 +90,7 @@ func readLabel(spec *rules.Spec, c Case) []told {
 	return got
 }
 
-// readCase reads a case with a description, and keeps its pictures.
+// readCase reads a case with a description, and returns it with its pictures.
 func readCase(spec *rules.Spec, c Case) (taped, error) {
 	want, err := parseLabel(c.Label)
 	if err != nil {
@@ -135,7 +135,7 @@ func sameRows(a, b coleo.Screen) bool {
 	return a.Title == b.Title && a.Cursor == b.Cursor && slices.Equal(a.Lines, b.Lines)
 }
 
-// reread returns a copy of the case. In the copy, another description has read the pictures again.
+// reread returns a copy of the case with the readings of its pictures by another description.
 func (t taped) reread(spec *rules.Spec) taped {
 	t.shots = slices.Clone(t.shots)
 	for i := range t.shots {
@@ -144,7 +144,7 @@ func (t taped) reread(spec *rules.Spec) taped {
 	return t
 }
 
-// reads reports whether another description finds the same on each picture.
+// reads reports whether another description reads each picture in the same way.
 func (t *taped) reads(spec *rules.Spec) bool {
 	return !slices.ContainsFunc(t.shots, func(s shot) bool {
 		n := s.reread(spec)
@@ -155,7 +155,7 @@ func (t *taped) reads(spec *rules.Spec) bool {
 // readsAsLabelled reports whether the reading of the case is the same as its label.
 func (t *taped) readsAsLabelled() bool { return agrees(t.want, t.got, t.Slack) }
 
-// breaks returns the times in which the reading of the case differs from its label.
+// breaks returns the periods in which the reading of the case differs from its label.
 func (t *taped) breaks() []Break {
 	if t.readsAsLabelled() {
 		return nil
@@ -175,11 +175,10 @@ func (t *taped) breaks() []Break {
 	return out
 }
 
-// shownRowsMost is the largest number of screen rows in a Break. A dialog has fewer rows.
+// shownRowsMost is the largest number of screen rows in a Break. Dialogs have fewer rows.
 const shownRowsMost = 12
 
-// shownRows returns the last rows of a screen, without blank rows. It returns at most shownRowsMost
-// rows.
+// shownRows returns the last rows of a screen that are not blank, at most shownRowsMost rows.
 func shownRows(s coleo.Screen) []string {
 	var out []string
 	for _, row := range s.Lines {
@@ -190,10 +189,9 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// picturesWithin returns the pictures that were on the screen within a span. The first picture may
-// have appeared before the span began. picturesWithin omits short pictures (see isShort), but keeps
-// the last picture of the recording. If all pictures within the span are short, picturesWithin
-// returns only the last of them.
+// picturesWithin returns the pictures that were on the screen within a span, including one that
+// appeared before it. It skips short pictures (see isShort), except the last picture of the
+// recording. If all pictures within the span are short, it returns only the last of them.
 func (t *taped) picturesWithin(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {
@@ -211,6 +209,6 @@ func (t *taped) picturesWithin(s span) []shot {
 	return out
 }
 
-// isShort reports whether the picture was on the screen for so short a time that the
-// label cannot say what the picture means.
+// isShort reports whether the picture was on the screen for so short a time that no label can
+// describe it.
 func (s *shot) isShort() bool { return s.until-s.at < 2*rounding }

@@ -21,13 +21,14 @@ var (
 )
 
 // mostDrawn is the largest number of breaks of one pair that the suite judges. mostTries is the largest
-// number of breaks that are drawn for them: most breaks change no reading of the recordings.
+// number of random breaks that the test tries to find them, because most breaks change no reading of
+// the recordings.
 const (
 	mostDrawn = 6
 	mostTries = 120
 )
 
-// pairSlack is the slack of recordings that were played, as in harness calibrate.
+// pairSlack is the slack in seconds of the pair's recordings. It is the same as in harness calibrate.
 const pairSlack = 2.5
 
 // playedCases reads the recordings of one version.
@@ -49,11 +50,10 @@ func playedCases(t *testing.T, version string) (out []Case) {
 	return out
 }
 
-// TestBreaksOfPairs breaks the description of an agent CLI, and lets Propose mend it with
-// recordings of a newer version. The break counts as mended if recordings in another size
-// read as labelled too, and no recording of the older version or of the library reads
-// worse. With -suite, some check must fail with the break too: a break that no check notices is not
-// counted, and another one is drawn in its place.
+// TestBreaksOfPairs breaks the description of an agent CLI, and makes Propose mend it with recordings
+// of a newer version. The break counts as mended if recordings in another size read as labelled too. No
+// recording of the older version or of the library may read worse. With -suite, a break counts only if
+// some check notices it, and the test tries another break otherwise.
 func TestBreaksOfPairs(t *testing.T) {
 	if *pairsDir == "" {
 		t.Skip("-pairs is not given: make calibrate")
@@ -102,8 +102,8 @@ type pairTrial struct {
 	given, heldOut, old []Case
 }
 
-// newPairTrial divides the recordings for one trial. It leaves out new recordings that do not read as
-// labelled: they were made on a loaded machine, and their labels are not exact.
+// newPairTrial divides the recordings for one trial. It skips new recordings that do not read as
+// labelled, because their labels are not exact: they were recorded on a loaded machine.
 func newPairTrial(t *testing.T, harness string, old, fresh []Case) pairTrial {
 	t.Helper()
 	l := openLibrary(t, harness)
@@ -121,7 +121,7 @@ func newPairTrial(t *testing.T, harness string, old, fresh []Case) pairTrial {
 	return p
 }
 
-// breaks reports whether a break changes what the given recordings and the others read as.
+// breaks reports whether a break changes the readings of both the given and the held-out recordings.
 func (p *pairTrial) breaks(b broke) bool {
 	d := p.library.desc
 	d.Text = []byte(b.text)
@@ -130,7 +130,7 @@ func (p *pairTrial) breaks(b broke) bool {
 		p.wrong(d, p.heldOut) > p.wrong(p.library.desc, p.heldOut)
 }
 
-// wrong returns how many recordings a description does not read as labelled.
+// wrong returns the number of recordings that a description does not read as labelled.
 func (p *pairTrial) wrong(d Description, list []Case) (n int) {
 	spec, err := d.spec()
 	if err != nil {
@@ -144,8 +144,8 @@ func (p *pairTrial) wrong(d Description, list []Case) (n int) {
 	return n
 }
 
-// mends lets Propose mend a break, and returns what came of it. With -suite, the suite judges the break
-// and the proposal.
+// mends makes Propose mend a break, and returns the result. With -suite, the suite judges the break and
+// the proposal.
 func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) suiteRow {
 	t.Helper()
 	began, d := time.Now(), p.library.desc

@@ -14,7 +14,7 @@ type tokenKind string
 const (
 	literal tokenKind = "literal" // one character of text
 	class   tokenKind = "class"   // [...]
-	escape  tokenKind = "escape"  // such as \d, or a dot
+	escape  tokenKind = "escape"  // for example \d, or a dot
 	anchor  tokenKind = "anchor"  // ^ and $
 	other   tokenKind = "other"   // a group, or |
 )
@@ -22,9 +22,9 @@ const (
 // token is one piece of a pattern.
 type token struct {
 	kind       tokenKind
-	text       string // the character, if it is a literal
+	text       string // the character of a literal
 	start, end int    // offsets in the pattern, without a repetition such as *
-	repeat     int    // offset of the end of the repetition; end if there is none
+	repeat     int    // offset of the end of the repetition; the same as end if there is none
 	depth      int    // number of groups around the token
 }
 
@@ -84,23 +84,23 @@ func (t token) plain() bool { return t.kind == literal && t.text != "\n" && t.re
 // gap is a piece of a pattern that may be wrong.
 type gap struct {
 	start, end int    // offsets in the pattern
-	text       string // the text that the piece matches, as far as it is literal
+	text       string // the literal text of the piece
 	kind       gapKind
 }
 
-// gapKind says what text can fill a gap.
+// gapKind is the kind of text that can fill a gap.
 type gapKind string
 
 const (
 	gapRun   gapKind = "words"  // one word or several
 	gapWord  gapKind = "word"   // one word
 	gapGlyph gapKind = "glyph"  // one character
-	gapClass gapKind = "class"  // one character in addition to those of a class
+	gapClass gapKind = "class"  // one more character for a class
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 
-// replaceablePieces returns the pieces of a pattern that may be wrong. In place of such a piece, a
-// new version of the agent CLI may show another text.
+// replaceablePieces returns the pieces of a pattern that may be wrong because a new version of the
+// agent CLI shows another text there.
 func replaceablePieces(pattern string) []gap {
 	all := tokens(pattern)
 	var out []gap
@@ -163,7 +163,7 @@ func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	}
 }
 
-// inserts returns the places between words in which the pattern may lack a word.
+// inserts returns the places between words where the pattern may lack a word.
 func inserts(all []token) []gap {
 	var out []gap
 	for i, t := range all {
@@ -183,8 +183,8 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn matches text with the pattern, and accepts any text in the gap. It returns at most limit
-// texts that it finds in the gap.
+// findIn matches text with the pattern, which accepts any text in the gap. It returns at most limit
+// texts from the gap.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {
@@ -202,9 +202,9 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 	return out
 }
 
-// filled returns copies of the pattern in which the found texts fill the gap. The first copy
-// accepts these texts instead of the old text. The second copy also accepts the old text. For a
-// class, filled returns only one copy.
+// filled returns copies of the pattern with the found texts in the gap. The first copy accepts the
+// found texts instead of the old text, and the second copy accepts the old text too. For a class,
+// filled returns only one copy.
 func (g gap) filled(pattern string, found []string) []string {
 	before, old, after := pattern[:g.start], pattern[g.start:g.end], pattern[g.end:]
 	if g.kind == gapClass {
@@ -230,8 +230,7 @@ func (g gap) filled(pattern string, found []string) []string {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// quoteText returns a pattern for a text. In place of a number, the pattern accepts any
-// number.
+// quoteText returns a pattern for a text. The pattern accepts any number in place of each number.
 func quoteText(text string) string { return digits.ReplaceAllString(regexp.QuoteMeta(text), `\d+`) }
 
 // classText escapes a character for a class.
@@ -242,9 +241,9 @@ func classText(char string) string {
 	return char
 }
 
-// braille is the range of braille characters, in the form for a class. Many programs show these
-// characters as an animation. If at least three of them were found, widenClass adds the whole range
-// to the class.
+// braille is the range of braille characters in the form for a class. widenClass adds the whole
+// range to a class if at least three of the characters were found, because many programs show them
+// as an animation.
 const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }
@@ -269,12 +268,11 @@ func widenClass(old string, found []string) string {
 	return "[" + body + "]"
 }
 
-// rearranged returns copies of the pattern. In each copy, two parts have changed
-// places.
+// rearranged returns copies of the pattern in which two parts have changed places.
 func rearranged(pattern string) []string {
 	all := tokens(pattern)
 	var out []string
-	swap := func(a, b, c, d int) { // the parts from a to b and from c to d
+	swap := func(a, b, c, d int) { // swaps the parts from a to b and from c to d
 		next := pattern[:a] + pattern[c:d] + pattern[b:c] + pattern[a:b] + pattern[d:]
 		if _, err := regexp.Compile(next); err == nil && next != pattern && !slices.Contains(out, next) {
 			out = append(out, next)
@@ -308,7 +306,7 @@ func rearranged(pattern string) []string {
 	return out
 }
 
-// looserPatterns returns copies of the pattern that match more. Each copy lacks one anchor or
+// looserPatterns returns copies of the pattern that match more texts. Each copy lacks one anchor or
 // one word, accepts any number of blanks in one place, or matches row by row.
 func looserPatterns(pattern string) []string {
 	all := tokens(pattern)

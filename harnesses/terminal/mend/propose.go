@@ -13,21 +13,21 @@ import (
 
 // Options limit a search.
 type Options struct {
-	Seed int64         // selects the pictures that changes are tried on first
-	Time time.Duration // how long to search; 0 means DefaultTime
+	Seed int64         // selects the pictures on which changes are tried first
+	Time time.Duration // how long the search may take; 0 means DefaultTime
 }
 
-// DefaultTime is how long Propose searches by default. One round with two hundred
-// recordings takes about half a minute on a slow machine.
+// DefaultTime is how long Propose searches by default. On a slow machine, one round with two
+// hundred recordings takes about half a minute.
 const DefaultTime = 5 * time.Minute
 
-// Limits of a search.
+// These are the limits of a search.
 const (
-	mostSteps    = 4   // changes one after the other; an agent CLI that needs more is another program
-	mostGroups   = 4   // groups that one round looks at
-	mostTried    = 160 // changes for one group and of one kind that are tried on pictures
+	mostSteps    = 4   // changes one after another; an agent CLI that needs more is another program
+	mostGroups   = 4   // groups in one round
+	mostTried    = 160 // changes of one kind for one group that are tried on pictures
 	mostReplayed = 12  // changes for one group that are tried on recordings
-	mostSample   = 5   // wrong recordings that a change is tried on first
+	mostSample   = 5   // wrong recordings on which a change is tried first
 	mostShots    = 12  // pictures of a group
 	mostGood     = 120 // pictures that are read as labelled
 	mostNearest  = 5   // failed changes that a Result names
@@ -36,7 +36,7 @@ const (
 // Result is the result of Propose.
 type Result struct {
 	Held     []string  // the new recordings that read as labelled
-	Breaks   []Break   // where the other new recordings do not read as labelled
+	Breaks   []Break   // the periods in which other new recordings do not read as labelled
 	Changes  []string  // the proposed changes, in words; empty without a proposal
 	Text     []byte    // the file with the changes; nil without a proposal
 	Nearest  []Attempt // the best changes that failed; only without a proposal
@@ -58,12 +58,12 @@ type search struct {
 	until   time.Time
 	random  *rand.Rand
 	result  Result
-	nearest []Attempt // changes that failed on recordings, in the order of the rounds
+	nearest []Attempt // changes that failed on recordings, by round
 }
 
 // Propose reads the new recordings with a description. If some of them do not read as labelled,
-// Propose looks for the smallest change that makes all of them read as labelled. Every old
-// recording that read as labelled before the change must also read as labelled after it.
+// Propose searches for the smallest change with which all of them do. Every old recording that read
+// as labelled before must also read as labelled after the change.
 //
 // The error is EInvalid if the description or a label cannot be read. The result depends only on
 // the arguments, unless the time runs out.
@@ -159,8 +159,7 @@ func (s *search) allowed(before, after []taped) bool {
 	return true
 }
 
-// whatGotWorse says how a recording reads worse after a change than before it. It returns ""
-// if the recording does not read worse.
+// whatGotWorse describes how a recording reads worse after a change, or returns "" if it does not.
 func whatGotWorse(before, after *taped) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
 	case before.readsAsLabelled() && !after.readsAsLabelled():
@@ -171,8 +170,8 @@ func whatGotWorse(before, after *taped) string {
 	return ""
 }
 
-// falseIdle returns the number of seconds for which a recording reads as idle although its label
-// says otherwise.
+// falseIdle returns the number of seconds in which a recording reads as idle although its label
+// differs.
 func falseIdle(t *taped) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
 	for _, d := range differences(t.want, t.got, t.Slack) {
@@ -190,8 +189,8 @@ type scored struct {
 	score int
 }
 
-// round returns the best change to a description, or nil if no change helps. It also returns the
-// recordings as they read with that change.
+// round returns the best change to a description, or nil if no change helps, and the recordings
+// with their readings after that change.
 func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
@@ -212,8 +211,8 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	return s.tryOnRecordings(list, all)
 }
 
-// bestOf returns the n changes with the highest scores. The best change comes first. Of
-// two changes with the same score, the one with the lower cost comes first.
+// bestOf returns the n changes with the highest scores, best first. If two scores are equal, the
+// change with the lower cost comes first.
 func bestOf(list []scored, n int) []scored {
 	slices.SortStableFunc(list, func(a, b scored) int {
 		return cmp.Or(b.score-a.score, a.cost-b.cost, cmp.Compare(a.text, b.text))
@@ -222,8 +221,8 @@ func bestOf(list []scored, n int) []scored {
 	return list[:min(len(list), n)]
 }
 
-// tryOnPictures tries changes on single pictures, because that is quick. It returns the changes
-// that make at least one picture of the group read as labelled. Each of these changes has a score.
+// tryOnPictures tries changes on single pictures, because that is quick. It returns the changes,
+// with their scores, that make at least one picture of the group read as labelled.
 func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
 	var out []scored
@@ -251,8 +250,7 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// score returns a score: four points for each picture of the group that the description reads as
-// labelled.
+// score returns four points for each picture of the group that the description reads as labelled.
 func score(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
@@ -263,9 +261,9 @@ func score(spec *rules.Spec, g group) int {
 	return score
 }
 
-// tryOnRecordings returns the change that makes the largest number of recordings read as labelled.
-// It considers only changes that make no recording read worse. If two changes are equal, it returns
-// the one with the lower cost. It also returns the recordings as they read with the chosen change.
+// tryOnRecordings returns the change that makes most recordings read as labelled, and the
+// recordings with their readings after it. It skips changes that make a recording read worse. Of
+// two equal changes, it returns the one with the lower cost.
 func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
 	var best *change
 	var bestTapes []taped
@@ -293,8 +291,8 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 }
 
 // replayAll reads all recordings with another description. It begins with some recordings that did
-// not read as labelled, and stops if none of them does now. If the change is of no use, replayAll
-// returns nil and the reason.
+// not read as labelled, and stops if all of them still do not. If the new description is not
+// better, it returns nil and the reason.
 func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
 	fixed := slices.Clone(all)
 	done := make([]bool, len(all))
@@ -322,7 +320,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 	}
 	for i := range all {
 		if done[i] || all[i].reads(spec) {
-			continue // if all pictures read the same, the recording reads the same
+			continue // if all pictures read the same, so does the recording
 		}
 		read(i)
 		if why := whatGotWorse(&all[i], &fixed[i]); why != "" {
@@ -335,8 +333,8 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 	return fixed, ""
 }
 
-// shortestBroken returns the indexes of some new recordings that do not read as
-// labelled. The shortest recordings come first.
+// shortestBroken returns the indexes of some new recordings that do not read as labelled, shortest
+// first.
 func (s *search) shortestBroken(all []taped) []int {
 	var out []int
 	for i := range all[:len(s.fresh)] {
@@ -348,8 +346,7 @@ func (s *search) shortestBroken(all []taped) []int {
 	return out[:min(len(out), mostSample)]
 }
 
-// bestAttempts returns the failed changes that came nearest to success, at most mostNearest of
-// them.
+// bestAttempts returns the best changes that failed, at most mostNearest of them.
 func (s *search) bestAttempts() []Attempt {
 	return s.nearest[:min(len(s.nearest), mostNearest)]
 }

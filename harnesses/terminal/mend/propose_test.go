@@ -26,7 +26,7 @@ func program(t *testing.T, replace ...string) Description {
 	return Description{File: "bench.toml", Text: []byte(strings.NewReplacer(replace...).Replace(casttest.PlainSpec))}
 }
 
-// labelled returns a case with what a description reads in it as its label.
+// labelled returns a case whose label is the reading of a description.
 func labelled(t *testing.T, d Description, name string, c *pty.Cast) Case {
 	t.Helper()
 	spec, err := d.spec()
@@ -36,7 +36,8 @@ func labelled(t *testing.T, d Description, name string, c *pty.Cast) Case {
 	return Case{Name: name, Cast: c, Label: reading.Label(spec, reading.Recording{Cast: c, Until: -1})}
 }
 
-// The description says `today`, and the new version of the program says something else.
+// The description expects "today", and the new version of the program shows another word. Propose
+// must find the change.
 func TestAChangeOfTheProgramIsMended(t *testing.T) {
 	t.Parallel()
 	const work = "\x1b[2J\x1b[H> \r\n───────\r\nbusy with it\x1b[H"
@@ -68,8 +69,8 @@ func TestAChangeOfTheProgramIsMended(t *testing.T) {
 	}
 }
 
-// A hint below the composer goes away with the first character of a prompt. A rule that asks
-// for the hint would not let a prompt be typed.
+// A hint below the composer disappears with the first character of a prompt. A new rule of idle
+// must not require the hint, because Coleo could then not type a prompt.
 func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	t.Parallel()
 	const hint = "\x1b[2J\x1b[H> \r\n───────\r\n? for shortcuts\x1b[H"
@@ -86,10 +87,11 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	}
 }
 
-// busyRule is the rule of work of casttest.
+// busyRule is the rule of PlainSpec for processing.
 const busyRule = "[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = '(?m)^busy' }]\n"
 
-// The next prompt has other words, so a sign of work is not what the user has typed.
+// No proposed condition may contain the words that the user has typed, because the next prompt has
+// other words.
 func TestNoChangeNamesWhatTheUserHasTyped(t *testing.T) {
 	t.Parallel()
 	const typed = "\x1b[2J\x1b[H> go on, do it\r\n───────\r\n"
@@ -110,7 +112,8 @@ func TestNoChangeNamesWhatTheUserHasTyped(t *testing.T) {
 	}
 }
 
-// No condition tells the working program from the idle one, so nothing may be proposed.
+// If no condition can distinguish the working program from the idle one, Propose must propose
+// nothing.
 func TestNothingIsProposedWithoutASign(t *testing.T) {
 	t.Parallel()
 	fresh := Case{Name: "same", Cast: pictures(casttest.Idle, casttest.Idle),
@@ -126,7 +129,8 @@ const (
 	newLabels = "0.00 initializing, 0.11 idle, 2.02 processing"
 )
 
-// The new version says `working` and the old one says `busy`. So both words must count.
+// The new version shows "working" where the old one shows "busy". The proposal must accept both
+// words.
 func TestAnOldRecordingStillHolds(t *testing.T) {
 	t.Parallel()
 	today := program(t)
@@ -145,7 +149,7 @@ func TestAnOldRecordingStillHolds(t *testing.T) {
 	}
 }
 
-// An old recording shows the same picture, and it was idle. So no change is right.
+// An old recording shows the same picture, but its label is idle. Propose must propose nothing.
 func TestAnOldRecordingForbidsAChange(t *testing.T) {
 	t.Parallel()
 	today := program(t)
@@ -217,19 +221,20 @@ func TestIdleMayNotComeEarly(t *testing.T) {
 	}
 }
 
-// A label that a model server's record gives stands for several readings.
+// A label from the record of a model server can accept several readings.
 func TestALabelMayStandForSeveralReadings(t *testing.T) {
 	t.Parallel()
 	want, err := parseLabel("0.00 unjudged, 1.00 idle, 2.00 working, 4.00 waiting_approval *, 6.00 working, 8.00 idle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A state that is shorter than the slack may not be seen at all.
+	// The reading may lack a state that is shorter than the slack.
 	short, _ := parseLabel("0.00 waiting_approval *, 1.00 working, 1.01 idle")
 	if seen, _ := parseLabel(`0.00 waiting_approval "Run it?", 1.20 idle`); !agrees(short, seen, 0.3) {
 		t.Errorf("a late dialog does not agree: %v", differences(short, seen, 0.3))
 	}
-	// While the screen changes it reads as before or as after, and as nothing else.
+	// While the screen changes, the state before and the state after are accepted, but no other
+	// state.
 	change, _ := parseLabel("0.00 working, 1.00 changing, 5.00 idle")
 	for label, ok := range map[string]bool{"0.00 processing, 3.00 idle": true, "0.00 processing, 5.20 idle": true,
 		"0.00 processing, 0.90 idle": false, "0.00 processing, 6.00 idle": false, "0.00 processing, 3.00 error, 5.00 " +

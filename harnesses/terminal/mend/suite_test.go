@@ -22,13 +22,13 @@ var (
 	suiteReport = flag.String("suite-report", "", "file that gets one row for each break; a break with a row is left out")
 )
 
-// brokenChecks are the checks that a broken description is tried with, one after another.
-// The first failure ends that: most failures of a broken description are long time-outs.
+// brokenChecks are the checks that a broken description must pass, one after another. The first failure
+// ends the run, because most failures of a broken description are long time-outs.
 var brokenChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "interrupt", "state_detection",
 	"idle_after_the_answer", "approval_approve", "approval_deny", "liar", "resize_midstream", "question", "modes",
 	"retry_5xx", "error_4xx"}
 
-// suiteRow is what became of one break. The page of conformance makes its table from it.
+// suiteRow is the result for one break. The conformance page contains a table of these rows.
 type suiteRow struct {
 	Pair     string   `json:"pair"`
 	Seed     uint64   `json:"seed"`
@@ -38,14 +38,14 @@ type suiteRow struct {
 	Changes  []string `json:"changes"` // the proposal in words; empty if there is none
 	HeldOut  int      `json:"held_out_wrong"`
 	Harmed   int      `json:"harmed"`
-	Mended   bool     `json:"mended"`          // on the recordings
+	Mended   bool     `json:"mended"`          // the recordings read as labelled with the proposal
 	Broken   string   `json:"broken"`          // the first check that fails with the broken description
-	Checks   string   `json:"checks"`          // the checks that the proposal was tried with: all, or names
-	Passed   int      `json:"passed"`          // of the checks with the proposal
-	Total    int      `json:"total"`           //
-	Failed   []string `json:"failed"`          // the checks that fail with the proposal, twice
-	Again    []string `json:"again,omitempty"` // the checks that fail with the proposal at first, and pass alone
-	Passes   bool     `json:"passes"`          // the proposal makes the suite pass
+	Checks   string   `json:"checks"`          // the checks that were run with the proposal: all, or their names
+	Passed   int      `json:"passed"`          // number of checks that pass with the proposal
+	Total    int      `json:"total"`           // number of checks that count
+	Failed   []string `json:"failed"`          // the checks that fail twice with the proposal
+	Again    []string `json:"again,omitempty"` // the checks that fail at first with the proposal, and then pass alone
+	Passes   bool     `json:"passes"`          // the suite passes with the proposal
 	Counts   bool     `json:"counts"`          // some check fails with the broken description
 	Searched float64  `json:"searched_seconds"`
 }
@@ -93,7 +93,7 @@ func readRows(t *testing.T) (rows []suiteRow) {
 	return rows
 }
 
-// reported returns the row of a break, and whether the break has a row already.
+// reported returns the row of a break, or false if the break has no row yet.
 func reported(rows []suiteRow, pair string, number int) (suiteRow, bool) {
 	for _, r := range rows {
 		if r.Pair == pair && r.Seed == *breaksSeed && r.Number == number {
@@ -123,8 +123,8 @@ func appendRow(t *testing.T, row suiteRow) {
 	}
 }
 
-// suite runs checks of coleo's suite with a description, and the agent CLI of a version. An
-// empty list runs all checks.
+// suite runs checks of coleo's suite with a description and the agent CLI of the given version. It runs
+// all checks if the list is empty.
 func suite(t *testing.T, d Description, version string, text []byte, checks []string) report {
 	t.Helper()
 	spec, err := d.spec()
@@ -156,8 +156,8 @@ func suite(t *testing.T, d Description, version string, text []byte, checks []st
 	return r
 }
 
-// judge lets the suite judge a break and its proposal, which may be nil. It fills in the row. A
-// check counts for the break only if it passes with the whole description.
+// judge runs the suite with a break and its proposal, which may be nil, and fills in the row. A check
+// counts only if it passes with the unbroken description.
 func judge(t *testing.T, d Description, version string, whole, proposal []byte, row *suiteRow) {
 	t.Helper()
 	for _, check := range brokenChecks {
@@ -182,7 +182,7 @@ func judge(t *testing.T, d Description, version string, whole, proposal []byte, 
 	}
 	r := suite(t, d, version, proposal, checks)
 	row.Passed, row.Total, row.Failed = r.Passed, r.Total, r.failed()
-	if len(row.Failed) > 0 { // a loaded machine may have failed them
+	if len(row.Failed) > 0 { // they may have failed only because the machine was loaded
 		first := row.Failed
 		row.Failed = suite(t, d, version, proposal, first).failed()
 		for _, name := range first {
@@ -197,7 +197,8 @@ func judge(t *testing.T, d Description, version string, whole, proposal []byte, 
 	row.Passes = len(row.Failed) == 0
 }
 
-// leaveOut leaves out checks that fail with the whole description too, so that no proposal can pass them.
+// leaveOut removes checks that also fail with the unbroken description, because no proposal can pass
+// them.
 func (r *suiteRow) leaveOut(checks []string) {
 	if len(checks) == 0 {
 		return
@@ -207,7 +208,7 @@ func (r *suiteRow) leaveOut(checks []string) {
 	r.Checks += " without " + strings.Join(checks, ", ")
 }
 
-// judged returns the row of a break with what the suite says of it, and appends the row to the report.
+// judged returns the row of a break with the results of the suite, and appends the row to the report.
 // Without -suite, every break counts.
 func judged(t *testing.T, d Description, version string, whole, proposal []byte, row suiteRow) suiteRow {
 	t.Helper()

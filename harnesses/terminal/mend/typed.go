@@ -8,19 +8,19 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typedTexts are texts that a user has typed. Agent CLIs show a prompt again above the composer. Such a
-// row is no sign of a state: it shows the words of this prompt, and the next prompt has other words.
+// typedTexts are texts that a user has typed. An agent CLI repeats a prompt above the composer. Such a
+// row is no sign of a state, because the next prompt has other words.
 type typedTexts []string
 
-// shortestTyped is the smallest number of words of a typed text, and the smallest number of
-// characters of a row that repeats a part of it. Shorter texts can be in a row by chance.
+// shortestTyped is the smallest number of words of a typed text. The other constant is the smallest
+// number of characters of a row that repeats a part of it. A row can contain shorter texts by chance.
 const (
 	shortestTyped    = 2
 	shortestRepeated = 6
 )
 
-// typedIn returns the texts that stood in the composer. Empty composers often show a hint, which is
-// not a typed text.
+// typedIn returns the texts that were in the composer, without the hints that empty composers often
+// show.
 func typedIn(spec *rules.Spec, all []taped) (out typedTexts) {
 	for i := range all {
 		for _, s := range all[i].shots {
@@ -50,7 +50,7 @@ func (t typedTexts) repeats(row string) bool {
 	})
 }
 
-// blanked returns rows with blank rows instead of those that repeat a typed text.
+// blanked returns a copy of the rows in which each row that repeats a typed text is blank.
 func (t typedTexts) blanked(rows []string) []string {
 	rows = slices.Clone(rows)
 	for i, row := range rows {

@@ -10,7 +10,7 @@ func TestARowThatRepeatsTypedTextIsKnown(t *testing.T) {
 		"  then say nonce1":                            true,
 		"│ count to 12  every 150ms then say nonce1 │": true,
 		"• Working (3s • esc to interrupt)":            false,
-		"to 12":                                        false, // too short to tell
+		"to 12":                                        false, // too short to count as a repetition
 		"":                                             false,
 	} {
 		if got := typed.repeats(row); got != want {

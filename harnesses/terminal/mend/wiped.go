@@ -14,15 +14,15 @@ const (
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// A guard can fail on one of mostMissed pictures with text in the composer. The label of such a
-	// picture can be late.
+	// A guard may fail on one of mostMissed pictures with text in the composer, because the label of
+	// such a picture can be late.
 	mostMissed = 20
 )
 
-// wipedScreens returns screens of an idle agent CLI whose last rows are wiped, together with the whole
-// composer. A command that prints directly to the terminal can wipe rows. What is left does not show
-// that the agent CLI is idle, even if the transcript shows a prompt in a box like the composer's. Coleo
-// must then ask the agent CLI to draw its screen again.
+// wipedScreens returns screens of an idle agent CLI whose last rows are wiped, including the whole
+// composer. A command that prints directly to the terminal can cause this. Such a screen must not read
+// as idle, even if the transcript shows a prompt in a box like the composer's. Coleo then asks the agent
+// CLI to draw its screen again.
 func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	var out []coleo.Screen
 	for i := range all {
@@ -39,8 +39,8 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	return evenlySpaced(out, mostWiped)
 }
 
-// wiped returns a screen without its last rows. The result whole is false if the wipe leaves a part of
-// the composer, which begins at row composer.
+// wiped returns a screen without its last rows. composer is the first row of the composer. whole is
+// false if the wipe leaves a part of the composer.
 func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1
 	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {
@@ -58,8 +58,7 @@ func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	return s, true
 }
 
-// drafts returns pictures of an idle agent CLI with text in its composer, if no rule reads them as idle
-// yet.
+// drafts returns pictures of an idle agent CLI with text in its composer that no rule reads as idle yet.
 func drafts(spec *rules.Spec, all []taped) (out []*rules.Picture) {
 	for i := range all {
 		for _, s := range all[i].shots {
@@ -91,9 +90,9 @@ func (f feature) missing(list []*rules.Picture) (n int) {
 	return n
 }
 
-// guards returns conditions that a new rule of idle can have beside its composer. With a guard, the rule
-// holds on no wiped screen. A guard holds on all pictures of the group. It also holds while the composer
-// contains text, because Coleo types a prompt only while a rule of idle holds.
+// guards returns further conditions for a new rule of idle that has a condition for the composer. With a
+// guard, the rule holds on no wiped screen. A guard holds on all pictures of the group. It also holds
+// while the composer contains text, because Coleo types a prompt only while a rule of idle holds.
 func (e *editor) guards(list []feature, all []taped) (out []feature) {
 	var wiped []*rules.Picture
 	for _, s := range wipedScreens(e.spec, all) {

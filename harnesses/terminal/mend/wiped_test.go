@@ -8,8 +8,8 @@ import (
 )
 
 // The transcript shows an earlier prompt in a box like the composer's. If a command wipes the last rows,
-// that box is left, and does not show that the agent CLI is idle. The footer tells the two apart. The hint
-// does too, but goes away with the first character of a prompt.
+// that box remains, but the agent CLI need not be idle. Only the footer may decide: the hint would decide
+// too, but it disappears with the first character of a prompt.
 func TestANewRuleOfIdleDoesNotTrustAWipedScreen(t *testing.T) {
 	t.Parallel()
 	const past = "\x1b[2J\x1b[H> say one\r\n───────\r\nanswer\r\n\r\n"

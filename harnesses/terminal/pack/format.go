@@ -1,5 +1,5 @@
-// Package pack reads, makes and keeps packs. A pack is a signed file with newer reading
-// rules for one harness. It contains nothing that Coleo types, starts or sends.
+// Package pack reads, creates and stores packs. A pack is a signed file with newer reading rules
+// for one harness. It contains nothing that Coleo types, starts or sends.
 //
 // A pack file has four lines and then a TOML text:
 //
@@ -11,10 +11,10 @@
 //	...
 //
 // KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte of the file
-// except the line of the signature. The signature covers the first line, so it is valid only for a
+// except the line of the signature. Because it includes the first line, it is valid only for a
 // pack.
 //
-// Package pack does not combine a pack with built-in rules. Package reading does.
+// Package reading, not package pack, combines a pack with built-in rules.
 package pack
 
 import (
@@ -34,11 +34,11 @@ import (
 )
 
 const (
-	// MaxSize is the largest size of a pack file in bytes. The largest built-in
-	// description has a fifth of this size.
+	// MaxSize is the largest size of a pack file in bytes. The largest built-in description has a
+	// fifth of this size.
 	MaxSize = 256 << 10
-	// maxVersions is the largest number of versions of a pack. Somebody has judged the
-	// pack on each of them.
+	// maxVersions is the largest number of versions in a pack. It is small because somebody judges
+	// the pack on each of them.
 	maxVersions = 20
 
 	firstLine     = "coleo pack 1\n"
@@ -59,13 +59,13 @@ type Pack struct {
 	Key      ed25519.PublicKey // the key that has signed the file
 	Harness  string
 	Versions []string // the versions of the agent CLI on which the rules were judged
-	Serial   int64    // higher for each new pack for the same harness
-	Expires  string   // the last day on which Coleo uses the pack, in UTC: 2027-01-31
+	Serial   int64    // the number of the pack; higher for each new pack of the harness
+	Expires  string   // the last day in UTC on which Coleo uses the pack, such as 2027-01-31
 	Digest   string   // the SHA-256 of the file, in hex
 	Rules    *rules.Pack
 }
 
-// content is the TOML text of a pack. It is decoded strictly: an unknown key is an error.
+// content is the TOML text of a pack. An unknown key in it is an error.
 type content struct {
 	Harness  string   `toml:"harness"`
 	Versions []string `toml:"versions"`
@@ -74,7 +74,7 @@ type content struct {
 	rules.Readings
 }
 
-// envelope is a pack file whose TOML text has not been read.
+// envelope is a pack file whose TOML text is not parsed yet.
 type envelope struct {
 	key       ed25519.PublicKey
 	signature []byte
@@ -108,9 +108,8 @@ func unwrap(file string, data []byte) (envelope, error) {
 	return envelope{key: key, signature: signature, signed: signedBytes(key, rest), body: rest}, nil
 }
 
-// takeLine reads the first line of data. The line must begin with the given name. The rest of the
-// line must be a value of exactly size bytes, in base64. takeLine returns the value, and the data
-// after the line.
+// takeLine reads the first line of data. The line must consist of the given name and a value of
+// exactly size bytes, in base64. takeLine returns the value, and the data after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))
@@ -130,8 +129,7 @@ func signedBytes(key ed25519.PublicKey, body []byte) []byte {
 // KeyText returns a public key in base64, the form that people and files use.
 func KeyText(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
 
-// verify returns EForbidden if the signature was not made with the key that the file
-// names.
+// verify returns EForbidden if the signature was not made with the key in the file.
 func (e envelope) verify(file string) error {
 	if !ed25519.Verify(e.key, e.signed, e.signature) {
 		return coleo.Errorf(coleo.EForbidden,
@@ -140,12 +138,12 @@ func (e envelope) verify(file string) error {
 	return nil
 }
 
-// read reads the TOML text. Its errors are EInvalid, and name the file and the line.
+// read parses the TOML text. Its errors are EInvalid, and name the file and the line.
 func (e envelope) read(file string, data []byte) (*Pack, error) {
 	if i := bytes.IndexByte(e.body, 0); i >= 0 || !utf8.Valid(e.body) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s: the text is not UTF-8, or it has a NUL byte", file)
 	}
-	text := append([]byte(strings.Repeat("\n", headLines)), e.body...) // makes errors name the right lines
+	text := append([]byte(strings.Repeat("\n", headLines)), e.body...) // makes the line numbers in errors right
 	var c content
 	if err := config.Decode(file, text, &c); err != nil {
 		return nil, err
@@ -163,7 +161,7 @@ func (e envelope) read(file string, data []byte) (*Pack, error) {
 		Digest: hex.EncodeToString(sum[:]), Rules: compiled}, nil
 }
 
-// check checks the keys of a pack that come before the rules.
+// check checks all keys of a pack except the rules.
 func (c *content) check(file string, text []byte) error {
 	fail := func(path, format string, args ...any) error { return config.Errorf(file, text, path, format, args...) }
 	if !harnessName.MatchString(c.Harness) {

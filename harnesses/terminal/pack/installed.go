@@ -19,16 +19,15 @@ type Installed struct {
 	Wrong   error // why the pack is not used; nil if it is used
 }
 
-// AtLeast reports whether the installed pack is for the same harness as the pack in
-// data, and has the same serial or a higher one.
+// AtLeast reports whether the installed pack is for the same harness as the pack in data, and has
+// at least its serial.
 func (i Installed) AtLeast(file string, data []byte) bool {
 	p, _ := Check(file, data)
 	return p != nil && i.Pack != nil && i.Harness == p.Harness && i.Pack.Serial >= p.Serial
 }
 
-// Installed returns all packs of the Store, at most one for each harness. Each pack must pass the
-// checks of Add at the given time. A pack that fails a check is in the result, but Coleo does not
-// use it.
+// Installed returns all packs of the Store, at most one for each harness. Coleo does not use a pack
+// that fails a check of Add at the given time. Such a pack is in the result, with the reason.
 func (s Store) Installed(now time.Time) ([]Installed, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,13 +85,13 @@ func (s Store) load(harness string, now time.Time) (*Pack, error) {
 	return p, nil
 }
 
-// Stamp returns a text that changes whenever the result of Installed can change.
+// Stamp returns a text that changes whenever the result of Installed may change.
 func (s Store) Stamp(now time.Time) string {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return err.Error()
 	}
-	out := []string{now.UTC().Format(time.DateOnly)} // a pack expires at the end of a day
+	out := []string{now.UTC().Format(time.DateOnly)} // the day, because a pack expires at the end of a day
 	for _, entry := range entries {
 		info, err := os.Lstat(s.dir + "/" + entry.Name())
 		if err != nil || strings.HasPrefix(entry.Name(), ".") {

@@ -17,7 +17,7 @@ const ruleText = "[[rule]]\nname = \"r\"\nstate = \"idle\"\nwhen = [{ where = \"
 // today is the day of these tests.
 func today() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
-// signer makes and signs packs.
+// signer creates and signs packs.
 type signer struct {
 	t    *testing.T
 	file string
@@ -34,7 +34,7 @@ func newSigner(t *testing.T) signer {
 	return s
 }
 
-// pack returns a valid pack for the harness mine.
+// pack returns a valid pack for a harness with the name "mine".
 func (s signer) pack(serial int64, text string) []byte {
 	s.t.Helper()
 	data, err := Make(s.file, Order{Harness: "mine", Versions: []string{"2.0"}, Serial: serial, Expires: "2026-12-31",
@@ -45,7 +45,7 @@ func (s signer) pack(serial int64, text string) []byte {
 	return data
 }
 
-// seal signs any text.
+// seal returns a signed pack with any text.
 func (s signer) seal(body string) []byte {
 	s.t.Helper()
 	key, err := readPrivateKey(s.file)
@@ -70,7 +70,8 @@ func newTrusting(t *testing.T, s signer) Store {
 
 func accept(*Pack) error { return nil }
 
-// wantInstalled checks the serial of the only pack that is in use; 0 means none.
+// wantInstalled checks the serial of the only pack in use. The serial 0 means that no pack may be
+// in use.
 func wantInstalled(t *testing.T, s Store, now time.Time, serial int64) {
 	t.Helper()
 	list, err := s.Installed(now)
@@ -228,7 +229,7 @@ func TestTheHighestSerialIsRemembered(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(store.Dir(), "mine.pack"), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantInstalled(t, store, today(), 0) // somebody put the older one back by hand
+	wantInstalled(t, store, today(), 0) // somebody restored the older pack by hand
 	if _, err := store.Add("p", newer, today(), accept); err != nil {
 		t.Errorf("the same pack again gives %v", err)
 	}

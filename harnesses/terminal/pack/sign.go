@@ -19,13 +19,12 @@ import (
 const (
 	privateLine = "coleo pack private key 1 "
 	publicLine  = "coleo pack key 1 "
-	// maxKeyFile is the largest size in bytes of a file with a key. Such a file has one
-	// line.
+	// maxKeyFile is the largest size in bytes of a file with a key. Such a file has only one line.
 	maxKeyFile = 4 << 10
 )
 
-// NewKey makes a key pair. It writes the private key to a file at the given path, which only the
-// owner can read. The public key goes to a second file, whose name ends with ".pub". NewKey never
+// NewKey creates a key pair. It writes the private key to a file at path, which only the owner can
+// read. It writes the public key to a second file, whose name ends with ".pub". NewKey never
 // overwrites a file.
 func NewKey(path string) (ed25519.PublicKey, error) {
 	public, private, err := ed25519.GenerateKey(nil)
@@ -43,7 +42,7 @@ func NewKey(path string) (ed25519.PublicKey, error) {
 	return public, nil
 }
 
-// create makes a new file. The error is EConflict if the file already exists.
+// create creates a file. The error is EConflict if the file already exists.
 func create(path string, mode fs.FileMode, text string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if os.IsExist(err) {
@@ -62,8 +61,8 @@ func create(path string, mode fs.FileMode, text string) error {
 	return nil
 }
 
-// readPrivateKey reads a private key from a file that NewKey has made. It refuses a
-// file that others can read.
+// readPrivateKey reads a private key from a file that NewKey has written. It refuses a file that
+// others can read.
 func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	data, err := config.ReadOwnAtMost(path, maxKeyFile)
 	if err != nil {
@@ -79,8 +78,8 @@ func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// ReadPublicKey reads a public key from a file that NewKey has made. It refuses a file
-// that others can write.
+// ReadPublicKey reads a public key from a file that NewKey has written. It refuses a file that
+// others can write.
 func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	data, err := config.ReadOwnAtMost(path, maxKeyFile)
 	if err != nil {
@@ -96,8 +95,8 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// keyIn returns the key in data. The data must consist of the given line, and then a key of keySize
-// bytes in base64. A line end can follow.
+// keyIn returns the key in data. The data must consist of the given line and a key of keySize bytes
+// in base64. A line end may follow.
 func keyIn(data []byte, line string, keySize int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))
@@ -107,19 +106,18 @@ func keyIn(data []byte, line string, keySize int) ([]byte, error) {
 	return key, nil
 }
 
-// Order describes the pack that Make makes.
+// Order describes the pack that Make creates.
 type Order struct {
 	Harness  string
 	Versions []string
 	Serial   int64
 	Expires  string
-	File     string // the name that errors show for the file with the rules
-	Rules    []byte // the text of the file with the rules: rules, dialogs and a composer, and nothing else
+	File     string // the name of the file with the rules, for error messages
+	Rules    []byte // the text of that file: only rules, dialogs and a composer
 }
 
-// Make returns a pack that is signed with the key in the file keyFile. The error is
-// EInvalid if the rules have a key that a pack cannot have. Such an error names the
-// file and the line.
+// Make returns a pack that is signed with the key in keyFile. The error is EInvalid if the rules
+// have a key that a pack cannot have. Such an error names the file and the line.
 func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	key, err := readPrivateKey(keyFile)
 	if err != nil {
@@ -150,7 +148,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	return data, nil
 }
 
-// seal returns a signed pack file. The body of the file is the TOML text of the pack.
+// seal returns a signed pack file. body is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
 	public, _ := key.Public().(ed25519.PublicKey) // the type that the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))
@@ -168,10 +166,9 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Check reads a pack so that a person can look at it. It returns the pack, or nil if
-// the pack cannot be read. It also returns every problem of the file itself. Check does
-// not find these problems: the key is not trusted, the serial is too low, or the last
-// day is over. The caller uses Store.Problems for them.
+// Check reads a pack so that a person can examine it. It returns the pack, or nil if it cannot read
+// the pack, and every problem of the file itself. It does not find problems that depend on a Store:
+// an untrusted key, a serial that is too low, or an expired pack. See Store.Problems for these.
 func Check(file string, data []byte) (*Pack, []error) {
 	e, err := unwrap(file, data)
 	if err != nil {

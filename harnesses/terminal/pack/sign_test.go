@@ -47,7 +47,7 @@ func TestMakeNamesTheLineOfTheRules(t *testing.T) {
 		ruleText + "approve = \"x\"\n":   `rules.toml:5:1: unknown key "rule.approve"`,
 		"harness = \"x\"\n" + ruleText:   `rules.toml:1:1: unknown key "harness"`,
 		strings.Repeat("#", MaxSize+1):   "has more than",
-		strings.Repeat("#", MaxSize-100): "", // no rule at all
+		strings.Repeat("#", MaxSize-100): "", // a file without any rule
 	} {
 		order.Rules = []byte(text)
 		if data, err := Make(s.file, order, today()); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,23 +17,22 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// pinnedKey is the signing key that every Coleo trusts, in base64. It is empty, because
-// nobody signs packs for all users yet. So Coleo accepts only keys that the user
-// trusts.
+// pinnedKey is the signing key that every Coleo trusts, in base64. It is empty, because nobody
+// signs packs for all users yet. So Coleo accepts only the keys that the user trusts.
 const pinnedKey = ""
 
 const (
 	packEnd   = ".pack"
 	serialEnd = ".serial"
 	keysFile  = "trusted-keys"
-	// maxTrusted is the largest size in bytes of the file with the trusted keys. The
-	// file has room for a thousand keys.
+	// maxTrusted is the largest size in bytes of the file with the trusted keys: enough for a
+	// thousand keys.
 	maxTrusted = 64 << 10
 )
 
 // Store is a folder with installed packs. For each harness, it contains the pack and the highest
 // serial that was ever installed. It also contains the keys that the user trusts. Only one caller
-// at a time is allowed to change a Store.
+// at a time may change a Store.
 type Store struct{ dir string }
 
 // NewStore returns the Store in a folder. The folder need not exist.
@@ -42,8 +41,7 @@ func NewStore(dir string) Store { return Store{dir} }
 // Dir returns the folder of the Store.
 func (s Store) Dir() string { return s.dir }
 
-// Prepare makes the folder of the Store if it does not exist. Only the folder's owner
-// can use it.
+// Prepare creates the folder of the Store if it does not exist. Only the owner can use the folder.
 func (s Store) Prepare() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of packs: %w", err)
@@ -51,8 +49,8 @@ func (s Store) Prepare() error {
 	return nil
 }
 
-// readFile reads a file of the Store. It refuses a link, and a file that others can write. It also
-// refuses a file with more than maxBytes bytes.
+// readFile reads a file of the Store. It refuses a link, a file that others can write, and a file
+// with more than maxBytes bytes.
 func (s Store) readFile(name string, maxBytes int64) ([]byte, error) {
 	path := filepath.Join(s.dir, name)
 	info, err := os.Lstat(path)
@@ -82,8 +80,7 @@ func (s Store) Trusted() ([]ed25519.PublicKey, error) {
 	return out, nil
 }
 
-// Trust adds a signing key to the trusted keys. It does nothing if the key is already
-// trusted.
+// Trust adds a signing key to the trusted keys. It does nothing if the key is trusted already.
 func (s Store) Trust(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err != nil || contains(keys, key) {
@@ -92,8 +89,8 @@ func (s Store) Trust(key ed25519.PublicKey) error {
 	return s.writeKeys(append(keys, key))
 }
 
-// Distrust removes a signing key from the trusted keys. Coleo no longer uses packs that
-// are signed with the key. The error is ENotFound if the key is not trusted.
+// Distrust removes a signing key from the trusted keys, so that Coleo no longer uses packs with its
+// signature. The error is ENotFound if the key is not trusted.
 func (s Store) Distrust(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err != nil {
@@ -136,8 +133,8 @@ type mark struct {
 	digest string
 }
 
-// markOf returns the mark of a harness. It returns the zero value if no pack was ever installed for
-// the harness.
+// markOf returns the mark of a harness, or the zero value if no pack was ever installed for the
+// harness.
 func (s Store) markOf(harness string) (mark, error) {
 	var m mark
 	data, err := s.readFile(harness+serialEnd, maxKeyFile)
@@ -154,8 +151,8 @@ func (s Store) markOf(harness string) (mark, error) {
 	return m, nil
 }
 
-// newer returns EForbidden in two cases: a pack with a higher serial was installed before, or a
-// different pack with the same serial was installed before.
+// newer returns EForbidden if a pack with a higher serial was installed before, or a different pack
+// with the same serial.
 func (s Store) newer(p *Pack) error {
 	m, err := s.markOf(p.Harness)
 	switch {
@@ -172,8 +169,8 @@ func (s Store) newer(p *Pack) error {
 	return nil
 }
 
-// Problems returns the reasons why the Store cannot install a pack. The given time is that of the
-// installation. Problems does not return the problems of the file itself, which Check finds.
+// Problems returns the reasons why the Store cannot install a pack at the given time. It does not
+// return the problems of the file itself, which Check finds.
 func (s Store) Problems(p *Pack, now time.Time) []error {
 	var out []error
 	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
@@ -184,9 +181,9 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. Before it changes anything, it calls the given function with the pack. If
-// anything is wrong with the pack, or if the function returns an error, the pack that is already
-// installed does not change. The folder of the Store must exist.
+// Add installs a pack. Before it changes anything, it calls accept with the pack. If the pack has a
+// problem, or if accept returns an error, the installed pack does not change. The folder of the
+// Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {
@@ -207,16 +204,16 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err := accept(p); err != nil {
 		return nil, err
 	}
-	// The serial is written before the pack. If Coleo crashes between the two writes, the same pack
-	// can be added again, but an older pack cannot.
+	// Write the serial before the pack. If Coleo crashes between the two writes, the same pack can
+	// be added again, but an older pack cannot.
 	if err := s.replace(p.Harness+serialEnd, fmt.Appendf(nil, "%d %s\n", p.Serial, p.Digest)); err != nil {
 		return nil, err
 	}
 	return p, s.replace(p.Harness+packEnd, data)
 }
 
-// Remove removes the pack of a harness, but not the highest serial. The error is
-// ENotFound if there is no pack.
+// Remove removes the pack of a harness, but keeps the highest serial. The error is ENotFound if
+// there is no pack.
 func (s Store) Remove(harness string) error {
 	if !harnessName.MatchString(harness) {
 		return coleo.Errorf(coleo.EInvalid, "%.80q is not the name of a harness", harness)
@@ -231,8 +228,8 @@ func (s Store) Remove(harness string) error {
 	return nil
 }
 
-// replace writes a file of the Store completely, or changes nothing. Only the owner can
-// read the file.
+// replace writes a file of the Store completely, or changes nothing. Only the owner can read the
+// file.
 func (s Store) replace(name string, data []byte) error {
 	return wholefile.Replace(filepath.Join(s.dir, name), data, wholefile.OwnerOnly)
 }

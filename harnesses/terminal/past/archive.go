@@ -13,8 +13,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// These constants limit one piece of a recording. They keep a piece below 1 MiB in JSON, because
-// the bus takes no larger message.
+// These constants limit one piece of a recording. They keep the JSON of a piece below 1 MiB, the largest
+// message on the bus.
 const (
 	pieceBytes  = 128 << 10
 	pieceEvents = 2000
@@ -23,7 +23,7 @@ const (
 // archive is the recorded terminal of one generation: its journal, index and snapshots.
 type archive struct {
 	folder     Folder
-	dir        string // folder of the journal
+	dir        string // the folder of the journal
 	index      *journal.Index
 	start, end int64
 }
@@ -42,16 +42,15 @@ func openArchive(h coleo.Handle) (*archive, error) {
 
 func (a *archive) close() { _ = a.index.Close() }
 
-// ScreenAt returns the terminal of a handle's generation at a moment, with a precision of 50 ms.
-// The terminal includes the rows that had scrolled off the screen. The error is EInvalid if the
-// moment is in the future, or before the oldest screen that is kept.
+// ScreenAt returns the terminal of a handle's generation at a moment, with a precision of 50 ms. The terminal
+// includes the rows that had scrolled off the screen. The error is EInvalid if the moment is in the future,
+// or before the oldest screen that is kept.
 func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping returns the terminal at a moment, as ScreenAt does. Its precision is better if keys
-// were typed soon after the moment: what the program wrote after the first of these keys is not part of
-// the terminal, but their echo is.
+// ScreenBeforeTyping is like ScreenAt, but more precise if keys were typed soon after the moment. The
+// terminal includes the output up to the first of these keys, and its echo, but no later output.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
@@ -79,8 +78,8 @@ func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset at which the output ended at a moment. It also returns the number of
-// marks in the index up to that moment.
+// endAt returns the offset at which the output ended at a moment, and the number of marks in the index up to
+// that moment.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -91,8 +90,7 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is endAt, but it returns the offset at which the first keys after the moment were typed, if
-// that is earlier.
+// endBeforeTyping is like endAt, but the offset is not after the first keys that were typed after the moment.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.index.From(marks) {
@@ -103,8 +101,7 @@ func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	return offset, marks
 }
 
-// oldestTime returns the time of the oldest screen that can be shown. The bool is false if
-// no screen can be shown.
+// oldestTime returns the time of the oldest screen that can be shown, or false if there is none.
 func (a *archive) oldestTime() (time.Time, bool) {
 	if a.start == 0 {
 		for m := range a.index.From(0) {
@@ -132,12 +129,11 @@ func tooOld(at, oldest time.Time, kept bool) error {
 	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest is from %s", moment(at), moment(oldest))
 }
 
-// moment formats a time in a form that people can read and can give to Coleo as input.
+// moment formats a time so that people can read it and can pass it to Coleo.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// play feeds a screen with the journal's bytes from one offset to another. It also applies the
-// resizes between these offsets. It uses only the first markCount marks of the index. If screen is
-// nil, play makes a new screen.
+// play feeds a screen with the journal's bytes between two offsets, and applies the resizes between them. It
+// uses only the first markCount marks of the index. If screen is nil, play begins with a new screen.
 func (a *archive) play(screen *pty.Core, from, until int64, markCount int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()
@@ -180,10 +176,9 @@ func feedUntil(screen *pty.Core, output *journal.Reader, endOffset int64, buf []
 	return nil
 }
 
-// Record returns the piece of a recording that begins at an offset in bytes. If the output at this
-// offset was deleted, the piece begins at a later offset. If a snapshot is kept, the first event of
-// this later piece paints the oldest snapshot. The error is EInvalid if the offset is after the end
-// of the output.
+// Record returns the piece of a recording that begins at an offset in bytes. If the output at this offset was
+// deleted, the piece begins later, and its first event paints the oldest snapshot. The error is EInvalid if
+// the offset is after the end of the output.
 func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -195,7 +190,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // a screen can be so large that it fills a piece
+			return out, err // a large screen can fill a piece alone
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
@@ -211,9 +206,8 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	return out, a.collect(&out, first)
 }
 
-// paint begins a piece with the oldest screen that is kept. It returns the number of
-// the first mark after that screen. If there is no snapshot, the piece begins with the
-// output itself.
+// paint begins a piece with the oldest screen that is kept, or with the output itself if there is no
+// snapshot. It returns the number of the first mark after that screen.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
 	snapshot := a.folder.oldest(a.start)
@@ -234,8 +228,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// completeEscape is for a snapshot that was taken in the middle of an escape sequence or a
-// character. It feeds the snapshot's screen to the end of that sequence or character.
+// completeEscape handles a snapshot in the middle of an escape sequence or a character. It feeds the
+// snapshot's screen to the end of that sequence or character.
 func (a *archive) completeEscape(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
@@ -249,7 +243,7 @@ func (a *archive) completeEscape(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size that the last resize before a mark has set.
+// sizeAt returns the size of the terminal before a mark, as the last resize has set it.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -263,8 +257,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before the given mark. For the first mark, it
-// returns the time of the first mark.
+// timeAt returns the time of the mark before the given mark, or the time of the first mark if there is none
+// before.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -272,8 +266,7 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills a piece with output and resizes until the piece is full. It begins at
-// the given mark.
+// collect fills a piece with output and resizes until the piece is full, beginning at the given mark.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()
@@ -295,7 +288,7 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 	return addOutput(out, output, until, now)
 }
 
-// addOutput adds output to a piece. The added output ends at the given offset.
+// addOutput adds the output up to the given offset to a piece.
 func addOutput(out *coleo.Recording, output *journal.Reader, endOffset int64, at time.Time) error {
 	if out.Next >= endOffset {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// What a program writes within 50 ms after a moment can have no time of its own in the index. A key that was
-// typed meanwhile has a time.
+// The index can lack the time of output within 50 ms after a moment, but it has the time of each key. So the
+// output after a key must not be on the screen before the key.
 func TestTheScreenBeforeTypingHasNoOutputAfterTheKeys(t *testing.T) {
 	t.Parallel()
 	h := coleo.Handle{Dir: t.TempDir()}
@@ -41,7 +41,7 @@ func TestTheScreenBeforeTypingHasNoOutputAfterTheKeys(t *testing.T) {
 	for moment, want := range map[time.Time][]string{
 		at:                               {"before", "echo"},
 		began.Add(35 * time.Millisecond): {"before", "echo", "answer"},
-		began.Add(45 * time.Millisecond): {"before", "echo", "answer"}, // no key was typed later
+		began.Add(45 * time.Millisecond): {"before", "echo", "answer"}, // no key was typed after this moment
 		began.Add(time.Second / 2):       {"before", "echo", "answer", "later"},
 	} {
 		screen, err := ScreenBeforeTyping(h, moment)

@@ -20,11 +20,11 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder with the snapshots of one generation. The snapshots are a cache, so a
-// snapshot can be missing, or come from another version of Coleo.
+// Folder is the folder with the snapshots of one generation. A snapshot can be missing, or come
+// from another version of Coleo, because the snapshots are only a cache.
 type Folder struct {
 	dir   string
-	nonce string // the snapshots must have it; "" accepts any generation
+	nonce string // the nonce of usable snapshots; "" accepts any generation
 }
 
 // FolderOf returns the folder of a handle's generation.
@@ -40,7 +40,7 @@ func (f Folder) path(offset int64) string {
 func (f Folder) offsets() []int64 {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return nil // there are no snapshots
+		return nil // the folder does not exist
 	}
 	var out []int64
 	for _, e := range entries {
@@ -70,8 +70,8 @@ func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	return out, nil
 }
 
-// Newest returns the newest usable snapshot between two offsets, both inclusive. It returns nil if
-// there is no usable snapshot in this range.
+// Newest returns the newest usable snapshot between two offsets, both inclusive, or nil if there is
+// none.
 func (f Folder) Newest(first, last int64) *reading.Snapshot {
 	for _, offset := range slices.Backward(f.offsets()) {
 		if offset < first || offset > last {
@@ -84,8 +84,8 @@ func (f Folder) Newest(first, last int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot at the given offset or after it. It returns nil if
-// there is no such snapshot.
+// oldest returns the oldest usable snapshot at the given offset or after it, or nil if there is
+// none.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {
@@ -98,10 +98,9 @@ func (f Folder) oldest(from int64) *reading.Snapshot {
 	return nil
 }
 
-// write writes a snapshot to the disk, either completely or not at all. When write has
-// returned, the content of the file survives a loss of power. write makes the folder
-// for snapshots, but not its parent folder. So an arm that is removed at the same time
-// stays removed.
+// write writes a snapshot to the disk, either completely or not at all. After it has returned, the
+// file survives a loss of power. write creates the folder for snapshots, but not its parent folder,
+// so that an arm that is removed at the same time stays removed.
 func (f Folder) write(offset int64, data []byte) error {
 	if err := os.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)
@@ -130,9 +129,9 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// prune deletes the snapshots before the new beginning of the journal, because they are useless.
-// The journal now begins at newStart. If there is no snapshot exactly at this offset, prune keeps
-// the newest snapshot before it.
+// prune deletes the snapshots before newStart, the new beginning of the journal, because nobody
+// needs them. If there is no snapshot exactly at newStart, prune keeps the newest snapshot before
+// it.
 func (f Folder) prune(newStart int64) {
 	list := f.offsets()
 	for i, offset := range list {
@@ -142,8 +141,8 @@ func (f Folder) prune(newStart int64) {
 	}
 }
 
-// thin deletes snapshots before an offset. It keeps a snapshot at the end of a segment. The other
-// snapshots come from host agents: a host agent takes a last snapshot when it ends.
+// thin deletes snapshots before an offset, except those at the end of a segment. The deleted
+// snapshots are the last snapshots that host agents took when they ended.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {
@@ -152,8 +151,8 @@ func (f Folder) thin(before int64) {
 	}
 }
 
-// Tidy deletes files that an earlier host agent left unfinished. It also deletes
-// snapshots after the journal's end, because they do not belong to this journal.
+// Tidy deletes files that an earlier host agent has not finished. It also deletes snapshots after
+// the journal's end, because they do not belong to this journal.
 func (f Folder) Tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(f.dir, "*"+unfinished))
 	for _, path := range left {

@@ -21,7 +21,7 @@ func shotOf(text string, offset int64) *reading.Snapshot {
 	return s
 }
 
-// keeping returns a Writer, and the offsets of the snapshots that it has written.
+// keeping returns a Writer, and a pointer to the offsets of its snapshots.
 func keeping(t *testing.T) (*Writer, *[]int64) {
 	t.Helper()
 	covered := &[]int64{}
@@ -87,7 +87,7 @@ func TestOnlySnapshotsOfThisGenerationAreUsed(t *testing.T) {
 	}
 	data := put(10, "n1")
 	put(20, "another")
-	if err := f.write(30, data); err != nil { // of another offset
+	if err := f.write(30, data); err != nil { // data belongs to another offset
 		t.Fatal(err)
 	}
 	if err := f.write(40, data[:len(data)/2]); err != nil {

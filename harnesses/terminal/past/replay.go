@@ -11,22 +11,22 @@ import (
 // readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
-// Replay is what a session must know about the output before it was opened: the size of the
-// terminal at each offset, and the queries that have been answered.
+// Replay contains the facts that a session needs about the output before it was opened: the size of
+// the terminal at each offset, and the queries that were answered.
 type Replay struct {
-	Until    int64 // end of the output when the session was opened; the session first reads the screen at this offset
-	Answered int64 // the holder has the replies to all queries up to this offset
+	Until    int64 // end of the output when the session was opened; the session reads the screen for the first time there
+	Answered int64 // the holder has replied to all queries up to this offset
 
-	resizes []journal.Mark // the resizes that Resize has not applied yet, in order
+	resizes []journal.Mark // the resizes that Resize must still apply, in order
 }
 
-// Size is the size of a terminal in cells. It is zero if the size is not known.
+// Size is the size of a terminal in cells. It is zero if the size is unknown.
 type Size struct{ Cols, Rows int }
 
-// From makes r begin at offset in the journal in dir. It returns the size of the terminal at offset,
-// and reports whether a resize is exactly there. From ignores the resizes before resizedFrom, which is
-// also an offset. A caller that begins with a snapshot sets it to the snapshot's offset, because the
-// snapshot already has the size that those resizes set.
+// From makes r begin at offset in the journal in dir. It returns the size of the terminal there, and
+// whether a resize is exactly at offset. It ignores the resizes before the offset resizedFrom. A
+// caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the snapshot
+// already has the size that earlier resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
@@ -40,8 +40,8 @@ func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact b
 	return size, exact
 }
 
-// resizesFrom returns the resizes at or after the given offset of the journal in dir.
-// If it returns none, the caller uses the present size.
+// resizesFrom returns the resizes at or after the given offset of the journal in dir. If there are
+// none, the caller must use the present size.
 func resizesFrom(dir string, offset int64) []journal.Mark {
 	index, err := journal.OpenIndex(dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
 // Next returns how many of the n bytes at the given offset can be fed without a break. After these
-// bytes the session must do something else, such as apply a resize or take a snapshot.
+// bytes, the session must do something else first, such as apply a resize or take a snapshot.
 func (r *Replay) Next(offset int64, n int) int {
 	for _, stop := range []int64{r.Answered, r.Until} {
 		if stop > offset {
@@ -72,11 +72,10 @@ func (r *Replay) Next(offset int64, n int) int {
 	if len(r.resizes) > 0 && r.resizes[0].Offset > offset {
 		n = min(n, int(r.resizes[0].Offset-offset))
 	}
-	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot can be due at the end of a segment
+	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot may be due at the end of a segment
 }
 
-// Resize applies the resizes up to the given offset to the screen. It skips the resizes that it has
-// applied before.
+// Resize applies the resizes up to the given offset to the screen, unless it has applied them before.
 func (r *Replay) Resize(offset int64, s pty.Screen) {
 	for len(r.resizes) > 0 && r.resizes[0].Offset <= offset {
 		s.Resize(r.resizes[0].Cols, r.resizes[0].Rows)
@@ -84,8 +83,8 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir from the given offset on. It calls the given function with each
-// piece of output. Read stops at r.Until, or at the end of the files.
+// Read reads the journal in dir from the given offset, and calls feed with each piece of output. It
+// stops at r.Until, or at the end of the files.
 func (r *Replay) Read(dir string, offset int64, feed func(data []byte)) error {
 	journal := journal.NewReader(dir, offset)
 	defer journal.Close()

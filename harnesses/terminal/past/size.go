@@ -14,9 +14,8 @@ type keptSize struct {
 
 func (f Folder) sizePath() string { return filepath.Join(f.dir, "size") }
 
-// KeepSize stores the size of a terminal that gets another size for a moment. If the
-// process that sets the sizes is killed during that moment, the next process finds the
-// size here.
+// KeepSize stores the original size of a terminal before the terminal is resized for a moment. If
+// the resizing process is killed meanwhile, the next process finds the original size here.
 func (f Folder) KeepSize(s Size) error {
 	raw, err := json.Marshal(keptSize{f.nonce, s})
 	if err != nil {
@@ -28,8 +27,7 @@ func (f Folder) KeepSize(s Size) error {
 	return os.WriteFile(f.sizePath(), raw, 0o600)
 }
 
-// KeptSize returns the size that KeepSize stored for this generation. It returns false if no such
-// size is stored.
+// KeptSize returns the size that KeepSize stored for this generation, or false if there is none.
 func (f Folder) KeptSize() (s Size, ok bool) {
 	raw, err := os.ReadFile(f.sizePath())
 	if err != nil {

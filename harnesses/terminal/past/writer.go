@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is how much output since the newest snapshot makes a closing session take another one.
-// The emulator reads about 200 MB/s, so it reads output of this size again in 1 or 2 ms. A snapshot
-// takes about the same time, and also needs a write to the disk.
+// lastBytes is the number of bytes of output since the newest snapshot from which a closing session
+// takes another one. Below it, a snapshot is not worth its write to the disk: the emulator reads
+// about 200 MB/s, so it reads this output again in 1 or 2 ms.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
@@ -19,7 +19,7 @@ const lastBytes = 256 << 10
 type Writer struct {
 	folder  Folder
 	journal string             // the journal's folder
-	covered func(offset int64) // tells the holder up to which offset a snapshot replaces the output
+	covered func(offset int64) // informs the holder up to which offset a snapshot replaces the output
 	writing sync.WaitGroup
 
 	mu      sync.Mutex
@@ -28,14 +28,14 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. After a snapshot has reached the disk, the
-// Writer calls the given function with the snapshot's offset.
+// NewWriter returns a Writer for a handle's generation. The Writer calls covered with the offset of
+// each snapshot that has reached the disk.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
 }
 
-// StartFrom tells the Writer at which offset of the output the session begins. The Writer takes no
-// snapshot at or before this offset.
+// StartFrom sets the offset of the output at which the session begins. The Writer takes no snapshot
+// at or before this offset.
 func (w *Writer) StartFrom(offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,9 +50,8 @@ func (w *Writer) Newest() int64 {
 }
 
 // Capture writes a snapshot if a segment of the journal ends at the given offset. It does so even
-// in the middle of a drawing or an escape sequence. It takes the snapshot with the given function
-// before it returns, and writes it in the background. It skips the snapshot if an earlier one is
-// still being written.
+// in the middle of a drawing or an escape sequence. It calls take before it returns, and writes the
+// snapshot in the background. It skips the snapshot if an earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -66,9 +65,9 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	})
 }
 
-// claim reserves the Writer for one snapshot, at the given offset. If claim returns true, the
-// caller must call free after the snapshot was written. claim returns false if the Writer can write
-// no snapshot at present.
+// claim reserves the Writer for one snapshot at the given offset. If it returns true, the caller
+// must call free after the snapshot was written. It returns false if the Writer can write no
+// snapshot now.
 func (w *Writer) claim(offset int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,10 +89,10 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// writeSnapshot writes a snapshot, and tells the holder up to which offset the snapshot replaces
-// the output. It then deletes the snapshots whose output the holder has deleted. If the snapshot
-// cannot be written, writeSnapshot does nothing else. The holder then keeps its journal, and itself
-// reports that the disk is full.
+// writeSnapshot writes a snapshot, and informs the holder up to which offset the snapshot replaces
+// the output. It then deletes the snapshots whose output the holder has deleted. It does nothing
+// else if it cannot write the snapshot: the holder keeps its journal, and itself reports that the
+// disk is full.
 func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
@@ -108,8 +107,7 @@ func (w *Writer) writeSnapshot(offset int64, data []byte) {
 // Wait waits until no snapshot is being written.
 func (w *Writer) Wait() { w.writing.Wait() }
 
-// Stop prevents further snapshots by Capture, and waits until no snapshot is being
-// written.
+// Stop prevents further snapshots by Capture, and waits until no snapshot is being written.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	w.stopped = true
@@ -117,10 +115,9 @@ func (w *Writer) Stop() {
 	w.writing.Wait()
 }
 
-// Last takes a last snapshot, so that the next host agent has little output to read again. It takes
-// the snapshot with the given function before it returns. The returned function writes the snapshot
-// to the disk. The function is nil if less than lastBytes of output came since the newest snapshot,
-// or if the snapshot cannot be encoded.
+// Last takes a last snapshot, so that the next host agent has little output to read again. It calls
+// take before it returns. The returned function writes the snapshot to the disk. It is nil if less
+// than lastBytes of output came since the newest snapshot, or if the snapshot cannot be encoded.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,42 +17,40 @@ import (
 
 const (
 	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some
-	// agent CLIs draw the box of a dialog first and its subject afterwards. Coleo reports at once
-	// that a dialog is open, and the text later.
+	// agent CLIs draw the box of a dialog before its subject. Coleo reports at once that a dialog is
+	// open.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes
-	// back if it was answered or replaced by another dialog, and is on the screen again within
-	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
-	// server has not received the answer yet. OpenCode 1.18.33 did so for 200 ms on a loaded
-	// machine.
+	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes back
+	// if it is on the screen again within returnWithin after an answer or after another dialog. It is
+	// often shown only for a moment, because the agent CLI's own server has not received the answer
+	// yet. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is how long a dialog must show the same text if its rule sees that the subject is
-	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a
-	// load of ten, this took 200 ms.
+	// draftSettle is how long a dialog must show the same text if its rule shows that the subject is
+	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
+	// of ten, this took 200 ms.
 	draftSettle = 3 * time.Second
-	// emptySettle is draftSettle for a dialog that has neither a title nor an option, so that nobody
-	// could decide about it. Qwen Code 0.24.4 says "Waiting for user confirmation" for a moment
-	// before each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores,
-	// this took more than 3 s in 3 of 18 conversations.
+	// emptySettle is draftSettle for a dialog without a title and without options, about which nobody
+	// could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before each
+	// tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
+	// more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
-	// partialSettle is how long a dialog without a title or without options must show
-	// the same text. On a screen with few rows, the title or the options may be out of
-	// sight. But most pictures of such dialogs are half drawn.
+	// partialSettle is how long a dialog without a title or without options must show the same text.
+	// Most pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out
+	// of sight.
 	partialSettle = time.Second
 )
 
 // appearances counts how often dialogs appear. Its epoch differs for each session object, because
-// nothing proves after a restart that a dialog on the screen is still the same appearance.
+// after a restart nothing proves that a dialog on the screen is still the same appearance.
 //
-// A picture that no rule recognizes may be half drawn, so it does not end an appearance. There is
-// one exception. If keys that may have answered the dialog were typed before such a picture, the
-// next dialog is a new appearance. The next dialog is a new appearance even if it has the same
-// text.
+// A picture that no rule recognizes may be half drawn, so normally it does not end an appearance. It
+// does after keys that may have answered the dialog: the next dialog is then a new appearance, even
+// with the same text.
 type appearances struct {
 	epoch     string
 	n         int
-	text      string           // hash of the dialog on the screen when this appearance began; "" if there is no dialog
+	text      string           // hash of the dialog at the beginning of this appearance; "" if there is no dialog
 	latest    string           // hash of the dialog on the last picture
 	title     string           // title of the last dialog
 	kind      coleo.DialogKind // of the last dialog
@@ -61,17 +59,17 @@ type appearances struct {
 	// hiddenSinceKeys is true if a picture that no rule recognizes came after keys that
 	// may have answered the dialog.
 	hiddenSinceKeys bool
-	doubtful        bool // the dialog before it had the same text, and was hidden after keys
+	doubtful        bool // the dialog before this one had the same text, and was hidden after keys
 
-	answered   string    // hash of the last dialog that went away after keys that may have answered it
-	answeredAt time.Time // when it went away
+	answered   string    // hash of the last dialog that disappeared after keys that may have answered it
+	answeredAt time.Time // when that dialog disappeared
 
 	list   optionList // the options of this appearance
 	words  string     // the identity of this appearance without blanks; "" if part of it is cut off
 	page   int        // the number of this question among several; 0 if unknown
 	size   [2]int     // columns and rows of the last picture with a dialog
-	before *earlier   // the appearance before the terminal changed its size; nil if there is none
-	parted *earlier   // an unanswered question that is hidden or drawn in parts; nil if there is none
+	before *earlier   // the appearance before the last change of the terminal's size, or nil
+	parted *earlier   // an unanswered question that is hidden or drawn in parts, or nil
 
 	settleTime time.Duration        // how long the text must stay the same before it is reported
 	lastShown  map[string]time.Time // when the text of each dialog was last seen
@@ -83,9 +81,8 @@ func newAppearances() appearances {
 	return appearances{epoch: hex.EncodeToString(b[:]), lastShown: map[string]time.Time{}}
 }
 
-// showDialog records the dialog on a picture and returns the dialog's fingerprint. If
-// the picture shows one page of a list of options, showDialog puts the whole list into
-// the dialog.
+// showDialog records the dialog on a picture and returns the dialog's fingerprint. If the picture
+// shows only one page of a list of options, showDialog puts the whole list into the dialog.
 func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Time) coleo.Fingerprint {
 	a.noteSize(s, now)
 	text := hashOf(v, v.Dialog.Options)
@@ -132,12 +129,12 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that a rule recognizes and that shows no dialog. If a question was on the
-// screen, its appearance can still continue later (see rejoined).
+// end records a picture without a dialog that a rule recognizes. If a question was on the screen, its
+// appearance can still continue later (see rejoined).
 //
-// The dialog may also be missing because the picture is half drawn: on a loaded machine, Gemini CLI
-// 0.61.0 draws its status line some time before the dialog. So if an answered dialog soon comes
-// back, it is reported only if it stays.
+// The dialog may be missing only because the picture is half drawn: on a loaded machine, Gemini CLI
+// 0.61.0 draws its status line some time before the dialog. Therefore an answered dialog that soon
+// comes back is reported only if it stays.
 func (a *appearances) end(now time.Time) {
 	if a.text != "" {
 		a.parted = a.unanswered(now)
@@ -149,8 +146,7 @@ func (a *appearances) end(now time.Time) {
 	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
-// settling returns how much longer the dialog's text must stay the same before the Reader reports
-// it.
+// settling returns how much longer the dialog must show the same text before the Reader reports it.
 func (a *appearances) settling(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
@@ -158,25 +154,25 @@ func (a *appearances) settling(now time.Time) time.Duration {
 // DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
-// DialogSettling reports whether the text of the dialog on the screen must stay the
-// same for longer before the Reader reports it.
+// DialogSettling reports whether the dialog on the screen must show the same text for longer before
+// the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
 // DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn
-// again. A dialog is doubtful if an earlier dialog had the same text and may have been answered.
+// again: an earlier dialog had the same text, and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
-// RenewDialog makes the dialog on the screen a new appearance. Callers use it if a
-// dialog was answered, and the screen still shows a dialog with the same text.
+// RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
+// answered and the screen still shows a dialog with the same text.
 func (r *Reader) RenewDialog() {
 	r.dialogs.end(time.Time{})
 	r.dialogs.parted = nil
 }
 
-// NoteKeys records that the caller is about to type keys that may answer the dialog on the screen.
-// Other keys are not recorded. After recorded keys, the next dialog counts as a new one even if it
-// has the same text. NoteKeys returns true if no keys were recorded before this call. If NoteKeys
-// returned true and the holder refuses the keys, the caller must call KeysRefused.
+// NoteKeys records keys that the caller is about to type, if they may answer the dialog on the
+// screen. The next dialog then counts as a new one, even with the same text. NoteKeys returns true if
+// it has recorded keys and none were recorded before. In this case the caller must call KeysRefused
+// if the holder refuses the keys.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
@@ -186,7 +182,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	return !before
 }
 
-// KeysRefused undoes what NoteKeys recorded.
+// KeysRefused undoes the recording by NoteKeys.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
 // onlyMoves reports whether a key only moves the mark of a list.
@@ -199,9 +195,9 @@ func onlyMoves(key []byte) bool {
 	return false
 }
 
-// contentHash returns a hash of a dialog's content. The dialog's fingerprint consists
-// of this hash, the epoch and the number of the appearance. The hash does not cover
-// which option is marked: if the mark moves, the dialog is still the same.
+// contentHash returns a hash of a dialog's content. A fingerprint consists of this hash, the epoch
+// and the number of the appearance. The hash ignores which option is marked, because the dialog stays
+// the same when the mark moves.
 func contentHash(d *coleo.Dialog) string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...),
 		"\x00")))

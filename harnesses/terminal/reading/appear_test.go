@@ -54,7 +54,8 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	}
 }
 
-// A picture without the dialog may be half drawn: the dialog that was answered is still there.
+// A picture without the dialog may be half drawn. So an answered dialog that soon comes back must
+// stay for some time before it is reported.
 func TestAnAnsweredDialogThatSoonComesBackMustStay(t *testing.T) {
 	t.Parallel()
 	for away, settle := range map[time.Duration]time.Duration{
@@ -73,8 +74,8 @@ func TestAnAnsweredDialogThatSoonComesBackMustStay(t *testing.T) {
 	}
 }
 
-// OpenCode draws the command of a permission after its box. On a loaded machine it draws
-// the command long after the box.
+// OpenCode draws the command of a permission after its box, on a loaded machine long after it. The
+// dialog must be reported only once, with the command.
 func TestADialogIsReportedOnceItHasItsSubject(t *testing.T) {
 	t.Parallel()
 	for slow, want := range map[time.Duration][]string{

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/record"
 )
 
-// The turn of a prompt is not over while the composer holds it and no work on it was
-// seen.
+// After a submit, the state must not become idle while the composer still contains the prompt and no
+// work on it was seen.
 func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(1, 0)
@@ -48,8 +48,9 @@ func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	}
 }
 
-// Gemini CLI 0.61.0 empties its composer a second before it shows the new prompt and its work. Until
-// then, the screen still shows the error of the turn before.
+// Gemini CLI 0.61.0 empties its composer a second before it shows the new prompt and its work.
+// Meanwhile, the screen still shows the error of the turn before. This error must not end the new
+// turn.
 func TestTheErrorOfAnEarlierTurnDoesNotEndTheNextOne(t *testing.T) {
 	t.Parallel()
 	description := strings.Replace(casttest.PlainSpec, "[[rule]]\n",

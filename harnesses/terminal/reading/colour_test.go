@@ -37,7 +37,7 @@ func TestAConditionAsksForAColour(t *testing.T) {
 	}
 }
 
-// A change of colour is seen although the text stays the same.
+// A rule for a colour must notice that the colour has changed although the text stays the same.
 func TestAColourIsAskedForAtEachLook(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(casttest.PlainSpec, "[[rule]]",

@@ -9,15 +9,15 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// heldFor is longer than the settling time of a whole dialog, and shorter than that of
-// one that is not whole.
+// heldFor is longer than the settling time of a complete dialog, and shorter than that of an incomplete
+// one.
 const heldFor = time.Second
 
-// A machine that stalls may show a dialog long before its subject is drawn. The dialog is not
-// reported in that time, because its fingerprint would become stale when the subject comes.
+// A slow machine may show a dialog long before its subject is drawn. The dialog must not be reported
+// meanwhile, because its fingerprint would become stale when the subject comes.
 func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 	t.Parallel()
-	for recording, at := range map[string]time.Duration{ // time of a picture without the subject
+	for recording, at := range map[string]time.Duration{ // the time of a picture without the subject
 		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long":     4_060 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long two": 6_450 * time.Millisecond,
@@ -29,7 +29,7 @@ func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 			cast := casttest.Cast(t, path)
 			folder, _, _ := strings.Cut(path, "/")
 			p := newPlayer(specFor(t, folder), Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-			held := time.Duration(0) // how much later everything after that picture comes
+			held := time.Duration(0) // the delay of all output after that picture
 			for _, e := range cast.Events {
 				if e.At > at && held == 0 {
 					held = heldFor
@@ -45,7 +45,7 @@ func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 				}
 				p.feed(e, recordingStart().Add(e.At+held))
 			}
-			p.wait(p.output.last.Add(heldFor)) // where the recording ends with it
+			p.wait(p.output.last.Add(heldFor)) // for a recording that ends with that picture
 			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {
 				t.Errorf("whole it is %+v", d)
 			}
@@ -53,8 +53,8 @@ func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 	}
 }
 
-// A question is drawn before its options. A loaded machine shows it without options for a
-// while.
+// A question is drawn before its options. On a loaded machine, it is without options for a while and
+// must not be reported then.
 func TestADialogWithoutItsOptionsIsNotReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
@@ -72,7 +72,8 @@ func TestADialogWithoutItsOptionsIsNotReportedAtOnce(t *testing.T) {
 	}
 }
 
-// A dialog that has neither a title nor an option is reported late, because nobody can decide about it.
+// A dialog without a title and without options must be reported late, because nobody can decide about
+// it.
 func TestADialogWithoutTextIsReportedLate(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, casttest.PlainSpec+`

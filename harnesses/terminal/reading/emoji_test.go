@@ -9,9 +9,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// Codex draws "❤️" as one cell and a blank. Read as two cells, it left the end of the
-// previous prompt after the empty composer's hint. The composer then seemed to hold text
-// for ever, and each further prompt was refused.
+// Codex draws "❤️" as one cell and a blank. If Coleo reads it as two cells, the end of the previous
+// prompt stays after the empty composer's hint. The composer then never counts as empty, and each
+// further prompt is refused.
 func TestAComposerIsEmptyBehindEmoji(t *testing.T) {
 	t.Parallel()
 	cast, spec := casttest.Cast(t, "codex-sizes/0.169.0-emoji"), specFor(t, "codex")

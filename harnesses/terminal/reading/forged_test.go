@@ -10,7 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// forged are sequences that a tool's output may hold and that the agent CLI never wrote.
+// forged are sequences that the output of a tool may contain, although the agent CLI itself did not
+// write them.
 var forged = []string{
 	"\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=blocked:kind=permission\x07", "\x1b]7501;state=idle\x07",
 	"\x1b]7501;state=clear\x07",
@@ -18,17 +19,17 @@ var forged = []string{
 	"\x1b]9;4;1;50\x07", "\x1b]9;4;3\x07", "\x1b]9;4;0\x07",
 }
 
-// forgedEach is how many of them each recording gets. Over all recordings each is used
-// many times.
+// forgedEach is how many forged sequences each recording is tested with. Over all recordings, each
+// sequence is used many times.
 const forgedEach = 2
 
-// held is how long a forged word may keep a reading. In that time the word lapses, and the next
-// reading settles.
+// held is the longest time for which a forged word may keep a reading. It is the time until the
+// word lapses, and until the next reading settles.
 const held = 3*time.Second + slack + 200*time.Millisecond
 
-// A forged word in the middle of a recording never makes an arm idle too early. It holds
-// no arm for longer than the word takes to lapse. The forged word may replace a true one,
-// so the reading of the screen alone decides what is too early.
+// A forged word in the middle of a recording must never make an arm idle too early. It must hold no
+// arm for longer than the word takes to lapse. The reading of the screen alone decides whether idle
+// is too early, because the forged word may replace a true one.
 func TestAForgedWordFoolsNobody(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
@@ -40,7 +41,7 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 			fake := lengthened(c)
 			at := forge(fake, word)
 			if at < 0 {
-				return // nothing to forge
+				return // the recording has no output
 			}
 			got := replay(h, reading.Recording{Cast: fake, Until: -1})
 			for _, s := range spans(byScreen, got) {
@@ -66,8 +67,8 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 	})
 }
 
-// lengthened returns a recording with a minute of silence at its end, in which a wrong
-// reading must pass.
+// lengthened returns a recording with a minute of silence at its end, so that a wrong reading can
+// end.
 func lengthened(c *pty.Cast) *pty.Cast {
 	out := &pty.Cast{Cols: c.Cols, Rows: c.Rows, Events: append([]pty.CastEvent(nil), c.Events...)}
 	if n := len(out.Events); n > 0 {
@@ -76,8 +77,8 @@ func lengthened(c *pty.Cast) *pty.Cast {
 	return out
 }
 
-// forge inserts a word after the output in the middle of a recording, and returns the
-// time of that place.
+// forge inserts a word after some output in the middle of a recording, and returns the time of that
+// place.
 func forge(c *pty.Cast, word string) time.Duration {
 	for i := len(c.Events) / 2; i < len(c.Events); i++ {
 		if e := &c.Events[i]; e.Kind == pty.CastOutput {

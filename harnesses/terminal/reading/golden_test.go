@@ -23,11 +23,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// golden holds what explain shows of every recording after every chunk, as digests. To
-// see what differs, print the readings of both versions with -readings and compare them.
+// golden is the file with digests of the output of explain after every chunk of every recording. To
+// find a difference, print the readings of both versions with -readings and compare them.
 const golden = "../testdata/explained.json.gz"
 
-// goldenParts is into how many parts a recording is divided. A mismatch names the part.
+// goldenParts is the number of parts of a recording that have their own digest. A mismatch names
+// the part.
 const goldenParts = 16
 
 var (
@@ -35,18 +36,18 @@ var (
 	dumpTo      = flag.String("readings", "", "write what explain shows after each chunk to this folder")
 )
 
-// explained is what a recording reads as.
+// explained contains the readings of a recording in short form.
 type explained struct {
-	Parts []string // a digest of each part, of all readings up to its end
+	Parts []string // for each part, a digest of all readings up to its end
 	Last  string   // the reading at the end
-	Modes []string `json:",omitempty"` // the modes that were reported, in order
+	Modes []string `json:",omitempty"` // the reported modes, in order
 }
 
 // fingerprints matches the random part of a dialog's fingerprint.
 var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]{4}-`)
 
-// modesRead matches the mode in a reading. The digests leave it out, so that they show that
-// a mode changes nothing else.
+// modesRead matches the mode in a reading. The digests ignore modes, which proves that a mode
+// changes nothing else in a reading.
 var modesRead = regexp.MustCompile(`,"mode":"[^"]*"`)
 
 // TestEveryChunkOfEveryRecordingIsExplainedAsBefore compares the whole output of explain, after
@@ -78,8 +79,8 @@ func TestEveryChunkOfEveryRecordingIsExplainedAsBefore(t *testing.T) {
 	}
 }
 
-// explain replays a recording and notes what explain shows after each chunk, and each
-// change in between.
+// explain replays a recording and returns the output of explain after each chunk, with the changes
+// in between.
 func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explained {
 	t.Helper()
 	sum := sha256.New()
@@ -118,7 +119,7 @@ func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explai
 	return is
 }
 
-// partEnd returns how many of n events the parts up to part i hold.
+// partEnd returns the number of events up to the end of part i, for n events in all.
 func partEnd(i, n int) int { return (i + 1) * n / goldenParts }
 
 func digest(sum hash.Hash) string { return fmt.Sprintf("%x", sum.Sum(nil)[:8]) }

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// watched is a Reader of an agent CLI whose pictures a test writes.
+// watched is a Reader of a fake agent CLI whose pictures the test draws.
 type watched struct {
 	t   *testing.T
 	r   *Reader
@@ -44,7 +44,7 @@ func (w *watched) draw(picture string) coleo.Dialog {
 	return *d
 }
 
-// press notes a key that was typed at the dialog.
+// press records a key that is typed into the dialog.
 func (w *watched) press(name string) {
 	w.t.Helper()
 	key, ok := pty.Key(name)
@@ -54,7 +54,7 @@ func (w *watched) press(name string) {
 	w.r.NoteKeys(key)
 }
 
-// fruits is a question of Claude Code 2.1.329 in which several options may be ticked.
+// fruits returns a question of Claude Code 2.1.329 in which several options may be ticked.
 func fruits(tab, first, second, text string) string {
 	return strings.NewReplacer("T", tab, "1", first, "2", second, "X", text).Replace(`
 ────────────────────────────────────────────────────────
@@ -76,8 +76,8 @@ Enter to select · ↑/↓ to navigate · Esc to cancel`)
 
 var numbered = strings.NewReplacer("A.", "1.", "B.", "2.", "C.", "3.", "D.", "4.")
 
-// A dialog stays the same while it is answered. Ticks, marks and typed texts are state.
-// What the dialog asks about and offers is not.
+// A dialog must keep its fingerprint while it is answered: ticks, marks and typed texts do not
+// count. Its question, its subject and its options do.
 func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 	t.Parallel()
 	question := func(tab, first, second, text string) string {
@@ -140,7 +140,8 @@ func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 	}
 }
 
-// A key that is typed into the sign-in must not be stored with the dialog.
+// A secret that is typed into the sign-in must not be part of the dialog's subject, which is
+// stored.
 func TestATypedKeyIsNoPartOfTheSubject(t *testing.T) {
 	t.Parallel()
 	w := watch(t, specFor(t, "codex"), 100, 30)
@@ -151,7 +152,7 @@ func TestATypedKeyIsNoPartOfTheSubject(t *testing.T) {
 	}
 }
 
-// scrolled is a list in which three options are in sight.
+// scrolled returns a list that shows three of its options.
 func scrolled(title string, options ...string) string {
 	return "=====\n" + title + "\nWhich one?\n" + strings.Join(options, "\n") + "\nend"
 }
@@ -178,7 +179,7 @@ func scrolledList(t *testing.T) *watched {
 	return watch(t, spec, 60, 12)
 }
 
-// The pages of a list that scrolls are one dialog. An option keeps its number.
+// All pages of a list that scrolls must count as one dialog, in which each option keeps its number.
 func TestAListThatScrollsIsOneDialog(t *testing.T) {
 	t.Parallel()
 	w := scrolledList(t)
@@ -196,7 +197,8 @@ func TestAListThatScrollsIsOneDialog(t *testing.T) {
 	}
 }
 
-// A list that contradicts what is known, or that shows nothing known, is another list.
+// A list that contradicts the known options, or that shows none of them, must count as another
+// dialog.
 func TestAnotherListIsAnotherDialog(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]string{
@@ -219,8 +221,8 @@ func TestAnotherListIsAnotherDialog(t *testing.T) {
 	}
 }
 
-// A terminal of another size wraps a command elsewhere. It is the same command. A command
-// with other words, or with a part that is out of sight, is another one.
+// A terminal of another size wraps a command in another way, but the dialog must stay the same. A
+// command with other words, or with a part out of sight, must count as another dialog.
 func TestAnotherSizeIsNoOtherDialog(t *testing.T) {
 	t.Parallel()
 	asks := func(rows string) string { return "=====\n" + rows + "\nRun it?\n1. Yes\n2. No\ny/n" }
@@ -260,8 +262,8 @@ func TestAnotherSizeIsNoOtherDialog(t *testing.T) {
 	}
 }
 
-// The command behind a command in the agent CLI's queue is another dialog, even when it
-// differs in a blank.
+// The next command in the agent CLI's queue must count as another dialog, even if it differs only
+// in a blank.
 func TestAQueuedCommandIsAnotherDialog(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("bench", []byte(casttest.PlainSpec))

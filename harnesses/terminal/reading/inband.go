@@ -11,16 +11,16 @@ import (
 	"coleo.dev/pty"
 )
 
-// protocol is one protocol by which a program reports its state to its terminal.
+// protocol is a protocol with which a program reports its state to its terminal.
 type protocol struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // the states that words add to the screen's verdict; any other word adds none
+	claims map[string]coleo.State // the state that each word adds to the screen's verdict; any other word adds none
 	weak   bool                   // tools that the agent CLI runs in the terminal use this protocol too
 }
 
-// protocols returns the protocols by which programs report their state in their output. They are the
+// protocols returns the protocols with which programs report their state in their output: the
 // Program Status Protocol (revision 0.4), the Terminal Agent Protocol, and ConEmu's progress reports
 // (OSC 9;4). Window titles are not among them, because the rules read the title as a region of the
 // screen.
@@ -48,9 +48,9 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records a state that the program reports by an escape sequence. It returns true if the
-// notice claims a state and the notice's protocol is not weak. A claim by a weak protocol is only a
-// reason for caution.
+// takeNotice records a state that the program reports with an escape sequence. It returns true if
+// the notice claims a state and its protocol is not weak. A claim with a weak protocol only makes
+// Coleo more cautious.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
 		if b.kind != n.Kind {
@@ -87,7 +87,7 @@ func fields(text, separator string) map[string]string {
 	return out
 }
 
-// programStatus reads the text of OSC 7501: "state=working:app=…:msg=BASE64".
+// programStatus parses the text of OSC 7501: "state=working:app=…:msg=BASE64".
 func programStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ":")
 	detail = f["msg"]
@@ -97,15 +97,15 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus reads the text of OSC 26: "Status=running;Detail=…". Its last result is false if the
-// text has no Status.
+// agentStatus parses the text of OSC 26: "Status=running;Detail=…". ok is false if the text has no
+// Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
 	return decodeBase64(f["Status"]), decodeBase64(f["Detail"]), f["Status"] != ""
 }
 
-// decodeBase64 decodes text if it is the base64 form of printable text. It returns any other
-// text unchanged.
+// decodeBase64 decodes text if it is the base64 form of printable text. It returns any other text
+// unchanged.
 func decodeBase64(text string) string {
 	plain, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool {
@@ -116,7 +116,7 @@ func decodeBase64(text string) string {
 	return string(plain)
 }
 
-// progress reads the text of OSC 9;4: "state;percent".
+// progress parses the text of OSC 9;4: "state;percent".
 func progress(text string) (word, detail string, ok bool) {
 	state, percent, _ := strings.Cut(text, ";")
 	words := map[string]string{"0": "clear", "1": "progress", "2": "failed", "3": "busy", "4": "paused"}

@@ -9,7 +9,8 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// Claude Code shows some lists without numbers. No rule knows all of them by name.
+// Claude Code shows some lists without numbers. Their options must be found, although the rules do
+// not know each list by name.
 func TestAListWithoutNumbersHasOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -37,7 +38,8 @@ func TestAListWithoutNumbersHasOptions(t *testing.T) {
 	}
 }
 
-// The mark is moved and seen before ENTER, because no key picks an option without a number.
+// No key selects an option without a number. So the mark must be moved to the option, and must be
+// seen there before ENTER.
 func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	t.Parallel()
 	w := watch(t, specFor(t, "claude"), 80, 24)
@@ -48,7 +50,7 @@ func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	}
 }
 
-// A screen that names several questions says which one of them it shows.
+// If a screen names several questions, the dialog must contain the number of the shown question.
 func TestPagesAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

@@ -10,33 +10,31 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the caller's loop sleeps when it expects nothing. Output always wakes the
-// loop. IdleLook is long, so that an idle arm costs almost no work.
+// IdleLook is how long the caller's loop sleeps when it expects nothing. It is long, so that an idle
+// arm costs almost no work. Output always wakes the loop.
 const IdleLook = time.Hour
 
 const (
-	// pauseWhole is how long output must pause before a picture counts as complete. It
-	// applies if the agent CLI does not mark its pictures with DEC mode 2026.
+	// pauseWhole is how long output must pause before a picture counts as complete. It applies if the
+	// agent CLI does not mark its pictures with DEC mode 2026.
 	pauseWhole = 15 * time.Millisecond
-	// longestPaint is how long a picture can be painted without a pause. After that
-	// time the Reader looks at the screen even if output goes on.
+	// longestPaint is how long a picture can be painted without a pause. Afterwards the Reader looks
+	// at the screen even if output continues.
 	longestPaint = 100 * time.Millisecond
-	// longestUpdate is how long a synchronized update can stay open. After that time
-	// the Reader looks at the screen even if the update is incomplete. Terminals wait
-	// for the same time.
+	// longestUpdate is how long a synchronized update can stay open. Afterwards the Reader looks at
+	// the screen even if the update is incomplete. Terminals use the same limit.
 	longestUpdate = time.Second
 )
 
-// painting says whether the agent CLI is painting a picture, and whether the picture is
-// complete.
+// painting stores whether the agent CLI is painting a picture, and whether the picture is complete.
 type painting struct {
-	begun time.Time // when the first output after the last look came; zero: there was none
+	begun time.Time // when the first output after the last look came; zero if none has come
 	whole bool      // the last output ended a synchronized update
 }
 
-// UntilWhole returns how long to wait until the screen counts as a complete picture. It returns 0
-// if the screen is complete now. Half a picture could join an old dialog's buttons to new text, so
-// a verdict on half a picture could be wrong.
+// UntilWhole returns how long to wait until the screen counts as a complete picture, or 0 if it does
+// now. A verdict on half a picture could be wrong, because such a picture can show new text with the
+// buttons of an old dialog.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -53,8 +51,8 @@ func (r *Reader) LookDue(now time.Time) bool {
 	return !r.painting.begun.IsZero() && r.UntilWhole(now) == 0
 }
 
-// Look applies the rules to the screen and updates the reading. It does nothing if the screen is
-// half painted. If no output comes, the caller must look again after the returned time.
+// Look applies the rules to the screen and updates the reading, unless the screen is half painted. If
+// no output comes, the caller must look again after the returned time.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -64,8 +62,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.picture.Use(r.screen.Cell, r.memo)
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
-		// The screen shows the text that the agent CLI prints before it ends. Only the
-		// end of the process proves that the agent CLI has ended.
+		// The screen shows the text that the agent CLI prints before it ends. But only the end of the
+		// process proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
 	if r.verdict.State == coleo.Initializing && r.ready.expected {
@@ -74,8 +72,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.shownMode = r.spec.ModeOf(r.picture)
 	r.askPack()
 	if r.verdict.Dialog != nil {
-		// The fingerprint is taken before completeSubject changes the subject, because the hook's
-		// reports must not change the fingerprint.
+		// Take the fingerprint before completeSubject changes the subject, because the hook's reports
+		// must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.completeSubject(&r.verdict)
 	} else if r.verdict.State == "" {
@@ -89,9 +87,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// noteMode emits a change if the picture shows another mode of the agent CLI. A mode is not a
-// state, and does not change the state. The picture counts only if a rule recognizes it, it has no
-// dialog, and the agent CLI has started.
+// noteMode emits a change if the picture shows another mode of the agent CLI. A mode does not change
+// the state. A picture counts only if a rule recognizes it, it has no dialog, and the agent CLI has
+// started.
 func (r *Reader) noteMode(now time.Time) {
 	switch {
 	case r.shownMode == "" || r.shownMode == r.reading.Mode:
@@ -105,8 +103,8 @@ func (r *Reader) noteMode(now time.Time) {
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
-// visible returns the screen. If the bracketed paste mode was never on, visible leaves that mode
-// out. A mode that was never on proves nothing.
+// visible returns the screen. It leaves out the bracketed paste mode if that mode was never on,
+// because a mode that was never on proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -116,8 +114,8 @@ func (r *Reader) visible() coleo.Screen {
 	return v
 }
 
-// Judge combines the witnesses into a reading. It returns how long to wait until the
-// next call of Judge.
+// Judge combines the witnesses into a reading. It returns how long to wait until the next call of
+// Judge.
 func (r *Reader) Judge(now time.Time) time.Duration {
 	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
@@ -163,8 +161,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 }
 
 // checkWitnesses compares the claim of each witness with the screen. It emits a change for each new
-// disagreement with the screen, and for each claim that lapses. It returns how long to wait until
-// the next check.
+// disagreement, and for each claim that lapses. It returns how long to wait until the next check.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -181,9 +178,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	return next
 }
 
-// mostCautious returns the witness that makes the most cautious claim, or nil if no claim counts.
-// While the agent CLI starts, a claim can come too early to count. mostCautious also returns how
-// long to wait until such a claim counts.
+// mostCautious returns the witness with the most cautious claim, or nil if no claim counts. While the
+// agent CLI starts, some claims do not count yet. wait is the time until the first of them counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
 	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -202,8 +198,8 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration)
 	return most, wait
 }
 
-// recognise measures for how long no rule has recognized the screen. If that is too long, it emits
-// a change. It returns how long to wait until the next call.
+// recognise measures how long no rule has recognized the screen, and emits a change if that is too
+// long. It returns how long to wait until the next call.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
 		r.unknown = unknown{}
@@ -234,18 +230,19 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always
-// become the reading. Idle and error have two conditions:
+// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always become
+// the reading. Idle and error become the reading if:
 //
 //   - The state has lasted for the settling time.
-//   - It is known what became of the submitted prompt.
+//   - It is known whether the submitted prompt has arrived.
 //
-// The error of an earlier turn counts only if work on the newest prompt was seen, or was awaited for
-// too long. Gemini CLI 0.61.0 empties its composer, and a second later shows the prompt and its work.
+// The error of an earlier turn counts only after work on the newest prompt was seen, or after that
+// work was awaited for too long. This is because Gemini CLI 0.61.0 empties its composer a second
+// before it shows the prompt and its work.
 //
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
-// come. The text above the composer must not change, because some screens show no other sign of
-// work than a growing answer.
+// come. The text above the composer must not change, because on some screens a growing answer is the
+// only sign of work.
 func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && candidate.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -275,7 +272,7 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
 	if candidate.State == coleo.Idle {
-		left = max(left, r.awaitEnd(now)) // the settling time runs at the same time
+		left = max(left, r.awaitEnd(now)) // awaitEnd and the settling time run at the same time
 	}
 	if left > 0 {
 		return left
@@ -291,7 +288,7 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 	return IdleLook
 }
 
-// setReading stores a new reading. It emits a change if the new reading differs from the last one.
+// setReading stores a new reading, and emits a change if it differs from the last one.
 func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	r.news.since = time.Time{}
@@ -318,8 +315,8 @@ func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view
 }
 
 // sameDialog reports whether two dialogs are the same appearance in the same state. Their subjects,
-// the numbers of their options, their pages, their ticks and their typed texts must be equal.
-// Different options may be marked.
+// the numbers of their options, their pages, their ticks and their typed texts must be equal, but
+// different options may be marked.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording with and without
-// the remembered answers, side by side. Each picture must mean the same, and each change
-// must be reported at the same moment.
+// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording with and without the
+// remembered results, side by side. Each picture must have the same reading, and each change must
+// be reported at the same time.
 func TestRememberedAnswersAreThoseOfTheWholeScreen(t *testing.T) {
 	t.Parallel()
 	casttest.Each(t, func(t *testing.T, name string, cast *pty.Cast) {
@@ -52,7 +52,7 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 	}
 }
 
-// differently describes how two readers read the same picture differently; "" if they do
+// differently describes how two readers read the same picture differently. It returns "" if they do
 // not.
 func differently(got, want *Reader) string {
 	describe := func(r *Reader) string {
@@ -67,7 +67,7 @@ func differently(got, want *Reader) string {
 	return ""
 }
 
-// inWords returns a reading as text, without what differs between two sessions.
+// inWords returns a reading as text, without the values that differ between two sessions.
 func inWords(r coleo.Reading) string {
 	if r.Dialog == nil {
 		return fmt.Sprintf("%+v", r)

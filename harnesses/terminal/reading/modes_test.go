@@ -9,8 +9,8 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// modesOf has the recording of each agent CLI whose modes were all switched to, with the
-// modes in the order in which the screen showed them.
+// modesOf maps recordings to the modes that their screens show, in order. There is one recording
+// for each agent CLI, in which a person switches to all of its modes.
 var modesOf = map[string][]string{
 	"claude-code-2.1.329/modes": {"bypassPermissions", "auto", "default", "acceptEdits", "plan", "bypassPermissions",
 		"auto", "default", "acceptEdits", "plan", "bypassPermissions", "auto", "default", "acceptEdits", "plan",

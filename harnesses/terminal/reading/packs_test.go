@@ -19,8 +19,7 @@ import (
 // packVersion is the version on which the packs of these tests are judged.
 const packVersion = "99.1"
 
-// randomReadings returns a random pack's rules. Some of them match words of the given
-// rows.
+// randomReadings returns random rules of a pack. Some of them match words of the given rows.
 func randomReadings(rng *rand.Rand, rows []string) rules.Readings {
 	words := strings.Fields(strings.Join(rows, " "))
 	pattern := func() string {
@@ -57,7 +56,8 @@ func randomReadings(rng *rand.Rand, rows []string) rules.Readings {
 	return out
 }
 
-// rank orders what two verdicts say together: a dialog, work, nothing, and the rest.
+// rank returns how cautious two verdicts are together: a dialog is most cautious, then work, then
+// no state, then the rest.
 func rank(counts, raised rules.Verdict) int {
 	v := counts
 	if raised.State != "" {
@@ -78,8 +78,8 @@ func rank(counts, raised rules.Verdict) int {
 	return 0
 }
 
-// fewRecordings reports whether a test of packs replays a recording. A tenth of them
-// shows every kind of picture.
+// fewRecordings reports whether a test of packs replays a recording. It selects a tenth of the
+// recordings, which contains all kinds of pictures.
 func fewRecordings(name string) bool { return crc32.ChecksumIEEE([]byte(name))%10 == 0 }
 
 func withReadings(t *testing.T, spec *rules.Spec, r rules.Readings) *rules.Spec {
@@ -92,8 +92,9 @@ func withReadings(t *testing.T, spec *rules.Spec, r rules.Readings) *rules.Spec 
 	return spec.WithPack(pack)
 }
 
-// The combined verdict is never less cautious than that of the built-in rules. There is one
-// exception. The built-in rules know nothing, and the pack was judged on the running version.
+// The combined verdict must never be less cautious than the verdict of the built-in rules. The only
+// exception is a picture that the built-in rules do not know, with a pack that was judged on the
+// running version.
 func TestAPackNeverMakesAReadingLessCautious(t *testing.T) {
 	t.Parallel()
 	for _, name := range casttest.Names(t) {
@@ -115,8 +116,8 @@ func TestAPackNeverMakesAReadingLessCautious(t *testing.T) {
 	}
 }
 
-// noisy returns a recording with other pictures: some rows are erased, or overwritten with
-// words of the recording.
+// noisy returns a recording with other pictures: some rows are erased or overwritten with words of
+// the recording.
 func noisy(rng *rand.Rand, cast *pty.Cast) *pty.Cast {
 	words := strings.Fields(strings.Join(lastRowsOf(cast), " "))
 	out := *cast
@@ -146,7 +147,7 @@ func lastRowsOf(cast *pty.Cast) []string {
 	return core.View().Lines
 }
 
-// compareWithPack replays a recording with and without a pack, and compares after each
+// compareWithPack replays a recording with and without a pack, and compares the readings after each
 // chunk.
 func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, version string) bool {
 	t.Helper()
@@ -186,7 +187,7 @@ func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, ver
 	return true
 }
 
-// stage feeds a Reader with pictures.
+// stage is a Reader whose pictures the test draws.
 type stage struct {
 	*Reader
 	now     time.Time
@@ -213,7 +214,7 @@ func newStage(t *testing.T, version string, readings rules.Readings) *stage {
 	return s
 }
 
-// shows draws a picture and lets it hold for two seconds.
+// shows draws a picture and keeps it for two seconds.
 func (s *stage) shows(text string) coleo.Reading {
 	s.Feed([]byte("\x1b[2J\x1b[H"+strings.ReplaceAll(text, "\n", "\r\n")), s.now)
 	for range 8 {
@@ -231,8 +232,8 @@ func (s *stage) showsBriefly(text string) coleo.Reading {
 	return s.Reading()
 }
 
-// A pack that does not decide must not end a dialog that the built-in rules have seen. It
-// ends when the built-in rules have seen for some time that it is gone.
+// The dialog of the built-in rules must not end because of a pack that was not judged on the
+// version. It must end when the built-in rules have not seen it for some time.
 func TestAPackDoesNotEndADialog(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "98", rules.Readings{Rules: []rules.Rule{sees("w", "processing", "thinking")}})
@@ -265,7 +266,7 @@ func TestWhatAPackCountsForDependsOnTheVersion(t *testing.T) {
 	readings := rules.Readings{Rules: []rules.Rule{sees("w", "processing", "thinking"), sees("i", "idle", "awaits|ready")}}
 	for name, c := range map[string]struct {
 		version, picture string
-		state            coleo.State // "" for the state before: initializing
+		state            coleo.State // "" for the first state: initializing
 		known            bool
 	}{
 		"a judged version: the pack's idle counts":             {packVersion, "awaits", coleo.Idle, true},
@@ -339,7 +340,7 @@ func TestAVersionThatNobodyJudgedIsReported(t *testing.T) {
 	}
 }
 
-// A composer that only the pack finds counts on a version on which the pack was judged.
+// A composer that only the pack finds must count if the pack was judged on the running version.
 func TestThePacksComposerCountsOnAJudgedVersion(t *testing.T) {
 	t.Parallel()
 	readings := rules.Readings{Composer: rules.ReadComposer{Bottom: "^===", First: "^%"},

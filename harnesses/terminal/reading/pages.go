@@ -7,20 +7,20 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// optionList contains the known options of one appearance of a dialog, with their numbers. A list
-// of options can scroll, so one picture may show only one page of the list. The known options begin
-// with option 1 and have no gap. So an option keeps its number when more options become known.
+// optionList contains the known options of one appearance of a dialog. A list of options can
+// scroll, so one picture may show only one page of it. The known options begin with option 1 and
+// have no gap. So an option keeps its number when more options become known.
 type optionList struct {
-	about  string // hash of all of the dialog except the options
+	about  string // hash of the dialog without its options
 	labels []string
 	ticks  []rules.Tick
 	paged  bool // a page after the first was seen
-	text   int  // index of the option that takes a text; -1 if there is none
+	text   int  // index of the option into which a text is typed; -1 if there is none
 	typed  string
 }
 
-// listOf returns the options that a picture shows, as a new list. The list is empty if
-// the picture does not show option 1.
+// listOf returns the options on a picture as a new list. The list is empty if the picture does not
+// show option 1.
 func listOf(v *rules.Verdict) optionList {
 	l := optionList{about: hashOf(v, nil), text: -1}
 	if n := v.Numbers(); len(n) == 0 || n[0] != 1 {
@@ -31,14 +31,13 @@ func listOf(v *rules.Verdict) optionList {
 	return l
 }
 
-// takePage adds the options on a picture to the list. It returns false, and changes
-// nothing, if the picture may show another list. The picture shows the same list if all
-// of these hold:
+// takePage adds the options on a picture to the list. It returns false and changes nothing if the
+// picture may show another list. The picture shows the same list if:
 //
-//   - Everything in the dialog except the options is equal.
+//   - The dialog is equal except for its options.
 //   - The first option on the picture is known already.
-//   - No label differs from the known label of the option. The option that takes a text
-//     is allowed to have any label.
+//   - All labels agree with the known labels. Only the option into which a text is typed may have any
+//     label.
 func (l *optionList) takePage(v *rules.Verdict) bool {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 || n[0] > len(l.labels) || hashOf(v, nil) != l.about {
@@ -76,8 +75,7 @@ func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.
 	l.ticks[at] = tick
 }
 
-// show replaces the options of a picture's dialog by the whole list. The picture has only one page
-// of the list.
+// show replaces the options of a dialog, which are only one page of the list, by the whole list.
 func (l *optionList) show(v *rules.Verdict) {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A question that is drawn in parts stays the same. After a key that may have answered it, it
-// is another one.
+// A question that is drawn in parts must keep its fingerprint. After a key that may have answered
+// it, it must count as another question.
 func TestAQuestionThatIsDrawnInPartsIsTheSame(t *testing.T) {
 	t.Parallel()
 	whole := numbered.Replace(fruits("☐", " ", " ", " ] Type something"))
@@ -32,7 +32,8 @@ func TestAQuestionThatIsDrawnInPartsIsTheSame(t *testing.T) {
 	}
 }
 
-// While a question is drawn again, what is left of the picture may look like work.
+// While a question is drawn again, the rest of the picture may look like work. The question must
+// keep its fingerprint.
 func TestAQuestionThatIsWipedForAWhileIsTheSame(t *testing.T) {
 	t.Parallel()
 	whole := numbered.Replace(fruits("☐", " ", " ", " ] Type something"))

@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// noteWork records that the agent CLI was seen at work or with an open dialog.
+// noteWork records that the agent CLI was seen working or with an open dialog.
 func (r *Reader) noteWork() {
 	r.prompt.workSeen++
 	r.prompt.sentAt = time.Time{}
@@ -16,14 +16,13 @@ func (r *Reader) noteWork() {
 func (r *Reader) WorkSeen() int { return r.prompt.workSeen }
 
 // Starting reports whether the agent CLI is still starting. It returns false after a prompt was
-// submitted, or if the Reader was made after the agent CLI's start.
+// submitted, or if the Reader was created after the agent CLI's start.
 func (r *Reader) Starting() bool {
 	return r.reading.State == coleo.Initializing && r.prompt.none
 }
 
-// Settling is for a screen that was drawn before the Reader was made. It reports whether that
-// screen has no reading yet. Either the Reader has not looked at the screen, or the state on the
-// screen has not lasted long enough.
+// Settling reports whether a screen that was drawn before the Reader was created has no reading yet.
+// The Reader has then not looked at the screen, or the state on it has not lasted long enough.
 func (r *Reader) Settling() bool {
 	if r.reading.State != coleo.Initializing || r.prompt.none {
 		return false
@@ -31,9 +30,9 @@ func (r *Reader) Settling() bool {
 	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
 }
 
-// Submitted notes that a prompt or a command was submitted. The reading is then processing until
-// PromptDecided is called, or until the screen shows work or a dialog. Submitted also ends the wait
-// that HoldEntries began, and adds the entries that have come since then.
+// Submitted records that a prompt or a command was submitted. The reading is then processing until
+// PromptDecided is called, or until the screen shows work or a dialog. Submitted also ends the
+// holding that HoldEntries began, and adds the held entries.
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
@@ -50,8 +49,8 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.addEntries(own, now)
 }
 
-// oldError is the error of an earlier turn: the rule that recognized it, and its detail. The rule is
-// "" if there is none.
+// oldError is the error of an earlier turn: the name of the rule that recognized it, and its detail.
+// It is empty if there is none.
 type oldError struct{ rule, detail string }
 
 // isOld reports whether a reading shows the error that was on the screen when the newest prompt was
@@ -60,19 +59,18 @@ func (r *Reader) isOld(next coleo.Reading) bool {
 	return next.State == coleo.Failed && next.Rule != "" && r.prompt.oldError == oldError{next.Rule, next.Detail}
 }
 
-// PromptDecided notes that the screen shows what became of the submitted prompt.
+// PromptDecided records that the screen shows whether the submitted prompt has arrived.
 func (r *Reader) PromptDecided() { r.prompt.undecided = false }
 
-// AwaitsWork reports whether a prompt was submitted and no work on it has been seen
-// yet.
+// AwaitsWork reports whether a prompt was submitted and no work on it has been seen yet.
 func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 
-// ExpectNoWork ends the Reader's wait for work on the submitted prompt. That work may
-// have ended before it was seen.
+// ExpectNoWork ends the Reader's wait for work on the submitted prompt, because that work may have
+// ended before the Reader saw it.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// ReportPromptLost emits a change that says that nothing proves that a prompt has arrived. If the
-// agent CLI's record names the prompt later, the Reader also emits the turn of that prompt.
+// ReportPromptLost emits a change which reports that nothing proves the arrival of a prompt. If the
+// agent CLI's record names the prompt later, the Reader emits the turn of the prompt too.
 func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
@@ -81,8 +79,8 @@ func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
-// LapseClaims discards the reports of an agent CLI that has been stopped. After that, the Reader
-// waits for no other sign that the turn has ended.
+// LapseClaims discards the claims about an agent CLI that was stopped, and the wait for a sign that
+// the turn has ended.
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {

@@ -11,27 +11,27 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is how many rows above the screen still count as part of the transcript. These rows
-// have scrolled off the screen.
+// HistoryRows is how many rows that have scrolled off the screen still count as part of the
+// transcript: the answer of almost any turn.
 const HistoryRows = 2000
 
-// Reader turns a program's output into readings. It keeps the screen, the verdict of
-// the rules, and the reading that combines all witnesses. It has no clock: its caller
-// passes the time, so that a recording is read as a session would have read the output.
-// A Reader is not safe for concurrent use.
+// Reader turns a program's output into readings. It keeps the screen, the verdict of the rules, and
+// the reading that combines all witnesses. It has no clock: its caller passes the time, so that a
+// recording is read as a session would have read the output. A Reader is not safe for concurrent
+// use.
 type Reader struct {
 	spec *rules.Spec
 	emit func(coleo.Change) // called with each change
 
-	began time.Time // when the Reader was made
+	began time.Time // when the Reader was created
 
 	screen       *pty.Core
 	output       output
 	painting     painting
 	sawPasteMode bool // bracketed paste was on at least once
 
-	picture  *rules.Picture // the last picture looked at
-	lookedAt time.Time      // when the last picture was looked at
+	picture  *rules.Picture // the last complete picture
+	lookedAt time.Time      // when the Reader looked at the last picture
 	memo     rules.Memo     // results of conditions on earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
@@ -39,15 +39,15 @@ type Reader struct {
 	packed   packed
 
 	protocols  []protocol
-	inband     map[pty.NoticeKind]*witness // what the program itself claims by escape sequences
-	hook       hookReports                 // what the program's hook claims
-	recorded   recorded                    // what the program's own record of the conversation claims
-	background string                      // the work in the background after the turn, as an escape sequence describes it
+	inband     map[pty.NoticeKind]*witness // the claims of the program's escape sequences
+	hook       hookReports                 // the claims of the program's hook
+	recorded   recorded                    // the claims of the program's own record of the conversation
+	background string                      // the work in the background after the turn, as reported by an escape sequence
 	notices    []Notice                    // the newest notice of each kind
 
 	reading       coleo.Reading
-	shownMode     string    // the agent CLI's mode that the last picture shows; "" if it shows none
-	settlingSince time.Time // since when idle or error has lasted; zero: no state has to settle
+	shownMode     string    // the agent CLI's mode on the last picture; "" if none is shown
+	settlingSince time.Time // since when idle or error has lasted; zero if no state is settling
 	news          news
 	unknown       unknown
 	redraws       redraws
@@ -57,7 +57,7 @@ type Reader struct {
 	mode          mode
 }
 
-// output says how much of the program's output has been read.
+// output stores how much of the program's output has been read.
 type output struct {
 	end  int64     // offset of the end of the output that the screen shows
 	last time.Time // when output last came
@@ -65,29 +65,29 @@ type output struct {
 
 // unknown describes a screen that no rule recognizes.
 type unknown struct {
-	since   time.Time // since when no rule has recognized the screen; zero: a rule recognizes it
+	since   time.Time // since when no rule has recognized the screen; zero if a rule recognizes it
 	emitted bool      // the Reader has emitted a change about this screen
 }
 
-// prompt is what is known about the newest prompt that Coleo typed.
+// prompt contains the facts about the newest prompt that Coleo typed.
 type prompt struct {
-	none      bool      // the Reader saw the agent CLI from its start, and no prompt was submitted yet
-	undecided bool      // a prompt was submitted, and the screen does not show yet whether it arrived
-	sentAt    time.Time // when the newest prompt was submitted; zero: work on it was seen, or none is awaited
+	none      bool      // the Reader has seen the agent CLI from its start, and no prompt was submitted yet
+	undecided bool      // a prompt was submitted, and the screen does not show yet whether it has arrived
+	sentAt    time.Time // when the newest prompt was submitted; zero if no work on it is awaited
 	workSeen  int       // how often work or a dialog was seen
 	oldError  oldError  // the error on the screen when the newest prompt was submitted
 	unsettled *unsettled
 }
 
-// mode says how a Reader is used.
+// mode describes how a Reader is used.
 type mode struct {
 	screenOnly bool // the claims of the program, its hook and its record do not count
-	noProcess  bool // no process runs, so no end can be seen
+	noProcess  bool // no process runs, so its end cannot be seen
 	ended      bool // no more output will come
 }
 
 // New returns a Reader of an empty screen. The size of the screen is in columns and rows. The
-// Reader calls emit with each change. The first call happens before New returns.
+// Reader calls emit with each change, for the first time before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -101,11 +101,11 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change
 	return r
 }
 
-// SetFromStart tells the Reader that it sees the agent CLI from its start.
+// SetFromStart informs the Reader that it sees the agent CLI from its start.
 func (r *Reader) SetFromStart() { r.prompt.none = true }
 
-// SetSpec replaces the rules. It also resets the time since which the screen has been settling or
-// unknown, so these waiting times begin again. The evidence from the hook does not change.
+// SetSpec replaces the rules, and restarts the time for which the screen has been settling or
+// unknown. It does not change the evidence from the hook.
 func (r *Reader) SetSpec(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -114,28 +114,27 @@ func (r *Reader) SetSpec(spec *rules.Spec) {
 // Reading returns the last reading.
 func (r *Reader) Reading() coleo.Reading { return r.reading }
 
-// ShownMode returns the id of the agent CLI's mode that the last picture shows. It returns
-// "" if the picture shows none.
+// ShownMode returns the id of the agent CLI's mode on the last picture, or "" if the picture shows
+// none.
 func (r *Reader) ShownMode() string { return r.shownMode }
 
-// Verdict returns what the rules found on the last picture.
+// Verdict returns the verdict of the rules on the last picture.
 func (r *Reader) Verdict() rules.Verdict { return r.verdict }
 
-// Picture returns the last complete picture that the Reader looked at. The caller is
-// allowed to apply rules to the picture only while nobody else uses the Reader.
+// Picture returns the last complete picture. The caller may apply rules to it only while nobody
+// else uses the Reader.
 func (r *Reader) Picture() *rules.Picture { return r.picture }
 
-// Core returns the terminal's emulator. Only Feed is allowed to write output to the
-// emulator.
+// Core returns the terminal's emulator. Only Feed may write output to it.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns an offset in bytes: the end of the output that the screen shows.
+// End returns the offset in bytes of the end of the output that the screen shows.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.
 func (r *Reader) UpdateOpen() bool { return r.screen.Frame().Open }
 
-// StartAt sets the offset of the first output that Feed will get.
+// StartAt sets the offset of the first output that Feed will receive.
 func (r *Reader) StartAt(offset int64) { r.output.end = offset }
 
 // measureAsDrawn makes the screen use the same character widths as the agent CLI.
@@ -145,8 +144,8 @@ func (r *Reader) measureAsDrawn() {
 	}
 }
 
-// Feed writes output to the screen, and stops after the end of a synchronized update. It returns
-// the number of bytes written, and whether a synchronized update has ended.
+// Feed writes output to the screen, up to the end of the first synchronized update in it. It
+// returns the number of bytes written, and whether a synchronized update has ended.
 func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	frames := r.screen.Frame().Count
 	n = r.screen.Feed(p)
@@ -167,19 +166,18 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	return n, r.painting.whole
 }
 
-// keepNotice keeps a notice for the next snapshot.
+// keepNotice stores a notice for the next snapshot.
 func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
-		// The snapshot does not need these notices: the screen contains the title, and a bell has
-		// no text.
+		// The snapshot does not need these notices, because the screen contains the title, and a
+		// bell has no text.
 		return
 	}
 	r.notices = slices.DeleteFunc(r.notices, func(h Notice) bool { return h.Kind == n.Kind })
 	r.notices = append(r.notices, Notice{n.Kind, n.Text, now})
 }
 
-// Resume continues from a snapshot, as if the Reader had read all output before the
-// snapshot.
+// Resume continues from a snapshot, as if the Reader had read all output before it.
 func (r *Reader) Resume(s *Snapshot, now time.Time) {
 	r.screen, r.output.end, r.sawPasteMode, r.notices = s.screen, s.Offset, s.Pastes, s.Notices
 	r.measureAsDrawn()
@@ -189,16 +187,16 @@ func (r *Reader) Resume(s *Snapshot, now time.Time) {
 	r.output.last, r.painting = now, painting{begun: now}
 }
 
-// Snapshot returns the present state of the Reader. It leaves out the fields that only
-// a session can fill. The snapshot shares the screen with the Reader, so the caller
-// must encode it before it uses the Reader again.
+// Snapshot returns the present state of the Reader, without the fields that only a session can
+// fill. The caller must encode the snapshot before it uses the Reader again, because both share the
+// screen.
 func (r *Reader) Snapshot(now time.Time) *Snapshot {
 	return &Snapshot{Offset: r.output.end, Time: now.UTC(), Pastes: r.sawPasteMode, Notices: slices.Clone(r.notices),
 		screen: r.screen}
 }
 
-// Ended notes that the program has ended with the given exit code. The reading gets the given rule,
-// and the change gets the note.
+// Ended records that the program has ended with the given exit code. rule becomes the rule of the
+// reading, and note becomes the note of the change.
 func (r *Reader) Ended(now time.Time, rule string, code int, note string) {
 	view := r.screen.View()
 	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {
@@ -207,8 +205,8 @@ func (r *Reader) Ended(now time.Time, rule string, code int, note string) {
 	r.setReading(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, note, &view)
 }
 
-// witnesses returns all witnesses except the screen. The escape sequences come first, then the hook
-// and the record.
+// witnesses returns all witnesses except the screen: first the escape sequences, then the hook and
+// the record.
 func (r *Reader) witnesses() []*witness {
 	out := make([]*witness, 0, len(r.protocols)+2)
 	for _, b := range r.protocols {
@@ -243,14 +241,14 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	return x
 }
 
-// Transcript returns the newest rows that have scrolled off the screen, at most
-// HistoryRows, followed by the rows above the composer on the last picture.
+// Transcript returns the newest rows that have scrolled off the screen, at most HistoryRows,
+// followed by the rows above the composer on the last picture.
 func (r *Reader) Transcript() []string {
 	return append(r.screen.History(HistoryRows), r.picture.Above()...)
 }
 
-// TranscriptOf returns the newest rows that have scrolled off a screen, at most
-// HistoryRows, followed by the rows above the screen's composer.
+// TranscriptOf returns the newest rows that have scrolled off a screen, at most HistoryRows,
+// followed by the rows above the screen's composer.
 func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 	return append(screen.History(HistoryRows), rules.NewPicture(screen.View(), composer).Above()...)
 }
@@ -258,15 +256,14 @@ func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 // Echoes returns how many times the transcript shows the beginning of a prompt.
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
-// EchoedSince reports whether the transcript shows the beginning of a prompt more often than at an
-// earlier moment. At that moment, Echoes returned oldCount.
+// EchoedSince reports whether the transcript now shows the beginning of a prompt more often than
+// oldCount, the result of an earlier call of Echoes.
 //
-// EchoedSince always returns false in two cases:
+// It always returns false in two cases:
 //
-//   - The next picture is being drawn. A row of the last picture may already have scrolled
-//     off the screen, and would count twice.
-//   - No composer is found. The composer's own text may be half drawn, and would look
-//     like an echo.
+//   - The next picture is being drawn. A row of the last picture may already have scrolled off the screen,
+//     and would count twice.
+//   - The picture has no composer. The composer's own text may be half drawn, and would look like an echo.
 func (r *Reader) EchoedSince(prompt string, oldCount int) bool {
 	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > oldCount
 }

@@ -19,19 +19,19 @@ import (
 const (
 	casts    = "../../../pty/testdata/casts"
 	readings = "../testdata/readings"
-	// pause is how long a recording must be silent for a picture to count as whole where
-	// the agent CLI does not mark its pictures. The session waits as long.
+	// pause is how long a recording must be silent before a picture counts as complete, if the
+	// agent CLI does not mark its pictures. It equals pauseWhole.
 	pause = 15 * time.Millisecond
 )
 
-// show prints the readings, to label the golden files with. The golden files are checked
-// by hand against the recording: this flag writes none.
+// show prints the readings of recordings. A person checks them against the recording before they
+// become part of a golden file, because this flag writes none.
 var show = flag.String("show", "", "print the readings of the recordings whose names contain this")
 
-// described reads by the description of an agent CLI.
+// described is an agent CLI's description, which reads pictures.
 type described struct{ spec *rules.Spec }
 
-// harness returns what reads the screens of an agent CLI, by its name or a recording's.
+// harness returns the description of an agent CLI, by its name or by the name of a recording.
 func harness(t testing.TB, name string) described {
 	t.Helper()
 	spec, err := rules.ParseSpec(casttest.Description(t, name))
@@ -61,7 +61,7 @@ func castOf(t *testing.T, name string) string {
 	return found[0]
 }
 
-// play reads a recording picture by picture, as a session would.
+// play reads a recording picture by picture, like a session.
 func play(c *pty.Cast, h described, see func(event int, r coleo.Reading, s coleo.Screen)) {
 	screen := pty.New(c.Cols, c.Rows)
 	look := func(event int) { v := screen.View(); see(event, h.Read(v), v) }
@@ -126,8 +126,8 @@ func TestRecordingsReadAsTheyWereLabelled(t *testing.T) {
 	}
 }
 
-// A model can write what looks like a dialog, a composer or an error. That must not change a
-// reading, because only the agent CLI's own rows at the bottom count.
+// A model can write text that looks like a dialog, a composer or an error. Such text must not
+// change a reading, because only the agent CLI's own rows at the bottom count.
 func TestWhatAModelWritesFoolsNobody(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-liar", "claude-osc7501-liar"} {
@@ -166,7 +166,7 @@ func compare(t *testing.T, path string, got []string) {
 	}
 }
 
-// tailOf returns the title and the last rows of a screen that are not blank.
+// tailOf returns the title and the last rows of a screen, without blank rows.
 func tailOf(s coleo.Screen) string {
 	const most = 14
 	var rows []string

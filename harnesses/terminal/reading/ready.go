@@ -8,28 +8,27 @@ import (
 	"coleo.dev/pty"
 )
 
-// readyAfter is how long an agent CLI can show an idle screen without the sign that it is ready. It
-// applies only to agent CLIs that show such a sign. Gemini CLI 0.61.0 showed the sign up to 3 s
-// after its composer, on a loaded machine. After readyAfter the arm counts as idle, and this state
-// is called unproven.
+// readyAfter is how long an agent CLI may show an idle screen without the sign that it is ready. It
+// applies only to agent CLIs that give such a sign. On a loaded machine, Gemini CLI 0.61.0 gave the
+// sign up to 3 s after its composer. After readyAfter, the arm counts as idle, but as unproven.
 const readyAfter = 30 * time.Second
 
 // neverReady is the reason why idle is unproven if the sign has not come within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
-// ruleStarting is the name of the rule for an idle screen while the agent CLI may still ask
-// something that belongs to its start.
+// ruleStarting is the name of the rule for an idle screen of an agent CLI that may still ask a
+// question of its start.
 const ruleStarting = "starting"
 
-// readiness says whether the agent CLI has finished its start. Some agent CLIs draw their composer
-// first, and ask afterwards whether the folder is trusted. A prompt that is typed in between would
+// readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their
+// composer before they ask whether the folder is trusted. A prompt that is typed in between would
 // answer that question.
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
-	awaited  bool      // the sign is to come
+	awaited  bool      // the sign is still to come
 	restart  bool      // the agent CLI has announced that it will end and start again
 	fork     bool      // the sign is that the copy of a conversation is open
-	idle     time.Time // since when the screen has been idle without a sign; zero: it is not
+	idle     time.Time // since when the screen has been idle without a sign; zero if it is not
 }
 
 // ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If
@@ -38,8 +37,8 @@ func (r *Reader) ExpectReady(nowStarting bool) {
 	r.ready = readiness{expected: true, awaited: nowStarting}
 }
 
-// ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is that the
-// screen shows the open copy.
+// ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is then that
+// the screen shows the open copy.
 func (r *Reader) ExpectFork(starting bool) {
 	r.ready = readiness{expected: true, awaited: starting, fork: true}
 }
@@ -48,10 +47,10 @@ func (r *Reader) ExpectFork(starting bool) {
 // its start.
 func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.restart }
 
-// noteReady notes a sign that the agent CLI has finished its start.
+// noteReady records a sign that the agent CLI has finished its start.
 func (r *Reader) noteReady() {
 	if r.ready.restart {
-		return // the sign may come from the start that the agent CLI gives up
+		return // the sign may belong to the start that the agent CLI abandons
 	}
 	r.ready.awaited = false
 	if r.turn.unproven == neverReady {
@@ -59,18 +58,18 @@ func (r *Reader) noteReady() {
 	}
 }
 
-// announceStart notes that the agent CLI has said that it will start again. On a loaded machine,
-// Gemini CLI still completes its first start and gives all signs of it. It even draws its composer
-// for two seconds before it exits. The announcement itself counts as an unknown screen.
+// announceStart records that the agent CLI has announced another start. On a loaded machine, Gemini
+// CLI still completes its first start and gives all signs of it. It even draws its composer for two
+// seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, restart: true}, rules.Verdict{}
 }
 
-// startupWait returns how much longer an idle screen does not count, because the agent CLI may
-// still be starting. It returns 0 if the screen counts.
+// startupWait returns how much longer an idle screen does not count because the agent CLI may still
+// be starting, or 0 if the screen counts.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.restart && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
-		r.ready = readiness{expected: true} // the agent CLI has given the terminal back
+		r.ready = readiness{expected: true} // the agent CLI has released the terminal
 	}
 	sign := r.spec.Ready
 	if r.ready.fork {

@@ -9,10 +9,10 @@ import (
 	"coleo.dev/record"
 )
 
-// asked is a question of the start.
+// asked is a question that the agent CLI asks during its start.
 const asked = "=====\r\nrm all\r\nRun it?\r\ny/n"
 
-// starting is a bench of an agent CLI that gives a sign when its start is over. Its composer
+// starting returns a bench of an agent CLI that gives a sign when its start is over. Its composer
 // has been on the screen for some time.
 func starting(t *testing.T, description string) *bench {
 	t.Helper()
@@ -23,7 +23,7 @@ func starting(t *testing.T, description string) *bench {
 
 const headed = "ready = [{ where = \"screen\", pattern = \"Welcome\" }]\n" + casttest.PlainSpec
 
-// A composer alone does not prove that the agent CLI has finished its start.
+// During the start, a composer alone must not count as idle.
 func TestIdleAtTheStartNeedsASignThatTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	record := func(b *bench) { b.enters(record.Entry{Kind: record.Ready, Time: b.now}) }
@@ -48,7 +48,7 @@ func TestIdleAtTheStartNeedsASignThatTheStartIsOver(t *testing.T) {
 	}
 }
 
-// A start with a copy of a conversation needs another sign than any other start.
+// A start with a copy of a conversation needs its own sign, and no other sign may count.
 func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, "fork_ready = [{ where = \"screen\", pattern = \"earlier\" }]\n"+headed)
@@ -58,7 +58,8 @@ func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 	b.shows("\x1b[2J\x1b[Hearlier\r\n> \r\n─────────\x1b[2;3H").after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// The question is reported at once. When it has been answered, the start still goes on.
+// A question of the start must be reported at once. After the answer, the start must still count as
+// unfinished.
 func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec)
@@ -70,7 +71,8 @@ func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	b.enters(record.Entry{Kind: record.Ready, Time: b.now}).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// Without a sign the idle state is called unproven. A later sign proves it.
+// If the sign of the end of the start does not come, idle must be unproven until a later sign
+// proves it.
 func TestAStartWithoutASignEndsUnproven(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec).after(readyAfter).wants(coleo.Idle, coleo.RuleUnprovenIdle)
@@ -83,7 +85,7 @@ func TestAStartWithoutASignEndsUnproven(t *testing.T) {
 	}
 }
 
-// Somebody has accepted the unproven state and sent a prompt.
+// If somebody accepts the unproven state and sends a prompt, the start must count as over.
 func TestAPromptEndsTheStart(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec).after(readyAfter).submits().shows(casttest.Busy).
@@ -91,8 +93,8 @@ func TestAPromptEndsTheStart(t *testing.T) {
 	b.shows("\x1b[2J\x1b[H"+casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// Gemini CLI announces that it starts again. It may then end its first start, and draw its
-// composer once more, before it exits.
+// Gemini CLI announces that it starts again, but may end its first start and draw its composer once
+// more before it exits. This composer must not count as idle.
 func TestAComposerBehindTheAnnouncementOfAnotherStartIsNotIdle(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, headed+`
@@ -109,5 +111,5 @@ when = [{ where = "bottom 1", pattern = '^It starts again' }]
 	b.after(readyAfter).wants(coleo.Idle, coleo.RuleUnprovenIdle)
 	b.shows("\x1b[2J\x1b[HIt starts again")
 	b.shows(casttest.Idle).after(time.Second).wants(coleo.Initializing, ruleStarting)
-	b.shows("\x1b[?2004l"+casttest.Idle).after(time.Second).wants(coleo.Idle, "composer") // another process
+	b.shows("\x1b[?2004l"+casttest.Idle).after(time.Second).wants(coleo.Idle, "composer") // drawn by the new process
 }

@@ -7,25 +7,25 @@ import (
 	"coleo.dev/record"
 )
 
-// recorded is the evidence from the agent CLI's own record of the conversation: a witness, and the
-// prompts that the agent CLI took.
+// recorded is the evidence from the agent CLI's own record of the conversation: a witness, and the prompts
+// that the agent CLI took.
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
-	showsEnds bool             // the record has shown a prompt and the end of its turn
+	showsEnds bool             // the record has shown a prompt and the end of its turn at least once
 	turn      string           // the agent CLI's id of the newest prompt's turn
-	bySelf    bool             // the newest prompt is one that the agent CLI has given itself
-	ended     coleo.State      // the state in which the newest turn has ended: idle or error; "" if no end has come
-	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
-	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
-	held      []record.Entry   // what has come since then
-	compacted time.Time        // when the agent CLI has last shortened the conversation by order of its user
+	bySelf    bool             // the agent CLI itself has written the newest prompt
+	ended     coleo.State      // how the newest turn has ended: idle or error; "" if it has not
+	expected  bool             // there is a record, or will be one
+	holds     bool             // entries are held back: a submit key is being pressed
+	held      []record.Entry   // the entries that are held back
+	compacted time.Time        // when the agent CLI last shortened the conversation on the user's order
 }
 
-// recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or keeps
-// the prompt in its own queue.
+// recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or has put the
+// prompt into its own queue.
 type recordedPrompt struct {
-	text  string // as rules.Hook.Bare returns it
+	text  string // in the form of rules.Hook.Bare
 	taken time.Time
 }
 
@@ -33,12 +33,12 @@ func newRecorded() recorded {
 	return recorded{witness: witness{name: "record"}}
 }
 
-// ExpectRecord notes that the agent CLI has a record, so that entries can come. The record names
-// each prompt that arrives.
+// ExpectRecord informs the Reader that the agent CLI has a record. Such a record names each prompt that
+// arrives.
 func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 
-// AddEntry adds an entry of the agent CLI's own record to the evidence. A turn that has
-// a beginning and no end in the record counts as work.
+// AddEntry adds an entry of the agent CLI's own record to the evidence. A turn without an end in the
+// record counts as work.
 func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if r.mode.screenOnly {
 		return
@@ -65,7 +65,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the running turn continues, and this prompt waits
+		return // the running turn continues, because this prompt is only queued
 	}
 	ended := r.recorded.endedBefore(e)
 	word, claim := string(e.Kind), coleo.Processing
@@ -92,13 +92,13 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
-		if !at.Before(r.began) { // an older turn may have ended long ago
-			r.Judge(now) // must come before the next entry, which may end the turn
+		if !at.Before(r.began) { // older turns may have ended long ago
+			r.Judge(now) // now, because the next entry may end the turn
 		}
 	}
 }
 
-// noteEnd notes that the newest turn has ended.
+// noteEnd records that the newest turn has ended.
 func (r *recorded) noteEnd(e record.Entry) {
 	if r.ended = coleo.Idle; e.Ending == record.Failed {
 		r.ended = coleo.Failed
@@ -114,26 +114,25 @@ func (r *recorded) endedBefore(e record.Entry) coleo.State {
 	return r.ended
 }
 
-// waitsBehindSelf reports whether the agent CLI works in a turn that it has begun by itself, while
-// the newest prompt still waits. The end of that turn is not the end of the newest prompt's turn.
+// waitsBehindSelf reports whether the agent CLI works in a turn that it has begun by itself while the
+// newest prompt still waits. The end of that turn is not the end of the prompt's turn.
 func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
-// HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
-// called. The caller presses the submit key first and calls Submitted afterwards. Between the two,
-// an agent CLI can already take the prompt and end the turn. If the Reader added the entries of
-// that turn before Submitted is called, the prompt would count as typed by hand. The turn would
-// then never end.
+// HoldEntries makes the Reader hold back new entries of the record until Submitted or ReleaseEntries is
+// called. The caller calls HoldEntries, then presses the submit key, and then calls Submitted. Before
+// Submitted, an agent CLI can already take the prompt and end the turn. If the Reader added these entries
+// at once, the prompt would count as typed by hand, and its turn would never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
-// HoldsEntries reports whether the Reader keeps new entries of the record; see HoldEntries.
+// HoldsEntries reports whether the Reader holds back new entries of the record; see HoldEntries.
 func (r *Reader) HoldsEntries() bool { return r.recorded.holds }
 
-// ReleaseEntries adds the entries that have come since HoldEntries.
+// ReleaseEntries adds the entries that were held back since HoldEntries.
 func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }
 
-// releaseUpTo ends the holding that HoldEntries began. It looks for the held entry that names the
-// given prompt. It adds the entries before that entry. It returns that entry and the entries after
-// it. If no entry names the prompt, releaseUpTo adds all entries.
+// releaseUpTo ends the holding that HoldEntries began. It adds the held entries before the one that names
+// the given prompt, and returns that entry and all later ones. If no entry names the prompt, it adds all
+// entries.
 func (r *Reader) releaseUpTo(bare string, now time.Time) (own []record.Entry) {
 	held := r.recorded.held
 	r.recorded.holds, r.recorded.held = false, nil
@@ -152,9 +151,8 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// confirmsPrompt reports whether the record contains a prompt with the given bare text that was
-// sent at the given time or later. It compares whole milliseconds, because the times in the record
-// have that precision.
+// confirmsPrompt reports whether the record contains a prompt with the given bare text from the given time
+// or later. It compares whole milliseconds, because the times in the record are no more precise.
 func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {
@@ -164,32 +162,30 @@ func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	return false
 }
 
-// CompactionReported reports whether the record shows that the agent CLI has shortened the conversation at
-// the given time or later, because its user has ordered that.
+// CompactionReported reports whether the agent CLI has shortened the conversation on its user's order at
+// the given time or later, according to the record.
 func (r *Reader) CompactionReported(since time.Time) bool {
 	at := r.recorded.compacted
 	return !at.IsZero() && !at.Before(since.Truncate(time.Millisecond))
 }
 
-// newsFor is how long new entries can delay the report that the agent CLI is idle or has failed. An
-// agent CLI writes its last entries within milliseconds. Without this limit, a program that never
-// stops writing would never be idle.
+// newsFor is how long new entries may delay the states idle and error. An agent CLI writes its last
+// entries within milliseconds. The delay is limited because a program that never stops writing would never
+// be idle.
 const newsFor = 2 * time.Second
 
-// news describes the last check for entries that have come but that the Reader has not yet
-// received.
+// news stores whether the caller has entries for the Reader that the Reader has not received yet.
 type news struct {
-	come  func() bool // reports whether such entries have come; nil: none can come
-	since time.Time   // since when they put off idle or error; zero: they do not
+	come  func() bool // reports whether there are such entries; nil if there can be none
+	since time.Time   // since when they delay idle or error; zero if they do not
 }
 
-// SetEntryCheck gives the Reader a function that reports whether the caller has new entries for
-// AddEntry. The Reader calls this function before it emits that the agent CLI is idle or has
-// failed. If there are new entries, the Reader decides again at the next look. So the work of a
-// turn is known before the end of the turn.
+// SetEntryCheck gives the Reader a function that reports whether the caller has new entries for AddEntry.
+// The Reader calls it before it emits the state idle or error. If there are new entries, the Reader waits
+// for the next look. Therefore the work of a turn is known before the end of the turn.
 func (r *Reader) SetEntryCheck(come func() bool) { r.news.come = come }
 
-// hasNews reports whether idle or error must wait, because entries have come.
+// hasNews reports whether idle or error must wait for new entries.
 func (r *Reader) hasNews(now time.Time) bool {
 	if r.news.since.IsZero() {
 		r.news.since = now

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// records passes an entry of the agent CLI's own record. A prompt is one that somebody has typed.
+// records passes an entry of the agent CLI's own record to the Reader. A prompt counts as typed by
+// a user.
 func (b *bench) records(kind record.Kind, text string, ending record.Ending) *bench {
 	return b.enters(record.Entry{Kind: kind, Text: text, Ending: ending, ByUser: kind == record.Prompt, Time: b.now})
 }
@@ -33,14 +34,15 @@ func TestATurnIsWorkFromItsPromptToItsEndInTheRecord(t *testing.T) {
 	b.records(record.End, "", record.Interrupted).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// No witness makes an arm idle.
+// An end in the record must not make an arm idle while the screen shows work.
 func TestTheEndOfATurnInTheRecordDoesNotMakeIdle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Busy).records(record.End, "", record.Finished)
 	b.after(time.Minute).wants(coleo.Processing, "busy")
 }
 
-// An agent CLI whose answer grows has not been silent, whatever its screen looks like.
+// The claim of a turn without an end must lapse only in silence. A growing answer is not silence,
+// even if the screen looks idle.
 func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "")
@@ -54,7 +56,8 @@ func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 	}
 }
 
-// After an interrupt some agent CLIs write no end.
+// An interrupt must end the turn even if the record has no end of it, because some agent CLIs write
+// none.
 func TestAnInterruptEndsATurnInTheRecord(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
@@ -63,7 +66,8 @@ func TestAnInterruptEndsATurnInTheRecord(t *testing.T) {
 	b.records(record.Prompt, "go on", "").wants(coleo.Processing, "record prompt")
 }
 
-// Where a record has no word for the end of a turn, each answer may be the last.
+// If a record does not mark the end of a turn, each answer may be the last, so it must not count as
+// work.
 func TestAnAnswerThatMayEndTheTurnClaimsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
@@ -86,7 +90,7 @@ func TestARecordedPromptIsProven(t *testing.T) {
 	}
 }
 
-// A program that never stops writing to its record is idle nevertheless.
+// A program that never stops writing to its record must still become idle.
 func TestNewEntriesPutOffIdleForABoundedTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Busy)

@@ -10,26 +10,26 @@ import (
 	"coleo.dev/pty"
 )
 
-// Recording is recorded output that is read as a session would have read it. The times
-// in the recording replace the session's clock.
+// Recording is recorded output that is read as a session would have read it. The times of the
+// recording replace the session's clock.
 type Recording struct {
 	Cast       *pty.Cast
 	Until      time.Duration // time since the recording's start; a negative value means the recording's end
-	ScreenOnly bool          // ignore what the program reports in other ways than on its screen
-	Version    string        // the version of the agent CLI; "" if it is not known
+	ScreenOnly bool          // use only the screen, and no other witness
+	Version    string        // the version of the agent CLI; "" if unknown
 }
 
-// recordingStart returns the time at which every recording begins. Any time would do,
-// except the zero time.
+// recordingStart returns the time at which every recording begins. It can be any time except the
+// zero time.
 func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
 // RecordingOffset returns the time from the recording's start to the given moment.
 func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it. It calls emit with each change. It
+// Replay reads a recording as a session would have read it, and calls emit with each change. It
 // returns the evidence for the last reading, and the time from the recording's start to its end. A
-// recording ends with its last event of any kind, or at rec.Until if that is earlier. A state that
-// must last for some time counts only if it has lasted that long at the end.
+// recording ends with its last event of any kind, or earlier at rec.Until. A state that must last
+// for some time counts only if it has lasted that long at the end.
 func Replay(spec *rules.Spec, rec Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, emit))
 }
@@ -51,14 +51,13 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 	return p.Explain(end), last
 }
 
-// Label returns a recording's states over time in one line. Each state has the form of
-// the labels of recordings: the seconds from the start, the state, and the title of a
-// dialog.
+// Label returns a recording's states over time in one line. Each state has the form of the labels
+// of recordings: the seconds from the start, the state, and the title of a dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls onPicture with each new picture. Its
-// first argument is the time at which a session would have looked at the picture. The last argument
-// is the verdict of the rules. The picture stays valid after the call, but has no colors.
+// Pictures returns the label of a recording, and calls onPicture with each new picture. at is the
+// time at which a session would have looked at the picture, and v is the verdict of the rules. The
+// picture stays valid after the call, but has no colors.
 func Pictures(spec *rules.Spec, rec Recording,
 	onPicture func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
@@ -94,8 +93,8 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen explains how the rules and the pack read a single picture. It uses no earlier
-// picture and no claim of the agent CLI. The result contains the reading, the screen as its only
+// ExplainScreen explains how the rules and the pack read a single picture, without any earlier
+// picture or claim of the agent CLI. The result contains the reading, the screen as its only
 // witness, and the rows that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
@@ -116,10 +115,10 @@ func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	}
 }
 
-// player plays a recording to a Reader, with the times of the recording.
+// player passes a recording to a Reader, with the times of the recording.
 type player struct {
 	*Reader
-	due    time.Time                      // when the Reader wants the next look
+	due    time.Time                      // when the next look is due
 	looked func(p *player, now time.Time) // called after each look; can be nil
 }
 
@@ -138,12 +137,12 @@ func newPlayer(spec *rules.Spec, rec Recording, emit func(coleo.Change)) *player
 	p.SetVersion(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	if len(spec.Ready) > 0 {
-		p.ExpectReady(false) // the sign may have been in the agent CLI's record
+		p.ExpectReady(false) // the sign may be in the agent CLI's record, which is not recorded
 	}
 	return p
 }
 
-// wait makes every look that is due before a given time.
+// wait performs each look that is due before a given time.
 func (p *player) wait(now time.Time) {
 	for p.due.Before(now) {
 		at := p.due
@@ -159,7 +158,7 @@ func (p *player) feed(e pty.CastEvent, now time.Time) {
 		for b := []byte(e.Data); len(b) > 0; {
 			n, whole := p.Feed(b, now)
 			b = b[n:]
-			p.screen.Replies() // nobody waits for the replies
+			p.screen.Replies() // discard the replies, because no program reads them
 			if whole && len(b) > 0 {
 				p.Look(now)
 			}
@@ -170,8 +169,8 @@ func (p *player) feed(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. Because no more output follows, the picture
-// counts as complete, unless a synchronized update is open.
+// finish looks at the last picture of the recording. The picture counts as complete, because no
+// more output follows, unless a synchronized update is open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

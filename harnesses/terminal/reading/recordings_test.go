@@ -20,7 +20,7 @@ func forEachRecording(t *testing.T, f func(t *testing.T, h described, name strin
 	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) { f(t, harness(t, name), name, c) })
 }
 
-// stateChange is one change of the state, as a label has it.
+// stateChange is a change of the state, with the fields of a label.
 type stateChange struct {
 	at    time.Duration
 	state coleo.State
@@ -55,8 +55,8 @@ func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
 	})
 }
 
-// slack is how long a reading with fewer witnesses may lag behind. It is shorter than the
-// time for which idle must hold.
+// slack is how much later a reading with fewer witnesses may change. It is shorter than the
+// settling time of idle.
 const slack = 600 * time.Millisecond
 
 var (
@@ -64,9 +64,8 @@ var (
 	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
 )
 
-// Every witness but the screen can be missing: the agent CLI may not have it, or a
-// recording may have lost it. Then a working arm must not become idle, and no dialog may
-// be missed.
+// Each witness except the screen can be missing: the agent CLI may not have it, or a recording may
+// have lost it. Even then, a working arm must not become idle, and no dialog may be missed.
 func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, _ string, c *pty.Cast) {
@@ -92,8 +91,8 @@ func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
 	return out
 }
 
-// compareStates reports two kinds of spans longer than slack. In the first kind got is
-// idle and want is not. In the second got misses a dialog of want.
+// compareStates reports spans longer than slack in which got is idle and want is not, or got misses
+// a dialog of want.
 func compareStates(t *testing.T, what string, want, got []stateChange) {
 	t.Helper()
 	for _, s := range spans(want, got) {
@@ -121,7 +120,7 @@ func spans(want, got []stateChange) []span {
 		endW, endG := nextAt(want, w), nextAt(got, g)
 		s.until = min(endW, endG)
 		if s.until == forever {
-			s.until = s.from // its length is not known
+			s.until = s.from // the length of the last state is unknown
 		}
 		if n := len(out); n > 0 && out[n-1].want == s.want && out[n-1].got == s.got && out[n-1].asks == s.asks {
 			out[n-1].until = s.until
@@ -147,7 +146,8 @@ func nextAt(list []stateChange, i int) time.Duration {
 	return forever
 }
 
-// Each change is an event in the log, so a row that counts down must not make one each second.
+// A row that counts down must be reported as one change, and not as one each second. Each change is
+// an event in the log.
 func TestACountdownToTheNextAttemptIsOneChange(t *testing.T) {
 	t.Parallel()
 	const name = "opencode-1.18.33/retry-after"

@@ -10,55 +10,55 @@ import (
 )
 
 const (
-	// redrawUnknown is how long a picture that no rule knows must stay the same before it gets a
-	// redraw. An agent CLI draws a new picture in a shorter time.
+	// redrawUnknown is how long a picture that no rule knows must stay the same before its redraw. An
+	// agent CLI draws a new picture in a shorter time.
 	redrawUnknown = 2 * time.Second
-	// redrawWork is how long a picture that shows work must stay the same before it gets a redraw.
-	// The clocks and the spinners of agent CLIs change within a second.
+	// redrawWork is how long a picture that shows work must stay the same before its redraw. The
+	// clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
-	// redrawStart is how long Coleo waits for a redraw to begin before it reports that
-	// no rule knows the picture.
+	// redrawStart is how long Coleo waits for a redraw to begin. Afterwards it reports that no rule
+	// knows the picture.
 	redrawStart = time.Second
-	// redrawEnd is the longest time that a redraw can take. A slow agent CLI needs
-	// seconds before it draws for a new size.
+	// redrawEnd is how long a redraw may take. A slow agent CLI needs seconds before it draws for a
+	// new size.
 	redrawEnd = 45 * time.Second
-	// redrawShown is how long the agent CLI can take to draw its picture after it got
-	// the last signal or size of a redraw.
+	// redrawShown is how long the agent CLI may take to draw its picture after the last signal or size
+	// of a redraw.
 	redrawShown = 2 * time.Second
-	// redrawRetry is the time until the next attempt if a redraw was not possible
-	// because somebody watched or typed.
+	// redrawRetry is the time until the next attempt after a redraw was not possible because somebody
+	// watched or typed.
 	redrawRetry = 5 * time.Second
 	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
-	// A redraw doubles them if it was useless: if the new picture needs a redraw too. Without
-	// doubling, an unknown page with a slow clock would be redrawn forever.
+	// They are doubled after each redraw that did not help, because otherwise an unknown page with a
+	// slow clock would be redrawn forever.
 	redrawDoublings = 8
-	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
-	// program that always garbles the picture would make the agent CLI draw all the
-	// time. Without a sound card, each sound of OpenCode garbles it, up to three times in a turn.
+	// redrawsIn is the largest number of redraws within redrawsTime. The number is limited because a
+	// program that always garbles the picture would make the agent CLI draw all the time. Without a
+	// sound card, each sound of OpenCode garbles the picture, up to three times in a turn.
 	redrawsIn = 40
-	// redrawsTime is the time that redrawsIn applies to.
+	// redrawsTime is the period of redrawsIn.
 	redrawsTime = 10 * time.Minute
 )
 
-// redraws decides which picture gets a redraw. A picture needs a redraw in two cases: no rule knows
-// the picture, or the picture shows work and does not change. The same picture gets a second redraw
-// only after a picture that needed no redraw.
+// redraws decides which picture is drawn again. A picture needs a redraw if no rule knows it, or if it
+// shows work but does not change. The same picture is drawn again a second time only after a picture
+// that needed no redraw.
 type redraws struct {
 	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
-	why      string        // why the picture needs it
+	why      string        // the reason for the redraw
 	since    time.Time     // since when the picture has not changed
-	after    time.Duration // how long the picture must not change before its redraw
+	after    time.Duration // how long the picture must stay the same before its redraw
 	retry    time.Time     // the earliest time of the next attempt, after a redraw that was not possible
 	unhelped int           // number of redraws since the last picture that needed none
 
-	tried  []string    // the pictures that had a redraw since the last picture that needed none
+	tried  []string    // the pictures with a redraw since the last picture that needed none
 	times  []time.Time // when the newest redraws began, at most redrawsIn of them
 	begun  time.Time
-	done   time.Time // when the newest redraw was done; zero while it is under way
-	reason string    // why the newest redraw was made
+	done   time.Time // when the newest redraw was done; zero while it is running
+	reason string    // the reason for the newest redraw
 }
 
-// needRedraw records that a picture needs a redraw, and why.
+// needRedraw records that a picture needs a redraw, and the reason.
 func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.Time) {
 	if picture != d.picture || why != d.why {
 		d.picture, d.why, d.since, d.retry = picture, why, now, time.Time{}
@@ -66,15 +66,15 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 	d.after = after << min(d.unhelped, redrawDoublings)
 }
 
-// needNone records that the last picture needs no redraw. It also forgets which pictures had a redraw.
-// So a picture that is garbled again in the same way gets a redraw again.
+// needNone records that the last picture needs no redraw. It forgets the pictures that had a redraw,
+// so that a picture that is garbled again in the same way is drawn again.
 func (d *redraws) needNone() { d.picture, d.unhelped, d.tried = "", 0, nil }
 
-// running reports whether a redraw is under way.
+// running reports whether a redraw has begun and is not done.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
 
-// wait returns the time until the redraw of the picture can begin. It returns IdleLook if the
-// picture gets no redraw.
+// wait returns the time until the redraw of the picture may begin, or IdleLook if the picture needs
+// none.
 func (d *redraws) wait(now time.Time) time.Duration {
 	if d.picture == "" || slices.Contains(d.tried, d.picture) || d.running() {
 		return IdleLook
@@ -82,7 +82,7 @@ func (d *redraws) wait(now time.Time) time.Duration {
 	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
 }
 
-// notBefore returns the earliest time at which the next redraw can begin.
+// notBefore returns the earliest time at which the next redraw may begin.
 func (d *redraws) notBefore() time.Time {
 	if len(d.times) == redrawsIn {
 		if free := d.times[0].Add(redrawsTime); free.After(d.retry) {
@@ -92,7 +92,7 @@ func (d *redraws) notBefore() time.Time {
 	return d.retry
 }
 
-// underWay returns how much longer the newest redraw can change the picture.
+// underWay returns how much longer the newest redraw may change the picture.
 func (d *redraws) underWay(now time.Time) time.Duration {
 	switch {
 	case d.begun.IsZero():
@@ -103,8 +103,8 @@ func (d *redraws) underWay(now time.Time) time.Duration {
 	return max(0, redrawShown-now.Sub(d.done))
 }
 
-// pending returns how much longer a redraw can change the picture. A redraw that has not begun yet
-// counts too.
+// pending returns how much longer a redraw may change the picture, including a redraw that has not
+// begun.
 func (d *redraws) pending(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
@@ -115,8 +115,8 @@ func (d *redraws) pending(now time.Time) time.Duration {
 	return max(0, d.after+redrawStart-now.Sub(d.since))
 }
 
-// noteRedraw decides whether the last picture needs a redraw. It returns how long to
-// wait until the redraw is due.
+// noteRedraw decides whether the last picture needs a redraw. It returns how long to wait for the
+// redraw.
 func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if r.spec.Redraw == "" || r.mode.noProcess || r.reading.State == coleo.Dead {
 		r.redraws.needNone()
@@ -129,7 +129,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	case r.verdict.State == "":
 		after := redrawUnknown
 		if r.redraws.unhelped == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
-			after = 0 // the picture never stops changing
+			after = 0 // the unknown pictures keep changing
 		}
 		r.redraws.needRedraw(text(), "no rule knew the picture", after, now)
 	case r.verdict.State.Working():
@@ -140,12 +140,12 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if left := r.redraws.wait(now); left > 0 {
 		return left
 	}
-	return redrawRetry // the session begins the redraw at once, or it does not begin
+	return redrawRetry // by then, the session has begun the redraw or has refused it
 }
 
-// awaitRedraw returns how much longer a redraw can change a picture that no rule knows. During this
-// time, Coleo must not report that no rule knows the picture. Without redraws, Coleo would report
-// this after the time maxUnknown.
+// awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Meanwhile,
+// Coleo must not report the picture as unknown. maxUnknown is the time after which Coleo would report
+// it without redraws.
 func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.unhelped > 0 {
@@ -159,8 +159,8 @@ func (r *Reader) WantsRedraw(now time.Time) bool {
 	return r.painting.begun.IsZero() && r.redraws.wait(now) == 0
 }
 
-// Redrawing reports whether a redraw of the last picture is due. If it is, Redrawing records that
-// the redraw begins.
+// Redrawing reports whether a redraw of the last picture is due. If so, it records that the redraw
+// begins.
 func (r *Reader) Redrawing(now time.Time) bool {
 	d := &r.redraws
 	if !r.WantsRedraw(now) {
@@ -174,18 +174,18 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn notes that the agent CLI got every signal or size of a redraw. The pictures that the
-// agent CLI draws after that are read as usual.
+// Redrawn records that the agent CLI has received every signal or size of a redraw. Its next pictures
+// are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
 		Note: "redrawn once, because " + r.redraws.reason})
 }
 
-// RedrawRefused tells the Reader that no redraw is possible now.
+// RedrawRefused records that no redraw is possible now.
 func (r *Reader) RedrawRefused(now time.Time) { r.redraws.retry = now.Add(redrawRetry) }
 
-// redrawnText describes the newest redraw. It returns "" if there was none.
+// redrawnText describes the newest redraw, or returns "" if there was none.
 func (r *Reader) redrawnText(now time.Time) string {
 	d := &r.redraws
 	if d.begun.IsZero() {

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// redrawn is a bench whose agent CLI can be made to draw again, and is idle.
+// redrawn returns a bench of an idle agent CLI that can be made to draw again.
 func redrawn(t *testing.T) *bench {
 	t.Helper()
 	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, "command =", "redraw = \"signal\"\ncommand =", 1))
@@ -26,7 +26,7 @@ func (b *bench) wantsRedraw(what string, want bool) *bench {
 	return b
 }
 
-// draws makes the redraw, in which the agent CLI prints output.
+// draws performs the redraw, during which the agent CLI prints output.
 func (b *bench) draws(output string) *bench {
 	b.t.Helper()
 	if !b.r.Redrawing(b.now) {
@@ -39,7 +39,7 @@ func (b *bench) draws(output string) *bench {
 func TestWorkThatStandsStillIsRedrawnOnce(t *testing.T) {
 	t.Parallel()
 	b := redrawn(t)
-	for n := range 20 { // a clock
+	for n := range 20 { // the picture contains a clock
 		b.shows(casttest.Busy+fmt.Sprintf("\x1b7\x1b[5;1H%ds\x1b8", n)).after(time.Second).wantsRedraw("it works", false)
 	}
 	b.after(redrawWork).wantsRedraw("it stands still", true)
@@ -53,7 +53,7 @@ func TestWorkThatStandsStillIsRedrawnOnce(t *testing.T) {
 	}
 }
 
-// A rest of the spinner is on an idle screen.
+// An idle screen still shows a part of the spinner. After a redraw, it must count as idle.
 func TestWorkThatWasOnlyARestIsIdleAfterARedraw(t *testing.T) {
 	t.Parallel()
 	b := redrawn(t).shows(casttest.Busy).after(redrawWork).wantsRedraw("a rest", true).wants(coleo.Processing, "busy")
@@ -80,8 +80,8 @@ func TestAnUnknownPictureIsReportedAfterItsRedraw(t *testing.T) {
 	}
 }
 
-// A page with a clock never stands still. It gets its redraw before it is reported. Each further
-// one takes longer.
+// A page with a clock always changes. It must be drawn again before it is reported as unknown, and
+// then less and less often.
 func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	t.Parallel()
 	b := redrawn(t)
@@ -101,7 +101,8 @@ func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	}
 }
 
-// The same picture may come again after the agent CLI has drawn another one.
+// If the same picture comes again after another one, it must be drawn again, but not more often
+// than redrawsIn.
 func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	t.Parallel()
 	b := redrawn(t)
@@ -116,7 +117,7 @@ func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	}
 }
 
-// Without a way to make it draw again, nothing waits.
+// If the agent CLI cannot be made to draw again, nothing must wait for a redraw.
 func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).after(time.Second).shows("\x1b[2Jgarbled").after(redrawUnknown)

@@ -9,13 +9,13 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// reflowWithin is how long an agent CLI can take to draw a dialog again after the terminal changed
-// its size. During this time, a dialog with the same text but different line breaks counts as the
-// same appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw can set
-// two sizes one after the other, and can take redrawEnd.
+// reflowWithin is how long an agent CLI may take to draw a dialog again after the terminal changed
+// its size. Meanwhile, a dialog with the same text but different line breaks counts as the same
+// appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw can set two
+// sizes one after the other, and can take redrawEnd.
 const reflowWithin = 30 * time.Second
 
-// earlier describes an appearance of a dialog that has left the screen and can be drawn again.
+// earlier describes an appearance of a dialog that has left the screen and may be drawn again.
 // Either the terminal has changed its size, or the agent CLI has hidden a question for a while.
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
@@ -26,9 +26,9 @@ type earlier struct {
 	list        optionList
 }
 
-// noteSize records the size of a picture with a dialog. If the size differs from the
-// size of the last such picture, noteSize keeps the present appearance as the earlier
-// one. It does not keep an appearance after a key that may have answered the dialog.
+// noteSize records the size of a picture with a dialog. If the size has changed since the last such
+// picture, noteSize stores the present appearance as the earlier one. It does not store an
+// appearance after keys that may have answered the dialog.
 func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	size := [2]int{s.Cols, s.Rows}
 	if size != a.size && a.text != "" && a.words != "" && !a.keysTyped && a.before == nil {
@@ -37,9 +37,9 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// reflowed reports whether a picture shows the earlier appearance with different line breaks. If it
-// does, that appearance continues. If a subject is cut off, reflowed always returns false, because
-// the hidden part may differ.
+// reflowed reports whether a picture shows the earlier appearance with different line breaks. If
+// so, that appearance continues. reflowed returns false if a subject is cut off, because the hidden
+// part may differ.
 func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
@@ -50,14 +50,13 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	return true
 }
 
-// partedWithin is how long an agent CLI can take to draw a whole question again. Gemini
-// CLI draws the whole question after each key. On a loaded machine, seconds pass until
-// all of it has arrived.
+// partedWithin is how long an agent CLI may take to draw a whole question again. Gemini CLI draws
+// the whole question after each key, which takes seconds on a loaded machine.
 const partedWithin = 10 * time.Second
 
-// part keeps the present question if the next picture shows a question with the same title. Such a
-// picture may show only a part of the present question. On any other picture, part forgets the
-// question that it has kept.
+// part stores the present question if the next picture shows a question with the same title. Such a
+// picture may show only a part of the present question. For any other picture, part forgets the
+// stored question.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
 	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:
@@ -67,8 +66,8 @@ func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	}
 }
 
-// unanswered returns the question on the screen. It returns nil if there is no
-// question, or if keys that may have answered it were typed.
+// unanswered returns the question on the screen. It returns nil if there is none, or if keys that
+// may have answered it were typed.
 func (a *appearances) unanswered(now time.Time) *earlier {
 	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || !a.kind.Redrawn() {
 		return nil
@@ -77,12 +76,11 @@ func (a *appearances) unanswered(now time.Time) *earlier {
 }
 
 // rejoined reports whether a picture shows the whole of a question that was drawn in parts, or a
-// page of its list of options. If it does, the question's appearance continues. Between the parts,
-// the picture may have looked like another state.
+// page of its list of options. If so, the question's appearance continues, even if a picture in
+// between looked like another state.
 //
-// rejoined returns false after a key that may have answered the question. It also
-// returns false for an approval, because an agent CLI can ask for the same command
-// twice.
+// rejoined returns false after a key that may have answered the question. It also returns false for
+// an approval, because an agent CLI can ask about the same command twice.
 func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) bool {
 	b := a.parted
 	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > partedWithin ||
@@ -94,7 +92,7 @@ func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) boo
 	return true
 }
 
-// wordsOf returns the texts of a dialog's identity, without blanks and line ends. It returns "" if
+// wordsOf returns the texts of a dialog's identity without blanks and line ends. It returns "" if
 // the subject is cut off, or if the title or the options are missing.
 func wordsOf(v *rules.Verdict) string {
 	d := v.Dialog

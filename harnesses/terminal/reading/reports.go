@@ -9,17 +9,17 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts that the Reader remembers. The same limit applies to
-// tools. One turn has fewer prompts and fewer tools.
+// maxReports is the largest number of prompts, and of tools, that the Reader remembers. One turn
+// usually has fewer.
 const maxReports = 32
 
-// ToolAsks is how long a dialog about a tool can take to open after the hook has reported the tool.
-// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. There is a limit,
+// ToolAsks is how long a dialog about a tool may take to open after the hook has reported the tool.
+// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. The time is limited
 // because a tool that opens no dialog can run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is the evidence from the hook of an agent CLI. It contains a witness, and facts that
-// the screen shows less reliably or not at all.
+// hookReports is the evidence from the hook of an agent CLI: a witness, and facts that the screen
+// shows less reliably or not at all.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
@@ -31,7 +31,7 @@ type hookReports struct {
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
-	prompt string // the prompt as Hook.Bare returns it
+	prompt string // the prompt in the form of Hook.Bare
 	answer string
 	over   bool
 }
@@ -41,15 +41,15 @@ type tool struct {
 	at     time.Time
 	name   string
 	input  json.RawMessage
-	folder string // the folder in which it works; "" if the hook does not report one
+	folder string // the folder in which the tool works; "" if the hook does not report it
 }
 
 func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// AddReport adds one line of the hook's file to the evidence. It ignores the line if the harness
-// does not describe the line's event.
+// AddReport adds one line of the hook's file to the evidence. It ignores a line whose event the
+// harness does not describe.
 func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
@@ -79,8 +79,8 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	}
 }
 
-// MayOpenDialog reports whether the hook has just reported a tool. If so, the agent CLI may
-// have opened a dialog about the tool without drawing it yet.
+// MayOpenDialog reports whether the hook has just reported a tool. The agent CLI may then have
+// opened a dialog about the tool without drawing it yet.
 func (r *Reader) MayOpenDialog(now time.Time) bool {
 	w := &r.hook.witness
 	return (w.claims() == coleo.Executing || w.claims() == coleo.WaitingApproval) && now.Sub(w.at) < ToolAsks
@@ -90,18 +90,18 @@ func (r *Reader) MayOpenDialog(now time.Time) bool {
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
 // PromptReported reports whether the hook or the agent CLI's own record has named the prompt with
-// the given text since the time sentAt. Blanks in the prompt do not count.
+// the given text since the time sentAt. It ignores blanks in the prompt.
 func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
 	return r.hook.turn(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
-// PromptRecorded is like PromptReported, but without the hook.
+// PromptRecorded is like PromptReported, but ignores the hook.
 func (r *Reader) PromptRecorded(text string, sentAt time.Time) bool {
 	return r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
-// HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
-// that the hook reported since the time sentAt. HookAnswer returns "" if there is no answer.
+// HookAnswer returns the answer to the prompt text that the hook has reported, or "". It considers
+// only turns that the hook reported since the time sentAt.
 func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
 	if t := r.hook.turn(text, sentAt); t != nil {
 		return t.answer
@@ -133,10 +133,9 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 	return ended
 }
 
-// beginTurn records a turn whose prompt the agent CLI took. A queued prompt has the id
-// of the running turn (Claude Code 2.1.329). So a new id shows that the earlier turns
-// are over. If the user interrupted a turn, a new id is the only sign that the turn is
-// over.
+// beginTurn records a turn whose prompt the agent CLI took. A new id shows that the earlier turns
+// are over, because a queued prompt has the id of the running turn (Claude Code 2.1.329). If the
+// user interrupted a turn, a new id is the only sign that the turn is over.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		if t.id != "" && h.prompts[i].id != t.id {
@@ -146,11 +145,11 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn that a report ends. It uses the first of these cases that applies:
+// endedTurn returns the turn that a report ends. The first of these cases decides:
 //
-//  1. An open turn has the id of the report. endedTurn returns the oldest such turn.
-//  2. The report names its prompt, so namesPrompt is true. endedTurn returns the newest open turn.
-//  3. Only one turn is open. endedTurn returns that turn.
+// 1. Some open turns have the id of the report: the oldest of them.
+// 2. The report names its prompt, so namesPrompt is true: the newest open turn.
+// 3. Only one turn is open: that turn.
 //
 // In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
@@ -170,8 +169,8 @@ func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
 	return nil
 }
 
-// appendBounded appends an element to a list. If the list then has more than maxReports elements,
-// appendBounded drops the oldest ones.
+// appendBounded appends an element to a list. It drops the oldest elements so that the list has at
+// most maxReports elements.
 func appendBounded[T any](list []T, x T) []T {
 	if len(list) >= maxReports {
 		list = append(list[:0:0], list[len(list)-maxReports+1:]...)
@@ -179,9 +178,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn with the given prompt. It ignores turns whose prompt the
-// agent CLI took before the time sentAt. It also ignores blanks in the prompt, because agent CLIs
-// change them. If there is no such turn, turn returns nil.
+// turn returns the newest reported turn with the given prompt that the agent CLI took at the time
+// sentAt or later. It ignores blanks in the prompt, because agent CLIs change them. It returns nil
+// if there is no such turn.
 func (h *hookReports) turn(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

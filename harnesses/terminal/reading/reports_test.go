@@ -14,7 +14,7 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		lines []string
-		want  string // answers to one, two and three
+		want  string // the answers to the prompts one, two and three
 	}{
 		"one after the other": {[]string{
 			`{"event":"Prompt","turn":"a","prompt":"one"}`, `{"event":"Stop","turn":"a","answer":"1"}`,
@@ -79,7 +79,7 @@ func TestWhatIsRememberedOfAHookIsBounded(t *testing.T) {
 	}
 }
 
-// dialog draws the rows of a dialog whose upper edge may be out of sight.
+// dialog draws the rows of a dialog, with or without its upper edge.
 func dialog(edge bool, rows ...string) string {
 	if edge {
 		rows = append([]string{"====="}, rows...)

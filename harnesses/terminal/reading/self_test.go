@@ -8,17 +8,19 @@ import (
 	"coleo.dev/record"
 )
 
-// prompted passes a prompt of the record. Without byUser, the agent CLI has given the prompt itself.
+// prompted passes a prompt of the record to the Reader. If byUser is false, the agent CLI itself has written
+// the prompt.
 func (b *bench) prompted(turn, text string, byUser bool) *bench {
 	return b.enters(record.Entry{Kind: record.Prompt, Turn: turn, Text: text, ByUser: byUser, Time: b.now})
 }
 
-// A notice that comes after the end of a turn begins another turn. A notice without that end may be a part of the
-// running turn. So is a notice with the id of the running turn.
+// A notice of the agent CLI after the end of a turn begins another turn, which must report how the turn
+// before ended. A notice without such an end, or with the id of the running turn, may be a part of the
+// running turn. It must not report an end.
 func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  record.Ending // of the turn before; "" for none
+		end  record.Ending // how the turn before ended; "" if it did not
 		turn string
 		want coleo.State
 	}{
@@ -46,8 +48,8 @@ func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {
 	}
 }
 
-// A prompt that was submitted just before a turn began by itself waits in the agent CLI's queue. The end of that
-// turn in the record and in the hook's report is not the end of the prompt's turn.
+// A prompt was submitted just before a turn began by itself, so it waits in the agent CLI's queue. The end of
+// that turn, in the record and in the hook's report, must not count as the end of the prompt's turn.
 func TestTheEndOfATurnThatBeganByItselfIsNotTheEndOfAWaitingPrompt(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits()

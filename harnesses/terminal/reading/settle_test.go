@@ -10,20 +10,20 @@ import (
 	"coleo.dev/pty"
 )
 
-// unseenPrompts are recordings in which prompts came another way than through the
-// terminal. In these the end of a turn and a gap within it look alike.
+// unseenPrompts are recordings in which prompts were not typed into the terminal. In them, the end
+// of a turn and a gap within a turn look alike.
 var unseenPrompts = map[string]bool{"opencode-1.18.33/tui3": true}
 
-// gap is a time within a turn in which a screen reads idle, or as an error.
+// gap is a period within a turn in which a screen reads as idle or as an error.
 type gap struct {
 	recording string
 	at, long  time.Duration
 }
 
-// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, the longest time
-// for which its recordings read calm though the turn goes on. In such a gap work was seen
-// before and comes back though nobody has typed. settle_ms must be longer, by the time
-// until the next look at the work. Run it with -v for the figures.
+// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, the longest period in which
+// a recording reads as calm although the turn continues. A period counts if work was seen before
+// and after it, and nobody typed in between. settle_ms must be longer than this period plus the
+// time until the next look. With -v, the test prints the measured times.
 func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	t.Parallel()
 	if casttest.Raced || testing.Short() {
@@ -50,16 +50,16 @@ func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	}
 }
 
-// longestGap replays a recording with a reader that never settles.
+// longestGap replays a recording with a Reader in which no state ever settles.
 func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 	never := *spec
 	never.Timing.Settle = rules.Milliseconds(24 * time.Hour / time.Millisecond)
 	p := newPlayer(&never, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-	var since, typed time.Time // the calm began; somebody typed
+	var since, typed time.Time // when the calm began, and when somebody last typed
 	look := func(now time.Time) {
 		busy := p.reading.State.Working() || p.reading.State == coleo.WaitingApproval
 		switch {
-		case !busy: // it still starts
+		case !busy: // the agent CLI is still starting
 		case since.IsZero():
 			since = p.settlingSince
 		case p.settlingSince.IsZero():

@@ -11,37 +11,34 @@ import (
 	"coleo.dev/pty"
 )
 
-// snapshotForm is the beginning of an encoded snapshot. An encoded snapshot has three
-// parts:
+// snapshotForm is the beginning of an encoded snapshot. An encoded snapshot has three parts:
 //
-//   - a line with snapshotForm and a checksum: the IEEE CRC-32, in hex, of everything
-//     after the line
+//   - a line with snapshotForm and a checksum: the IEEE CRC-32, in hex, of everything after the line
 //   - a line of JSON
 //   - the bytes that pty.Core.Snapshot returned
 const snapshotForm = "coleo snapshot 1 "
 
-// Snapshot is the screen at one offset of the output. It also holds the other facts
-// that a session needs to continue as if it had read all output before that offset.
+// Snapshot is the screen at one offset of the output. It also contains the other facts that a
+// session needs to continue as if it had read all output before that offset.
 type Snapshot struct {
-	Nonce   string    `json:"nonce"` // names the generation; the screen of another generation is useless
+	Nonce   string    `json:"nonce"` // identifies the generation; the screen of another generation is useless
 	Offset  int64     `json:"offset"`
 	Time    time.Time `json:"time"`             // when the snapshot was taken
 	Pastes  bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
 	Notices []Notice  `json:"said,omitempty"`   // the newest notice of each kind
-	Replies []Reply   `json:"owed,omitempty"`   // replies to queries; the holder has not confirmed them yet
+	Replies []Reply   `json:"owed,omitempty"`   // the replies to queries that the holder has not confirmed
 
 	screen *pty.Core
 }
 
-// Notice is a message from the program to its terminal. The screen does not show this message.
+// Notice is a message from the program to its terminal that the screen does not show.
 type Notice struct {
 	Kind pty.NoticeKind `json:"kind"`
 	Text string         `json:"text"`
 	Time time.Time      `json:"time"`
 }
 
-// Reply is the terminal's reply to queries of the program. The queries are in the
-// output before Offset.
+// Reply is the terminal's reply to the program's queries in the output before Offset.
 type Reply struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
@@ -64,8 +61,8 @@ func withFirstLine(body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
 }
 
-// DecodeSnapshot decodes a snapshot that Encode returned. It returns an error if data
-// is incomplete, damaged or of another version.
+// DecodeSnapshot decodes a snapshot that Encode returned. It returns an error if data is incomplete
+// or damaged, or has another version.
 func DecodeSnapshot(data []byte) (*Snapshot, error) {
 	first, body, _ := bytes.Cut(data, []byte("\n"))
 	if string(first) != fmt.Sprintf("%s%08x", snapshotForm, crc32.ChecksumIEEE(body)) {

@@ -7,8 +7,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// specFor returns the Spec of the agent CLI that a folder of recordings is of, or a
-// recording.
+// specFor returns the Spec of the agent CLI of a recording, or of a folder of recordings.
 func specFor(t testing.TB, folder string) *rules.Spec {
 	t.Helper()
 	spec, err := rules.ParseSpec(casttest.Description(t, folder))

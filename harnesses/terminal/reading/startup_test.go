@@ -9,8 +9,9 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// The questions that agent CLIs ask before they take a prompt, in terminals of 60
-// columns. The labels alone would not show a wrong kind or wrong options.
+// These are the questions that agent CLIs ask before they accept a prompt, in terminals of 60
+// columns. The kind and the options must be right too, because the labels of recordings do not
+// contain them.
 func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 	t.Parallel()
 	trust := []string{"No, exit", "Yes, I trust this folder"}
@@ -18,7 +19,7 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		recording, title string
 		kind             coleo.DialogKind
 		options          []string
-		cut              bool // its subject goes on beyond the screen
+		cut              bool // its subject does not fit on the screen
 	}{
 		{"claude-code-sizes/2.1.330-60x20-untrusted",
 			"Quick safety check: Is this a project you created or one you trust?", coleo.DialogTrust, trust, false},

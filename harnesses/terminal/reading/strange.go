@@ -10,33 +10,32 @@ import (
 )
 
 const (
-	// strangeSettle is how long a screen that no rule knows must stay the same before
-	// Coleo reports it as a dialog. Agent CLIs need less time to draw a dialog that a
-	// rule knows.
+	// strangeSettle is how long a screen that no rule knows must stay the same before Coleo reports
+	// it as a dialog. Agent CLIs need less time to draw a dialog that a rule knows.
 	strangeSettle = time.Second
 	// strangeTitle is the title that Coleo gives to a strange dialog without a title.
 	strangeTitle = "unknown"
 )
 
-// strange describes a strange screen. A screen is strange if no rule knows it, although a witness
-// says that the agent CLI asks something. Coleo reports such a screen as a dialog without options.
+// strange describes a strange screen. A screen is strange if no rule knows it although a witness
+// reports that the agent CLI asks something. Coleo reports such a screen as a dialog without
+// options.
 //
-// A dialog that only the rules of a pack know is strange too, because a pack has no answers. Coleo
-// types nothing into a strange dialog, except a key that a person names for this appearance of the
-// dialog.
+// A dialog that only the rules of a pack know is strange too, because a pack has no answers. Into a
+// strange dialog, Coleo types only a key that a person names for this appearance of the dialog.
 type strange struct {
 	text  string // hash of the dialog; "" if the screen is not strange
 	since time.Time
 	n     int
 }
 
-// end notes that the screen is not strange, or not anymore. Either a rule knows it, or no witness
-// says that the agent CLI asks something.
+// end records that the screen is not strange, because a rule knows it or no witness reports that
+// the agent CLI asks something.
 func (s *strange) end() { s.text = "" }
 
-// show returns the dialog for a picture, once the picture has stayed the same for long enough.
-// Before that, it returns nil, and how much longer the picture must stay the same. If a pack knows
-// the dialog, fromPack is the dialog as the pack reads it. Otherwise fromPack is nil.
+// show returns the dialog for a picture that has stayed the same for long enough. Before, it
+// returns nil and how much longer the picture must stay the same. fromPack is the dialog as the
+// pack reads it, or nil if the pack does not know it.
 func (s *strange) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}
@@ -59,8 +58,8 @@ func (s *strange) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, n
 	return &out, IdleLook
 }
 
-// Strange returns the dialog on the screen if none of the Spec's own rules knows it.
-// Otherwise Strange returns nil.
+// Strange returns the dialog on the screen if none of the Spec's own rules knows it, and nil
+// otherwise.
 func (r *Reader) Strange() *coleo.Dialog {
 	if d := r.reading.Dialog; d != nil && r.verdict.State == "" && r.strange.text != "" {
 		return d

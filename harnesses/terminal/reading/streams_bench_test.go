@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// These numbers are the bar for reading. This many streams, at the pace of their recording, may
-// take this much of one core, in thousandths.
+// These numbers limit the cost of reading: this many streams, at the pace of their recording, may
+// use this much of one core, in thousandths.
 const (
 	streams       = 200
 	streamsBar    = 500
@@ -21,9 +21,9 @@ const (
 	streamsRuns   = 3
 )
 
-// BenchmarkStreams feeds readers with a recording of Gemini CLI at its own pace, each
-// from another moment on. In it a spinner turns ten times a second while text grows and
-// dialogs come and go.
+// BenchmarkStreams feeds several Readers with a recording of Gemini CLI at its own pace, each from
+// another moment. In the recording, a spinner turns ten times a second, text grows, and dialogs
+// appear and disappear.
 func BenchmarkStreams(b *testing.B) {
 	spec := specFor(b, "gemini-0.61.0")
 	cast := casttest.Cast(b, "gemini-0.61.0/scen-a")
@@ -65,8 +65,8 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 	return nil
 }
 
-// stream plays events at their pace for a time, with the looks that the reader wants, and
-// returns the remaining events.
+// stream plays events at their pace for the given time, with all looks that are due, and returns
+// the remaining events.
 func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEvent {
 	if len(events) == 0 {
 		return nil

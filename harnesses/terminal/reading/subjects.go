@@ -13,14 +13,13 @@ import (
 	"coleo.dev/printable"
 )
 
-// maxSubject is the largest size in bytes of a subject that comes from a hook. Nobody
-// reads a longer subject in a dialog. If the hook's subject is larger, Coleo keeps the
-// subject of the screen, which is marked as cut off.
+// maxSubject is the largest size in bytes of a subject that comes from a hook. Nobody reads a
+// longer subject in a dialog. If the hook's subject is longer, Coleo keeps the subject of the
+// screen, which is marked as cut off.
 const maxSubject = 16 << 10
 
-// completeSubject replaces the subject of an approval if the screen cuts the subject off. The
-// new subject is the tool's input as the hook reported it. The visible rows of the
-// subject must be part of that input.
+// completeSubject completes the subject of an approval that the screen cuts off. The new subject is
+// the tool's input as the hook reported it. It must contain the visible rows of the subject.
 func (r *Reader) completeSubject(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
@@ -29,7 +28,7 @@ func (r *Reader) completeSubject(v *rules.Verdict) {
 		c := r.hook.tools[i]
 		text, values := c.subject()
 		if len(text) <= maxSubject && v.SubjectIsPartOf(values) {
-			full := *v.Dialog // a copy, because the reading may point to the dialog
+			full := *v.Dialog // a copy, because the reading may contain the same pointer
 			full.Subject, full.Truncated = text, false
 			v.Dialog = &full
 			return
@@ -37,9 +36,8 @@ func (r *Reader) completeSubject(v *rules.Verdict) {
 	}
 }
 
-// subject describes a tool's call by its inputs. It returns two texts. The first one is for people,
-// and contains the names and the values of the inputs. The second one contains only the values, in
-// the same order.
+// subject describes a tool's call by its inputs, in two forms. The text for people contains the
+// names and the values of the inputs. The other text contains only the values, in the same order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -55,8 +53,8 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// eachLeaf walks through a JSON document in order. It calls the given function with the name and
-// the value of each element that is neither a list nor an object.
+// eachLeaf calls take for each element of a JSON document that is neither a list nor an object, in
+// order. It passes the name and the value of the element.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -89,9 +87,9 @@ func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) 
 	return err
 }
 
-// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
-// call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
-// reported call fits the dialog, or if several different calls fit.
+// AskedTool returns the call about which the dialog on the screen asks, as the hook has reported
+// it. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no reported
+// call fits the dialog, or if several different calls fit.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {
@@ -127,9 +125,8 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 		len(found))
 }
 
-// requestOf returns a reported call if the verdict's dialog asks about it, and otherwise nil. If
-// the dialog asks about the call, but Coleo does not understand all of it, the error is
-// EUnsupported.
+// requestOf returns a reported call if the verdict's dialog asks about it, and nil otherwise. The
+// error is EUnsupported if the dialog asks about the call but Coleo does not understand all of it.
 func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
 	p := &r.spec.Policy
 	t := p.Tool(c.name)

@@ -8,16 +8,16 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is for a turn without any sign of its end, such as a turn that a person interrupted.
-// If the screen has been idle for this long, and the text above the composer has not changed, the
-// arm counts as idle. This idle state is called unproven. A model rarely thinks for that long
-// without a sign of work.
+// quietAfter is how long the screen must be idle before a turn without any sign of its end counts as over.
+// The text above the composer must not change meanwhile. An example is a turn that a person interrupted.
+// Afterwards the arm counts as idle, but as unproven. A model rarely thinks for that long without a sign of
+// work.
 const quietAfter = 60 * time.Second
 
-// beginAfter applies to an agent CLI with a record. It is how long a turn can take to give a sign
-// that the turn has begun. The sign is work on the screen, or the prompt in the record or the hook.
-// After beginAfter the arm counts as idle, and this idle state is called unproven. On a loaded
-// machine, one agent CLI took 18 s for the first prompt of its process.
+// beginAfter is how long a turn of an agent CLI with a record may take to give a sign that it has
+// begun. The sign is work on the screen, or the prompt in the record or the hook. Afterwards the arm
+// counts as idle, but as unproven. On a loaded machine, one agent CLI took 18 s for the first prompt
+// of its process.
 const beginAfter = 30 * time.Second
 
 // Submission is a prompt or a command that was submitted to the agent CLI.
@@ -29,39 +29,39 @@ type Submission struct {
 
 // sentText is a prompt that Coleo has submitted.
 type sentText struct {
-	bare string // as rules.Hook.Bare returns it
+	bare string // in the form of rules.Hook.Bare
 	time time.Time
-	lost bool // it was reported as lost
+	lost bool // Coleo has reported the prompt as lost
 }
 
-// newestTurn is what is known about the newest turn, above all about its end.
+// newestTurn contains the facts about the newest turn, above all about its end.
 type newestTurn struct {
 	submitted Submission // the newest prompt or command
 	sent      []sentText // the newest prompts and commands that Coleo has submitted
-	// open is true while the newest turn has no sign of its end. It is always false if this agent
-	// CLI gives no such signs.
+	// open is true until a sign shows the end of the newest turn. It is always false if the agent CLI
+	// gives no such signs.
 	open           bool
 	ended          time.Time // the latest end of a turn that a sign has shown
-	unproven       string    // why the idle state is not proven; "" if no evidence is missing
+	unproven       string    // why idle is not proven; "" if it is
 	shown          bool      // the screen has shown work or a dialog in this turn
-	waits          bool      // nothing has shown yet that the turn of the newest prompt has begun
-	queued         bool      // the newest prompt was submitted while an earlier turn ran
+	waits          bool      // no sign has shown that the turn of the newest prompt has begun
+	queued         bool      // the newest prompt was submitted during an earlier turn
 	worked         bool      // the screen has shown work since the newest prompt
-	endReported    bool      // the record or the hook has reported an end, and no work after it
-	denied         time.Time // since when the screen is idle while another witness claims work; zero: it is not
-	blind          bool      // in the last turn that was long enough, the screen showed no sign of work
+	endReported    bool      // the record or the hook has reported an end, and no work afterwards
+	denied         time.Time // since when the screen is idle while another witness claims work; zero if it is not
+	blind          bool      // the screen showed no sign of work in the last turn that was long enough
 	above          []string  // the rows above the composer on the last idle screen
 	unchangedSince time.Time // since when those rows have not changed
 }
 
-// blindAfter is how long a turn must run before the screen counts as blind because it
-// showed no sign of work. Some screens draw nothing in a shorter turn.
+// blindAfter is how long a turn without a sign of work on the screen must run before the screen
+// counts as blind. Some screens draw nothing in a shorter turn.
 const blindAfter = 2 * time.Second
 
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
 	"sequences show when a turn runs"
 
-// noteWitnessedWork records whether the screen agrees when other witnesses claim work.
+// noteWitnessedWork records whether the screen shows work while other witnesses claim work.
 func (r *Reader) noteWitnessedWork(now time.Time) {
 	switch {
 	case r.verdict.State.Working() || r.verdict.Dialog != nil:
@@ -72,10 +72,10 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn records that a prompt or a command was submitted. Some records report the ends of turns.
-// With such a record, the arm is not idle until the record or the hook reports the end of this
-// turn. A command is an exception, because a command may leave no trace in the record. If the
-// screen contradicted a claim in an earlier turn, openTurn forgets the contradiction.
+// openTurn records that a prompt or a command was submitted. If the record reports the ends of turns,
+// the arm is not idle until the record or the hook reports the end of this turn. A command needs no
+// such report, because it may leave no trace in the record. openTurn also makes claims count again
+// that the screen has contradicted in an earlier turn.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -87,10 +87,10 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// emitTurn is called with each prompt in the record. It emits a change if Coleo has not submitted
-// the prompt, or has reported it as lost. It ignores a prompt that came before the Reader was made,
-// because an earlier host agent may have submitted it. ended is the state in which the turn before
-// has ended; see recorded.endedBefore.
+// emitTurn emits a change for a prompt in the record, unless Coleo has submitted the prompt and has
+// not reported it as lost. It ignores a prompt from before the Reader was created, because an earlier
+// host agent may have submitted it. ended is the state in which the turn before has ended; see
+// recorded.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -113,8 +113,8 @@ func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) 
 	r.emit(c)
 }
 
-// noteTaken notes that the record or the hook has named a prompt. If the prompt is the newest one,
-// the Reader no longer waits for work on it.
+// noteTaken records that the record or the hook has named a prompt. If it is the newest prompt, the
+// Reader no longer waits for work on it.
 func (r *Reader) noteTaken(bare string, at time.Time) {
 	s := r.turn.submitted
 	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
@@ -122,9 +122,9 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn records that a turn has ended at the given time of the agent CLI's clock. If that time
-// is before the newest prompt, the newest turn stays open, because an earlier turn has ended.
-// closeTurn compares whole milliseconds, because the times in records are no finer.
+// closeTurn records that a turn has ended at the given time of the agent CLI's clock. If that time is
+// before the newest prompt, an earlier turn has ended, and the newest turn stays open. closeTurn
+// compares whole milliseconds, because the times in records are no more precise.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.After(r.turn.ended) {
 		r.turn.ended = at
@@ -139,26 +139,23 @@ func (r *Reader) closeTurn(at time.Time) {
 	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
 }
 
-// closeReported closes the turn as closeTurn does, after the record or the hook has reported the
-// turn's end. It also sets the field endReported. Other ends do not set this field. For example,
-// the program may withdraw a claim by an escape sequence, and make the same claim again a moment
-// later.
+// closeReported closes a turn whose end the record or the hook has reported, like closeTurn, and sets
+// endReported. Other ends do not set it. For example, the program may withdraw the claim of an escape
+// sequence, and repeat it a moment later.
 func (r *Reader) closeReported(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.endReported = true
 	}
 }
 
-// idleSince returns the time from which an idle screen counts as settling. Usually that time is
-// now. It is earlier if three things are true:
+// idleSince returns the time from which an idle screen is settling. Usually that is now. It is the
+// earlier time at which the screen became idle and stopped changing, if three conditions hold:
 //
 //   - The record or the hook has reported the end of the turn.
 //   - The screen has shown work in this turn.
-//   - The prompt was not queued. After a queued prompt, the next turn can begin at
-//     once.
+//   - The prompt was not queued, because after a queued prompt, the next turn can begin at once.
 //
-// In that case, idleSince returns the time at which the screen became idle and stopped changing.
-// Until now, a claim of another witness may have hidden that the screen was idle.
+// Until now, the claim of another witness may have hidden that the screen was idle.
 func (r *Reader) idleSince(now time.Time) time.Time {
 	if r.turn.endReported && r.turn.worked && !r.turn.queued && !r.turn.unchangedSince.IsZero() {
 		return r.turn.unchangedSince
@@ -166,15 +163,14 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether a turn from the hook's reports is the newest turn. The hook may report
-// the end of an earlier turn late. If namesPrompt is true, the report of the end also names the
-// turn's prompt. Then the turn has no reliable beginning, so isNewest also compares its prompt with
-// the newest prompt.
+// isNewest reports whether a turn from the hook's reports is the newest turn, because the hook may
+// report the end of an earlier turn late. namesPrompt is true if the report of the end names the
+// turn's prompt. Then the turn has no reliable beginning, so isNewest compares the prompts too.
 func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
 
-// AtWork reports whether any source except the screen says that a turn is running. In some setups
+// AtWork reports whether any source except the screen shows that a turn is running. In some setups
 // the screen shows no sign of work.
 func (r *Reader) AtWork() bool {
 	return r.turn.open || slices.ContainsFunc(r.witnesses(), func(w *witness) bool {
@@ -182,12 +178,12 @@ func (r *Reader) AtWork() bool {
 	})
 }
 
-// TurnEnded returns the latest end of a turn that a sign has shown, by the clock of the agent CLI. It
-// returns the zero time if there was none.
+// TurnEnded returns the latest end of a turn that a sign has shown, by the clock of the agent CLI, or
+// the zero time.
 func (r *Reader) TurnEnded() time.Time { return r.turn.ended }
 
-// Unproven returns the reason why the idle state of the arm is not proven. It returns "" if the
-// idle state is proven, or if the arm is not idle.
+// Unproven returns the reason why the idle state of the arm is not proven. It returns "" if it is
+// proven, or if the arm is not idle.
 func (r *Reader) Unproven() string {
 	if r.reading.State != coleo.Idle {
 		return ""
@@ -199,9 +195,9 @@ func (r *Reader) Unproven() string {
 // lapses. It returns lapseAfter in these cases:
 //
 //   - The witness is weak.
-//   - The turn that the claim is about is known to have ended.
-//   - The screen shows work or an error, while the witness claims that the agent CLI asks something.
-//     Claude Code claims this after an error about its login, and asks nothing.
+//   - The turn of the claim is known to have ended.
+//   - The witness claims a question, but the screen shows work or an error. Claude Code claims a question after
+//     an error about its login, although it asks nothing.
 //   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.
@@ -217,8 +213,8 @@ func (r *Reader) lapseBound(w *witness) time.Duration {
 	return quietAfter
 }
 
-// noteUnchanged measures how long the text above an idle composer has not changed. It
-// returns true if the text has changed since the last call.
+// noteUnchanged measures how long the text above an idle composer has not changed. It returns true if
+// the text has changed since the last call.
 func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 	if r.prompt.none && !r.recorded.witness.used() {
 		return false
@@ -239,10 +235,9 @@ func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 	return changed
 }
 
-// awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has
-// begun. It returns 0 or less if the Reader does not wait. Until the sign comes, an idle screen
-// does not count, and neither does the error of an earlier turn. The
-// reason is that a screen may show the prompt in its transcript some time before it shows work.
+// awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has begun. It
+// returns 0 or less if the Reader does not wait. Until the sign comes, neither an idle screen nor the error
+// of an earlier turn counts. A screen may show the prompt in its transcript some time before it shows work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
@@ -259,8 +254,8 @@ func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	return left
 }
 
-// awaitEnd returns how much longer the Reader waits for a sign that the newest turn has ended. It
-// returns 0 if the Reader does not wait. Until the sign comes, an idle screen does not count.
+// awaitEnd returns how much longer the Reader waits for a sign that the newest turn has ended, or 0
+// if it does not wait. An idle screen does not count until the sign comes.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0

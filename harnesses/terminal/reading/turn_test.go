@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record"
 )
 
-// proven is a bench whose record has reported a turn from its prompt to its end.
+// proven returns a bench whose record has reported a whole turn.
 func proven(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
@@ -21,7 +21,7 @@ func proven(t *testing.T) *bench {
 	return b.after(2*lapseAfter).wants(coleo.Idle, "composer")
 }
 
-// submits submits a prompt. The agent CLI has taken it, and its screen shows no work.
+// submits submits a prompt that the agent CLI takes, while its screen shows no work.
 func (b *bench) submits() *bench {
 	b.now = b.now.Add(time.Second)
 	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
@@ -30,8 +30,8 @@ func (b *bench) submits() *bench {
 	return b
 }
 
-// The screen shows a composer and nothing that speaks against it. The agent CLI has not
-// even written the prompt into its record yet.
+// The screen shows a composer, and no witness claims work, because the agent CLI has not even
+// recorded the prompt. The arm must still not be idle before a sign shows the end of this turn.
 func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]func(*bench){
@@ -51,7 +51,7 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
-			// These report the end of the turn before.
+			// These report the end of the turn before, so they must not count.
 			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
 			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
 			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
@@ -64,8 +64,9 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 	}
 }
 
-// A quick agent CLI takes a prompt and ends its turn before the caller that has pressed the
-// submit key gets to tell of it. The end of the turn before can come in that time too.
+// A quick agent CLI can take a prompt and end its turn before the caller that presses the submit
+// key calls Submitted. The end must then count, but the end of the turn before, which can come in
+// that time too, must not.
 func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -96,7 +97,8 @@ func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
 	}
 }
 
-// What comes while a key is pressed in vain is not lost.
+// Entries that come while the submit key is pressed must count even if the prompt was not
+// submitted.
 func TestEntriesThatWereKeptAreAddedWhenNothingWasSubmitted(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits()
@@ -106,7 +108,8 @@ func TestEntriesThatWereKeptAreAddedWhenNothingWasSubmitted(t *testing.T) {
 	b.after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// A command of the agent CLI may leave no trace in its record.
+// A command of the agent CLI may leave no trace in its record, so idle must not wait for a sign of
+// its end.
 func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	t.Parallel()
 	b := proven(t)
@@ -116,7 +119,7 @@ func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	b.after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// Without any sign the idle state is called unproven. A later sign proves it.
+// Without any sign of the end, idle must be unproven until a later sign proves it.
 func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits().after(quietAfter-2*time.Second).wants(coleo.Processing, "submitted")
@@ -132,7 +135,8 @@ func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
 	}
 }
 
-// Where only a witness speaks against idle, its claim lapses as unproven, too.
+// If only a witness contradicts the idle screen, its claim must lapse in silence, and idle must be
+// unproven.
 func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
 	t.Parallel()
 	for name, claim := range map[string]func(*bench){
@@ -145,14 +149,15 @@ func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
 			claim(b)
 			b.after(quietAfter-time.Second).wants(b.r.reading.State, name)
 			b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
-			claim(b.submits()) // the doubt has ended with its turn
+			claim(b.submits()) // the next turn must not count as unproven
 			b.after(2*lapseAfter).wants(b.r.reading.State, name)
 			b.records(record.End, "", record.Interrupted).after(lapseAfter+time.Second).wants(coleo.Idle, "composer")
 		})
 	}
 }
 
-// A screen may show no sign of work but the answer that grows above the composer.
+// On some screens, the answer that grows above the composer is the only sign of work. Idle must
+// wait until it stops.
 func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -169,8 +174,8 @@ func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 	b.after(100*time.Millisecond).wants(coleo.Idle, "composer")
 }
 
-// A screen that shows no sign of work in a whole turn is called blind, once. A turn whose work
-// it shows ends that.
+// A screen that shows no sign of work in a whole turn must be reported as blind once. It must no
+// longer count as blind after a turn in which it shows work.
 func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	t.Parallel()
 	b := proven(t)
@@ -194,8 +199,8 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun is reported before its states. Coleo's own prompts are not, and
-// neither are earlier entries of the record.
+// A turn that Coleo has not begun must be reported before its states. Coleo's own prompts and
+// earlier entries of the record must not be reported.
 func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -207,7 +212,7 @@ func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 		t.Fatalf("turns: %q", b.notesOf(coleo.ChangeTurn))
 	}
 	b.changes = nil
-	for _, e := range []record.Entry{ // at once
+	for _, e := range []record.Entry{ // these entries come at the same time
 		{Kind: record.Prompt, Text: "a task has ended", Time: b.now}, {Kind: record.Answer, Text: "so it has", Time: b.now},
 		{Kind: record.End, Ending: record.Finished, Time: b.now},
 	} {
@@ -229,7 +234,8 @@ func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	}
 }
 
-// The screen shows the prompt in its transcript, and no work on it yet.
+// The screen shows the prompt in its transcript, but no work on it yet. Idle must wait for a sign
+// that the turn has begun.
 func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
 	t.Parallel()
 	begins := func(expected bool) *bench {
@@ -252,8 +258,8 @@ func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
 	b.after(2*time.Second).wants(coleo.Idle, "composer")
 }
 
-// A prompt that was reported as lost arrives later, for example when a dialog has been
-// answered. Its turn is reported once.
+// A prompt that was reported as lost can arrive later, for example after a dialog was answered. Its
+// turn must be reported once.
 func TestALostPromptThatArrivesIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -273,7 +279,8 @@ func TestALostPromptThatArrivesIsReported(t *testing.T) {
 	}
 }
 
-// Work in the background does not hold an arm. It is named beside the idle state.
+// Work in the background must not keep an arm from being idle. It must be named beside the idle
+// state.
 func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, "background = 'still running$'\n"+casttest.PlainSpec).shows(casttest.Idle).submits()
@@ -291,8 +298,8 @@ func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 	}
 }
 
-// A turn may end before its work is seen. If the record or the hook has named its prompt, the
-// arm need not wait for work until begin_ms is over.
+// A turn may end before its work is seen. If the record or the hook has named its prompt, idle must
+// not wait until begin_ms is over.
 func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	t.Parallel()
 	slow := strings.Replace(casttest.PlainSpec, "[timing]\n", "[timing]\nbegin_ms = 30000\n", 1)
@@ -322,13 +329,14 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	}
 }
 
-// The screen settles while a witness still claims work. When the record reports the end of the
-// turn, no further time is needed. What could be a pause between two turns must settle.
+// The screen settles while a witness still claims work. When the record then reports the end of the
+// turn, the arm must be idle at once. But if the calm could be a pause between two turns, it must
+// settle first.
 func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
 	t.Parallel()
 	const blankLine = "\x1b[2J\x1b[Hanother row\r\n> \r\n───────\x1b[2;3H"
 	for name, tt := range map[string]struct {
-		busy  bool // the prompt is submitted in another turn
+		busy  bool // the prompt is submitted during another turn
 		shows []string
 		end   record.Entry
 		want  coleo.State

@@ -6,19 +6,18 @@ import (
 	"coleo.dev"
 )
 
-// unsettled is a prompt that was submitted at about the time when a dialog opened. There are two
-// possibilities. The agent CLI read the submit key before it opened the dialog, and took the
-// prompt. Or the dialog got the key. The screen shows which of the two happened only after the
-// dialog has closed.
+// unsettled is a prompt that was submitted at about the time when a dialog opened. Either the agent
+// CLI took the prompt before it opened the dialog, or the dialog received the submit key. The
+// screen shows which of the two has happened only after the dialog has closed.
 type unsettled struct {
 	Submission
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// PromptUnsettled notes that a dialog hides what became of the submitted prompt. echoCount is the
-// number of times that the transcript showed the prompt before the submit. Before the arm is idle
-// again, the Reader emits a change. The change is a turn if the prompt arrived, and a lost prompt
-// if nothing proves that it arrived.
+// PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount
+// is the number of times that the transcript showed the prompt before the submit. Before the arm is
+// idle again, the Reader emits a change: a turn if the prompt has arrived, or a lost prompt if
+// nothing proves that.
 func (r *Reader) PromptUnsettled(echoCount int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoCount}
@@ -27,8 +26,8 @@ func (r *Reader) PromptUnsettled(echoCount int) {
 	}
 }
 
-// settlePrompt finds out what became of a prompt that a dialog has hidden. It is called when the
-// picture shows an idle agent CLI with its composer.
+// settlePrompt finds out whether a prompt that a dialog has hidden has arrived. It must be called
+// when the picture shows an idle agent CLI with its composer.
 func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
@@ -44,8 +43,8 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled emits that a prompt is lost, if a dialog has hidden what became of the prompt. It
-// does nothing if there is no such prompt.
+// loseUnsettled emits that the prompt that a dialog has hidden is lost. It does nothing if there is
+// no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

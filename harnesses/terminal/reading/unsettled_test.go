@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record"
 )
 
-// unsettled submits a prompt as a dialog opens.
+// unsettled submits a prompt at the time when a dialog opens.
 func (b *bench) unsettled() *bench {
 	b.now = b.now.Add(time.Second)
 	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
@@ -21,8 +21,8 @@ func (b *bench) unsettled() *bench {
 	return b
 }
 
-// What became of a prompt that a dialog has hidden is told once the arm is idle, and before
-// its idle state.
+// A dialog has hidden whether a prompt arrived. The Reader must report it when the dialog is gone,
+// before it reports idle.
 func TestAPromptThatADialogHidIsSettled(t *testing.T) {
 	t.Parallel()
 	const holds = "\x1b[2J\x1b[H> now\r\n───────\x1b[H"

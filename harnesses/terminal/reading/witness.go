@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// If the screen contradicts a claim for lapseAfter, the claim lapses: it no longer counts. This
-	// bound applies if the turn is known to have ended. It is longer than any redraw, and shorter
-	// than the time for which people wait. lapseAfter has a second use. While an agent CLI starts,
-	// a claim of work counts only after the claim has lasted for lapseAfter.
+	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which
+	// means that it no longer counts. It applies if the turn is known to have ended. It is longer
+	// than any redraw, and shorter than people would wait. While an agent CLI starts, a claim of
+	// work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long a witness can make no new claim after the screen has made the
-	// witness's last claim lapse. If the screen agrees with the claim earlier, the claim counts at
-	// once. During forgiveAfter, a person can use an arm between two forged claims.
+	// forgiveAfter is how long a witness can make no new claim after the screen has made its last
+	// claim lapse. The time is long enough for a person to use an arm between two forged claims. If
+	// the screen agrees with a claim earlier, the claim counts at once.
 	forgiveAfter = 10 * time.Second
 )
 
@@ -27,27 +27,27 @@ const (
 // is the program's escape sequences, its hook or its record.
 //
 // Other programs can forge a claim. A program that prints to the terminal can print the escape
-// sequence. A program that runs as the user can write the file of the hook or the record. So a
-// witness can only make a reading more cautious. A claim lapses if the screen contradicts it for
+// sequence. A program that runs as the user can write the file of the hook or the record. Therefore
+// a witness can only make a reading more cautious. A claim lapses if the screen contradicts it for
 // long enough, because one forged claim could otherwise block an arm forever.
 type witness struct {
 	name                string
 	word                string
 	detail              string
 	claim               coleo.State // the state that the word adds to the screen's verdict; "" for none
-	weak                bool        // its claims are only a reason for caution
+	weak                bool        // its claims only make Coleo more cautious
 	at                  time.Time   // when the word came
-	since               time.Time   // since when the witness has made this claim, or none
+	since               time.Time   // since when the witness has made this claim, or no claim
 	lapsed              bool
-	refuted             time.Time // when the screen made the last claim lapse; zero: it did not
-	contradictedSince   time.Time // since when the screen has contradicted the claim; zero: it does not
+	refuted             time.Time // when the screen made the last claim lapse; zero if it did not
+	contradictedSince   time.Time // since when the screen has contradicted the claim; zero if it does not
 	silentSince         time.Time // when the witness last withdrew its claim
 	disagreementEmitted bool      // the Reader has emitted the present disagreement
 }
 
 // record stores a word of the witness. While the screen contradicts a claim, a witness may repeat
-// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so it lapses
-// no later.
+// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so it does
+// not lapse later.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -64,20 +64,20 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	}
 }
 
-// maxWord is the largest number of characters of a word or a detail that a witness
-// keeps. Both are for people.
+// maxWord is the largest number of characters of a word or a detail that a witness keeps. It is
+// about two rows of a terminal, because both are for people.
 const maxWord = 120
 
-// oneLine turns a text into one line of at most maxWord characters. It removes characters that
-// would act on a terminal.
+// oneLine returns a text as one line of at most maxWord characters, without characters that a
+// terminal would execute.
 func oneLine(text string) string {
 	line := []rune(printable.Line(text))
 	return string(line[:min(len(line), maxWord)])
 }
 
-// mayClaimAgain reports whether the next claim counts as a new claim. If the screen
-// made the last claim lapse, forgiveAfter must have passed since that lapse. Otherwise
-// the witness must have claimed nothing for lapseAfter.
+// mayClaimAgain reports whether the next claim counts as a new claim. If the screen has made the
+// last claim lapse, forgiveAfter must have passed since then. Otherwise the witness must have
+// claimed nothing for lapseAfter.
 func (w *witness) mayClaimAgain(now time.Time) bool {
 	if w.lapsed && !w.refuted.IsZero() {
 		return now.Sub(w.refuted) >= forgiveAfter
@@ -87,8 +87,7 @@ func (w *witness) mayClaimAgain(now time.Time) bool {
 
 func (w *witness) used() bool { return w.word != "" }
 
-// claims returns the state that the witness adds to the screen's verdict, or "" if it
-// adds none.
+// claims returns the state that the witness adds to the screen's verdict, or "".
 func (w *witness) claims() coleo.State {
 	if w.lapsed {
 		return ""
@@ -102,16 +101,16 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// lapse ends the claim. Callers use it after an interrupt or a denial. Both end the work that the
-// claim was about, even if the program does not report the end.
+// lapse ends the claim after an interrupt or a denial. Both end the claimed work, even if the
+// program does not report the end.
 func (w *witness) lapse() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
 	}
 }
 
-// isContradicted reports whether the state on the screen contradicts the claim. It does
-// in two cases:
+// isContradicted reports whether the state on the screen contradicts the claim. It does in two
+// cases:
 //
 //   - The witness claims work, and the screen shows idle or an error.
 //   - The witness claims a question, and a rule recognizes a screen without a dialog.
@@ -127,15 +126,15 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// forgive forgets that the screen has contradicted the witness, because a new turn
-// begins. The next claim of the witness counts.
+// forgive forgets that the screen has contradicted the witness, because a new turn begins. The next
+// claim of the witness counts.
 func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted the claim for the given time. It returns the
-// kind and the note of the change that the Reader must emit, or "" for both. It also returns how
-// long to wait until the next check.
+// check ends the claim if the screen has contradicted it for the time bound. It returns the kind
+// and the note of the change that the Reader must emit, or "" for both. next is how long to wait
+// until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {
@@ -167,9 +166,9 @@ func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) 
 }
 
 // tooEarlyFor returns how much longer a claim of work does not count while the agent CLI starts.
-// Some agent CLIs report "working" for a moment before they are ready. Coleo can safely ignore such
-// a claim, because it types nothing into a starting agent CLI. So the claim counts only after it
-// has lasted for lapseAfter, or when the screen agrees.
+// Some agent CLIs report "working" for a moment before they are ready. So the claim counts only
+// after it has lasted for lapseAfter, or when the screen agrees. Until then it is safe to ignore,
+// because Coleo types nothing into a starting agent CLI.
 func (w *witness) tooEarlyFor(now time.Time) time.Duration {
 	if !w.claims().Working() {
 		return 0

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// bench is a reader with a clock that a test moves. Its agent CLI shows a composer and
-// does what the test writes.
+// bench is a Reader with a fake clock. Its fake agent CLI shows a composer at first, and then the
+// pictures of the test.
 type bench struct {
 	t       *testing.T
 	r       *Reader
@@ -41,7 +41,7 @@ func newBenchOf(t *testing.T, description string) *bench {
 	return b
 }
 
-// shows writes output, and waits until it counts.
+// shows writes output, and waits until the picture counts as complete.
 func (b *bench) shows(output string) *bench {
 	for p := []byte(output); len(p) > 0; {
 		n, _ := b.r.Feed(p, b.now)
@@ -50,7 +50,7 @@ func (b *bench) shows(output string) *bench {
 	return b.after(200 * time.Millisecond)
 }
 
-// after lets time pass, with the looks that the reader wants.
+// after advances the clock, with all looks that are due.
 func (b *bench) after(d time.Duration) *bench {
 	end := b.now.Add(d)
 	for b.now.Before(end) {
@@ -60,7 +60,7 @@ func (b *bench) after(d time.Duration) *bench {
 	return b
 }
 
-// reports passes a line of the hook's.
+// reports passes a line of the hook's file to the Reader.
 func (b *bench) reports(payload string) *bench {
 	b.t.Helper()
 	l := hook.Line{Time: b.now}
@@ -131,8 +131,8 @@ func TestTheHookMakesAReadingMoreCautious(t *testing.T) {
 	b.shows(casttest.Idle).wants(coleo.Idle, "composer")
 }
 
-// A hook has no word for some events, such as an interrupt. Its last claim must not hold
-// an arm then, and neither may a line that somebody else wrote.
+// A hook does not report some events, such as an interrupt, and somebody else can write to its
+// file. So its last claim must lapse if the screen contradicts it.
 func TestAClaimLapsesThatTheScreenContradicts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle)
@@ -165,14 +165,14 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 	b.reports(`{"event":"Prompt"}`).wants(coleo.Processing, "hook Prompt")
 }
 
-// A repeated word gains no time, and neither does one that comes and goes.
+// A claim must not last longer because it is repeated, or because it is withdrawn and made again.
 func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 	t.Parallel()
 	for _, again := range []string{casttest.WorkClaim, "\x1b]7501;state=idle\x07" + casttest.WorkClaim,
 		"\x1b]7501;state=blocked\x07" + casttest.WorkClaim} {
 		b := newBench(t).shows(casttest.Idle)
 		var held time.Duration
-		for range 20 { // ten seconds
+		for range 20 { // ten seconds in all
 			b.shows(again).after(300 * time.Millisecond)
 			if b.r.reading.State != coleo.Idle {
 				held += 500 * time.Millisecond
@@ -196,7 +196,7 @@ func TestAWordOfWorkAtTheStartMustHold(t *testing.T) {
 	}
 	newBench(t).shows(casttest.Busy+casttest.WorkClaim).wants(coleo.Processing, "busy")
 	newBench(t).shows("\x1b]7501;state=blocked\x07").wants(coleo.WaitingApproval, "osc7501 blocked")
-	b.shows(casttest.WorkClaim).wants(coleo.Processing, "osc7501 working") // a later one counts at once
+	b.shows(casttest.WorkClaim).wants(coleo.Processing, "osc7501 working") // a later claim must count at once
 }
 
 func TestAScreenRuleAloneIsDeaf(t *testing.T) {
@@ -235,7 +235,8 @@ func TestNoticesSayWhatPtyHasOfThem(t *testing.T) {
 	}
 }
 
-// Claude Code says "blocked" after an error about its login, shows its composer and asks nothing.
+// After an error about its login, Claude Code claims "blocked" although it shows its composer and
+// asks nothing. This claim must lapse soon.
 func TestAClaimOfAQuestionLapsesSoonBesideAnError(t *testing.T) {
 	t.Parallel()
 	const failed = "\x1b[2J\x1b[HAPI Error: 401\r\n> \r\n───────\x1b[2;1H"

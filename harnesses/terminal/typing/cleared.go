@@ -11,30 +11,31 @@ import (
 )
 
 const (
-	// ownMost is how many of its last texts a Typist remembers. An agent CLI can put several queued
-	// prompts back into its composer after an interrupt.
+	// ownMost is how many of its last texts a Typist remembers. More than one are needed because an agent
+	// CLI can put several queued prompts back into its composer after an interrupt.
 	ownMost = 8
-	// clearedMost bounds the text that a receipt contains, in bytes. A composer seldom shows more.
+	// clearedMost is the largest size in bytes of the removed text in a receipt. A composer seldom shows
+	// more.
 	clearedMost = 4000
 )
 
-// ownTexts are the texts that a Typist has typed, and the text of others that it has removed. The
+// ownTexts contains the texts that a Typist has typed, and the text of others that it has removed. The
 // typingLock guards both.
 type ownTexts struct {
-	typed   []string // the newest is the first
+	typed   []string // newest first
 	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it
 	torn    bool     // only the beginning of the newest text was typed
-	probed  bool     // a probe may stand in the composer
-	removed string   // removed from the composer, and not yet reported; see coleo.Receipt.Cleared
+	probed  bool     // the composer may contain a probe
+	removed string   // the text that was removed from the composer and is still to be reported; see coleo.Receipt.Cleared
 }
 
-// begin notes that the Typist is about to type a text.
+// begin records that the Typist is about to type a text.
 func (o *ownTexts) begin(text string) {
 	o.typed = append([]string{text}, o.typed[:min(len(o.typed), ownMost-1)]...)
 	o.waiting, o.torn, o.probed = true, false, false
 }
 
-// failed notes that the newest text could not be typed. If torn is true, its beginning was typed.
+// failed records that the newest text could not be typed. If torn is true, its beginning was typed.
 func (o *ownTexts) failed(torn bool) { o.waiting, o.torn = torn, torn }
 
 // foreign returns the text in the composer that the Typist has not typed.
@@ -46,7 +47,7 @@ func (o *ownTexts) foreign(p *rules.Picture) string {
 	if o.waiting {
 		standing = own[:1]
 	}
-	if o.probed { // the probe is behind the newest text, or alone
+	if o.probed { // the probe is after the newest text, or alone
 		standing = []string{o.newest() + probe, probe}
 		own = append(slices.Clip(standing), own...)
 	}
@@ -57,7 +58,7 @@ func (o *ownTexts) foreign(p *rules.Picture) string {
 	return rest
 }
 
-// newest returns the newest text if it may stand in the composer, and otherwise "".
+// newest returns the newest text if the composer may contain it, and "" otherwise.
 func (o *ownTexts) newest() string {
 	if !o.waiting {
 		return ""
@@ -65,7 +66,7 @@ func (o *ownTexts) newest() string {
 	return o.typed[0]
 }
 
-// keep keeps a text that is being removed from the composer, until a receipt or an error contains it.
+// keep stores a text that is being removed from the composer, until a receipt or an error contains it.
 func (o *ownTexts) keep(text string) {
 	if text == "" {
 		return
@@ -79,14 +80,15 @@ func (o *ownTexts) keep(text string) {
 	o.removed = text
 }
 
-// takeRemoved returns the removed text, and forgets it.
+// takeRemoved returns the removed text and forgets it.
 func (o *ownTexts) takeRemoved() string {
 	text := o.removed
 	o.removed = ""
 	return text
 }
 
-// addRemovedTo adds the removed text to an error, and forgets it. An error without a code stays as it is.
+// addRemovedTo adds the removed text to an error and forgets it. It does not change an error without a
+// code.
 func (o *ownTexts) addRemovedTo(err error) error {
 	var e *coleo.Error
 	if o.removed == "" || !errors.As(err, &e) {

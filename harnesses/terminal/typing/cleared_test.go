@@ -12,18 +12,18 @@ import (
 
 const clearKey = "\x15"
 
-// clearsSpec is deliverSpec with a key that clears the composer. The composer shows a note in place of
-// a large paste.
+// clearsSpec is deliverSpec with a key that clears the composer. The composer shows a note in place of a
+// large paste.
 var clearsSpec = strings.NewReplacer("[keys]\n", "[keys]\nclear = \"CTRL_U\"\n",
 	"[composer]\n", "[composer]\nheld = '\\[pasted\\]'\n").Replace(deliverSpec)
 
-// promptOutcome is the outcome of a prompt.
+// promptOutcome contains the results of SendPrompt.
 type promptOutcome struct {
 	r   coleo.Receipt
 	err error
 }
 
-// clearsFor sends a prompt into a composer that holds a text. It returns the outcome.
+// clearsFor sends a prompt into a composer that contains the text held, and returns the outcome.
 func (st *stage) clearsFor(prompt, held string) promptOutcome {
 	st.t.Helper()
 	st.say(redrawn("", held))
@@ -44,11 +44,12 @@ func (st *stage) clearsFor(prompt, held string) promptOutcome {
 	return <-done
 }
 
-// What a person has typed is reported with the prompt that removed it. Coleo's own texts are not reported.
+// A text that a person has typed must be reported with the prompt that removed it. Coleo's own texts must
+// not be reported.
 func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		own        []string // prompts before
+		own        []string // the earlier prompts of Coleo
 		held, want string
 	}{
 		"a person's text":                {nil, "half a thought", "half a thought"},
@@ -80,8 +81,8 @@ func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	}
 }
 
-// A prompt that was not submitted stands in the composer. The next prompt clears it without a word, and
-// reports only what a person has typed before it.
+// The composer still contains a prompt that was not submitted. The next prompt must clear it without a
+// report, and report only the text that a person has typed before it.
 func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{
@@ -121,7 +122,7 @@ func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	}
 }
 
-// If the prompt is refused after its composer was cleared, the error says what was removed.
+// If the prompt is refused after its composer was cleared, the error must contain the removed text.
 func TestARefusedPromptReportsWhatItCleared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,8 @@ func TestARefusedPromptReportsWhatItCleared(t *testing.T) {
 	})
 }
 
-// A torn paste leaves only the beginning of Coleo's text.
+// A torn paste leaves only the beginning of Coleo's text in the composer. This beginning must not be
+// reported.
 func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 	t.Parallel()
 	for held, want := range map[string]string{"do": "", "do mine": "do mine"} {
@@ -154,7 +156,7 @@ func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 	}
 }
 
-// Several removed texts are reported together, up to a bound.
+// Several removed texts must be reported together, up to clearedMost bytes.
 func TestTheReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	var o ownTexts
@@ -169,7 +171,7 @@ func TestTheReportedTextIsBounded(t *testing.T) {
 	}
 }
 
-// If the keys clear nothing, nothing was removed, and nothing is reported.
+// If the keys do not clear the composer, the text must not be reported as removed.
 func TestATextThatCannotBeClearedIsNotReportedAsRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

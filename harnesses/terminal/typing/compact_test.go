@@ -9,14 +9,15 @@ import (
 	"coleo.dev/record"
 )
 
-// compactSpec is a program with a command that shortens its conversation.
+// compactSpec describes a program with a command that shortens its conversation.
 var compactSpec = strings.NewReplacer(
 	"submit = \"ENTER\"\n", "submit = \"ENTER\"\ncompact = \"/compact\"\n",
 	"[capabilities]\n", "[capabilities]\ncompact = true\n",
 	"[keys]\n", "compact_when = [{ where = \"composer\", pattern = \".*\" }]\n[keys]\n",
 ).Replace(submitSpec)
 
-// Copilot CLI 1.0.102 shortens a short conversation within 100 ms, and shows no work meanwhile.
+// Copilot CLI 1.0.102 shortens a short conversation within 100 ms and shows no work meanwhile. The
+// record must then prove the command.
 func TestTheRecordProvesThatTheConversationWasShortened(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -50,7 +51,7 @@ func TestTheRecordProvesThatTheConversationWasShortened(t *testing.T) {
 	}
 }
 
-// A conversation that was shortened before the order proves nothing about the order.
+// A compaction before the order must not prove the order.
 func TestAnEarlierCompactionProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

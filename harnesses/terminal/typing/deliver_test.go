@@ -14,11 +14,11 @@ import (
 	"coleo.dev/pty"
 )
 
-// deliverSpec is a program whose composer is below what it has printed.
+// deliverSpec describes a program with its composer below the rows that it has printed.
 var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
 	"[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
 
-// failing adds a rule to a description: above the composer, a row can say that the last turn failed.
+// failing adds a rule to a description: a row above the composer can show that the last turn failed.
 func failing(described string) string {
 	return strings.Replace(described, "[[rule]]\n",
 		"[[rule]]\nname = \"failed\"\nstate = \"error\"\nwhen = [{ where = \"above composer 3\", pattern = '(?m)^it failed$' }]\n"+
@@ -28,14 +28,13 @@ func failing(described string) string {
 // composing is the composer of deliverSpec with a text in it.
 func composing(text string) string { return "> " + text + "\r\n-----" }
 
-// redrawn removes the composer, draws the rows that are above it from now on, and draws
-// the composer again.
+// redrawn removes the composer, draws new rows above it, and draws the composer again.
 func redrawn(above, text string) string {
 	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
 }
 
-// deliver sends a prompt. It makes the program show the prompt in its composer, and show
-// then once submit was pressed.
+// deliver sends a prompt. The program shows the text typed in its composer, and the output then
+// after the submit key.
 func (st *stage) deliver(ctx context.Context, prompt, typed, then string) (coleo.Receipt, error) {
 	st.t.Helper()
 	type sent struct {
@@ -55,15 +54,15 @@ func (st *stage) deliver(ctx context.Context, prompt, typed, then string) (coleo
 	return got.r, got.err
 }
 
-// On a low screen the output of a prompt may push its echo off the screen before any
-// picture shows it.
+// On a low screen, the output after a prompt can push the echo of the prompt off the screen before a
+// picture shows the echo. The prompt must still count as arrived.
 func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, deliverSpec, 40, 8)
 		st.say(composing("type"))
 		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
-		for n := range 2 { // the same prompt again is another one
+		for n := range 2 { // the second prompt has the same text
 			failed := fmt.Sprintf("you: fail at once\nerror %d:%s", n, strings.Repeat("\n  and so on", 10)+"\n")
 			r, err := st.deliver(t.Context(), "fail at once", redrawn("", "fail at once"), redrawn(failed, "type"))
 			if err != nil || r.Proof != coleo.ProofStarted {
@@ -74,7 +73,8 @@ func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	})
 }
 
-// What is left of an old prompt proves nothing about a new one with the same text.
+// The transcript already shows an earlier prompt with the same text. This echo must not prove the
+// new prompt, even after parts of it have scrolled off the screen.
 func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	})
 }
 
-// A half-drawn picture may show no composer. The text in the composer is then no echo.
+// In a half-drawn picture without a composer, the text of the composer must not count as an echo.
 func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,9 +106,9 @@ func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	})
 }
 
-// Gemini CLI 0.61.0 at 60x20, refused at once by its model server. The session reads all
-// output from submit to the error in one piece. So does a machine that stalls for
-// half a second.
+// The model server of Gemini CLI 0.61.0 at 60x20 refuses at once. The session reads all output from
+// the submit key to the error in one piece, as on a machine that stalls for half a second. The
+// prompt must count as arrived.
 func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	})
 }
 
-// A host agent that has just attached to a session reads an old screen. A prompt waits until
-// the screen has settled. It is not refused.
+// A host agent that has just attached to a session reads an old screen. A prompt must wait until the
+// screen has settled, instead of being refused.
 func TestAPromptWaitsForTheFirstReadingOfAnOldScreen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAfterProbe presses the submit key again if the first press had no visible effect. In that
-// case, the agent CLI rests and still shows the prompt in its composer. That alone does not prove
-// that the agent CLI dropped the key, because the agent CLI may not have read the key yet.
+// submitAfterProbe presses the submit key again if the agent CLI has dropped it. The agent CLI may
+// have dropped the key if it rests and still shows the prompt in its composer. But it may also not
+// have read the key yet.
 //
-// So submitAfterProbe types a probe after the prompt. Keys keep their order. If the composer shows
-// the probe after the prompt, the agent CLI has read the submit key and dropped it.
+// To find out, submitAfterProbe types a probe after the prompt. Keys keep their order. So if the
+// composer shows the probe after the prompt, the agent CLI has read the submit key and dropped it.
 // submitAfterProbe then removes the probe, and presses the submit key a second and last time. It
 // returns the last outcome.
 //
@@ -41,7 +41,7 @@ func (t *Typist) submitAfterProbe(ctx context.Context, s submission) outcome {
 }
 
 // decidedOr waits until the outcome of a prompt is known, or until a check passes. It returns the
-// last outcome. It also reports whether the check passed before the outcome was known.
+// last outcome, and whether the check passed first.
 func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {

@@ -10,14 +10,14 @@ import (
 	"coleo.dev"
 )
 
-// dropping is a program that obeys keys. It drops the first ENTER keys, or reads nothing
-// for a while.
+// dropping is a fake program that obeys keys. It can drop the first ENTER keys, or read nothing for
+// a while.
 type dropping struct {
-	enters   int           // so many ENTER keys are dropped
-	stalls   time.Duration // from the first ENTER on it reads nothing for so long
-	asks     bool          // a dialog is on the screen after the first ENTER
+	enters   int           // the number of ENTER keys that it drops
+	stalls   time.Duration // how long it reads nothing after the first ENTER
+	asks     bool          // it shows a dialog after the first ENTER
 	dropsAll bool          // it drops each key after the first ENTER
-	failed   bool          // its last turn has failed, and the screen still shows that
+	failed   bool          // its last turn has failed, and the screen still shows the error
 	text     string
 	prompts  []string
 	dialog   bool
@@ -46,7 +46,7 @@ func (d *dropping) take(key string) string {
 	return redrawn("", d.text)
 }
 
-// sendTo sends a prompt to a program that obeys keys. It returns what was typed.
+// sendTo sends a prompt to a program that obeys keys, and also returns the typed keys.
 func (d *dropping) sendTo(t *testing.T, prompt string) (typed string, proof coleo.Proof, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func (d *dropping) sendTo(t *testing.T, prompt string) (typed string, proof cole
 	return typed, proof, err
 }
 
-// An agent CLI that has dropped the submit key gets it a second time, and only then.
+// The submit key must be pressed a second time if, and only if, the agent CLI has dropped it.
 func TestASubmitKeyThatWasDroppedIsPressedAgain(t *testing.T) {
 	t.Parallel()
 	const pressedTwice = "do it\r.\x7f\r"

@@ -11,28 +11,27 @@ import (
 )
 
 const (
-	// armedTimeout is how long the first key of an interrupt can take to show an
-	// effect. After that time Coleo presses the key again. OpenCode 1.18.33 shows an
-	// effect within 40 ms.
+	// armedTimeout is how long the first key of an interrupt may take to show an effect. Afterwards
+	// Coleo presses the key again. OpenCode 1.18.33 shows an effect within 40 ms.
 	armedTimeout = time.Second
-	// haltTimeout is how long an agent CLI can take to stop after the last key of an
-	// interrupt. After that time Coleo begins the interrupt again. OpenCode 1.18.33
-	// takes 0.1 s.
+	// haltTimeout is how long an agent CLI may take to stop after the last key of an interrupt.
+	// Afterwards Coleo begins the interrupt again. OpenCode 1.18.33 takes 0.1 s.
 	haltTimeout = 3 * time.Second
-	// drawnTimeout is how long an agent CLI can take to show on its screen that it works. Its record
-	// or its hook may report the work earlier. Without this wait, Coleo would press no key.
+	// drawnTimeout is how long Coleo waits for the screen to show work that the record or the hook
+	// has reported. Before that, Coleo can press no key. An agent CLI needs milliseconds, but longer
+	// on a loaded machine.
 	drawnTimeout = 3 * time.Second
-	// knownTimeout is how long a picture that no rule knows can take to become another one. A
-	// redraw begins after 2 s. A slow agent CLI then needs seconds.
+	// knownTimeout is how long Coleo waits until a rule knows the picture. A redraw of an unknown
+	// picture begins after 2 s, and a slow agent CLI then needs seconds.
 	knownTimeout = 12 * time.Second
 )
 
-// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog, which ends
-// the turn. If no turn is running, Interrupt does nothing. It presses no key on a screen that no
-// rule recognizes. On such a screen, the key that stops a turn might answer a question or end the
-// agent CLI.
+// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog, which ends the
+// turn. If no turn is running, it does nothing. It presses no key on a screen that no rule
+// recognizes. On such a screen, the key that stops a turn could answer a question or end the agent
+// CLI.
 //
-// Interrupt always returns what it did, even if it returns one of these errors:
+// Interrupt always returns what it has done, even with one of these errors:
 //
 //   - EUnsupported if the agent CLI cannot be interrupted
 //   - EUnrecognised if no rule recognizes the screen
@@ -79,7 +78,7 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 }
 
 // awaitKnown waits until a rule recognizes the screen, if the agent CLI can draw its picture again.
-// Something else may have written over the picture, such as a library that finds no sound card.
+// Another program may have written over the picture, such as a library that finds no sound card.
 func (t *Typist) awaitKnown(ctx context.Context) bool {
 	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
 	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.rest(func() bool {
@@ -112,12 +111,12 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt, and records in out what it did. It stops when no
-// turn is running.
+// pressInterrupt presses the keys of an interrupt until no turn is running, and records in out what
+// it has done.
 //
-// The harness can have conditions for the screen between the first key and the last key. In that
-// case, pressInterrupt presses the last key only while the conditions hold. Until the conditions
-// hold, it presses the first key again.
+// The harness can have conditions for the screen between the first key and the last key.
+// pressInterrupt then presses the last key only while the conditions hold, and presses the first key
+// again until they do.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -148,7 +147,7 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		switch {
 		case err == nil:
 			t.view.Await(limit, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
-		// EBusy and EStale mean that the screen has changed, so the loop tries again.
+		// EBusy and EStale mean that the screen has changed, so try again.
 		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
 		}
@@ -156,8 +155,8 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt, and records the key in out. It returns how long
-// the agent CLI can take to show an effect.
+// pressNext presses the next key of an interrupt, and records it in out. It returns how long the
+// agent CLI may take to show an effect.
 func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out *coleo.Interruption) (
 	most time.Duration, err error) {
 	key := 0
@@ -180,8 +179,8 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 	return most, err
 }
 
-// deny denies the dialog of a turn that is being interrupted. If the harness has no way
-// to deny the dialog, deny presses the key of the interrupt.
+// deny denies the dialog of a turn that is being interrupted. If the harness has no way to deny the
+// dialog, deny presses the key of the interrupt.
 func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 	same := showing(v.Dialog.Fingerprint)
 	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.ChoiceDeny})
@@ -195,22 +194,21 @@ func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 type phase string
 
 const (
-	phaseUnbegun phase = "unbegun" // a prompt was submitted, and the screen shows no work on it yet
+	phaseUnbegun phase = "unbegun" // a prompt was submitted, but the screen shows no work on it yet
 	phaseRunning phase = "running"
 	phaseAsking  phase = "asking" // a dialog is open
 	phaseArmed   phase = "armed"  // the screen shows that the first key had its effect
 	phaseHalted  phase = "halted"
 )
 
-// progress holds the phase of an interrupt that a picture shows. It also holds the verdict of the
-// rules on that picture.
+// progress is the phase of an interrupt on a picture, with the verdict of the rules on that picture.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
 }
 
-// progress waits for a picture that a rule recognizes. It returns how far the interrupt has come on
-// that picture.
+// progress waits for a picture that a rule recognizes, and returns the progress of the interrupt on
+// it.
 func (t *Typist) progress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
@@ -218,7 +216,7 @@ func (t *Typist) progress(ctx context.Context) (progress, error) {
 	return now, err
 }
 
-// phaseOf returns the phase that the newest picture shows.
+// phaseOf returns the phase on the newest picture.
 func (t *Typist) phaseOf(r *reading.Reader) phase {
 	armed := r.Picture().Shows(t.Spec().InterruptWhen)
 	switch {
@@ -234,7 +232,7 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	return phaseHalted
 }
 
-// hasAdvanced reports whether the screen shows a later phase than the given one.
+// hasAdvanced reports whether the screen shows a later phase than before.
 func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	now := t.phaseOf(r)
 	switch {
@@ -245,8 +243,8 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	case was.phase == phaseRunning || was.phase == phaseUnbegun:
 		return now != was.phase
 	}
-	// After the last key, the screen can show an earlier phase for a moment, because
-	// the work has not ended yet.
+	// After the last key, the screen can show an earlier phase for a moment, because the work has
+	// not ended yet.
 	return now == phaseHalted || now == phaseAsking
 }
 

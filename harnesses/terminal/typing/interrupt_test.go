@@ -13,14 +13,15 @@ import (
 
 const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
 
-// interruptSpec describes a program that is interrupted by keys.
+// interruptSpec describes a program that is interrupted with the given keys. first is the beginning
+// of the description.
 func interruptSpec(keys, first string) string {
 	return first + strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
 }
 
-// The key that stops a turn might answer a question on an unknown screen, or end the
-// agent CLI. So it is not pressed there, and the error says so.
+// On an unknown screen, the key that stops a turn could answer a question or end the agent CLI. So
+// the key must not be pressed there, and the error must contain the screen.
 func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 	t.Parallel()
 	const unknown = "\x1b[2J\x1b[HReally leave? esc: yes"
@@ -64,7 +65,8 @@ func TestNoInterruptOnAScreenThatNoRuleKnows(t *testing.T) {
 	}
 }
 
-// An agent CLI that ends on an interrupt has stopped, but not as the interrupt intended.
+// If an agent CLI ends while it is being interrupted, the interrupt must return EExited and not
+// success.
 func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +83,8 @@ func TestAnInterruptThatEndsTheAgentCLI(t *testing.T) {
 	})
 }
 
-// An interrupt of two keys, a and b. The first may be lost, or be read as both, and so
-// may the second.
+// The interrupt consists of two keys, a and b. It must wait for the effect of each key, and press a
+// lost key again.
 func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	t.Parallel()
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")
@@ -137,7 +139,7 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	}
 }
 
-// Where no turn runs, the interrupt presses nothing and says so.
+// If no turn is running, the interrupt must press no key, and must report this.
 func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,8 +154,8 @@ func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	})
 }
 
-// A witness can report work before the screen shows it. The interrupt then waits for the
-// screen, and presses its keys.
+// A witness can report work before the screen shows it. The interrupt must wait for the screen
+// before it presses its keys.
 func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
 	t.Parallel()
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")

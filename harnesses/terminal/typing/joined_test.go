@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// A key that a person has just pressed may show only together with the prompt. Then the prompt is typed
-// again, and nothing is submitted before it stands alone.
+// A key that a person has just pressed can appear in the composer together with the prompt. Then Coleo
+// must type the prompt again, and submit it only when it is alone in the composer.
 func TestAPromptIsNotSubmittedTogetherWithOtherText(t *testing.T) {
 	t.Parallel()
 	clears := strings.Replace(deliverSpec, "[keys]\n", "[keys]\nclear = \"CTRL_U\"\n", 1)

@@ -16,10 +16,10 @@ import (
 // if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types bytes only if checkPicture succeeds on the newest picture. If the program has
-// written output that this picture does not show yet, the holder refuses the bytes. typeWhile then
-// calls checkPicture again, with the newer picture. It returns the result of checkPicture for the
-// picture on which the bytes were typed, and the session's At for that picture.
+// typeWhile types bytes only if checkPicture succeeds on the newest picture. The holder refuses the
+// bytes if the program has written newer output. typeWhile then calls checkPicture again with the
+// newer picture. It returns the result of checkPicture for the picture on which the bytes were
+// typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, checkPicture)
@@ -48,9 +48,8 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one. Before each key, it calls checkPicture with the newest
-// picture, and types the key only if that succeeds. It returns the results of typeWhile for the
-// last key.
+// sequenceWhile types keys one by one, each only if checkPicture succeeds on the newest picture
+// before it. It returns the results of typeWhile for the last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -62,8 +61,8 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// withoutResult turns a check into a function that typeWhile can call. That function finds nothing,
-// and succeeds if the check passes.
+// withoutResult turns a check into a function for typeWhile that returns no result, and succeeds if
+// the check passes.
 func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
@@ -74,27 +73,25 @@ func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	return err
 }
 
-// typeInside types bytes only if a check passes on the newest picture. The bytes must change a
-// dialog without answering it.
+// typeInside is like typeIf, for bytes that change a dialog without answering it.
 func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, withoutResult(ok))
 	return err
 }
 
-// pressIf types keys one by one. Before each key it runs the check, and it types the key only if
-// the check passes.
+// pressIf types keys one by one, each only if the check passes before it.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	_, _, err := sequenceWhile(ctx, t, names, withoutResult(ok))
 	return err
 }
 
-// pressSlowlyIf is like pressIf, but waits between the keys for the time that the harness names.
+// pressSlowlyIf is like pressIf, but waits between the keys for the time in the harness.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one. Between two keys, it waits for the time that the harness names. It
-// does not check the screen, so it is only for keys that can do no harm.
+// press types keys one by one, and waits between them for the time in the harness. It does not
+// check the screen, so it is only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -102,8 +99,8 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls a function with each key of a sequence. Between two calls, it waits for the time
-// that the harness names.
+// eachKey calls typeKey with each key of a sequence, and waits between the calls for the time in
+// the harness.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)
 	if err != nil {
@@ -122,11 +119,11 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. It says what was done.
+// nothingTyped is a part of most error messages of this package. saying replaces it if something
+// was done.
 const nothingTyped = "nothing was typed"
 
-// afterKeys adds two numbers to the error message of a sequence of keys that failed: how many keys
-// were typed, and how many keys the sequence has.
+// afterKeys adds to the error of a failed sequence how many of its keys were typed.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err
@@ -134,7 +131,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying replaces nothingTyped in the error's message with the given text, and returns the result.
+// saying returns the error with the text done in place of nothingTyped in its message.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

@@ -9,14 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// leaveTimeout is how long an agent CLI can take to leave a mode that takes no prompt. An agent CLI
-// needs some milliseconds, and longer on a loaded machine.
+// leaveTimeout is how long an agent CLI may take to leave a mode that takes no prompt. It needs
+// some milliseconds, but longer on a loaded machine.
 const leaveTimeout = 5 * time.Second
 
 // leaveTrap leaves a mode of the agent CLI that takes no prompt, such as its shell mode. It types
-// only while the agent CLI is at rest. It clears the composer first, because text in the composer
-// would become a part of the prompt. If the harness names no keys that leave the mode, leaveTrap
-// does nothing. If the agent CLI stays in the mode, mayPrompt refuses the prompt.
+// only while the agent CLI rests. It clears the composer first, because text in the composer would
+// become a part of the prompt. If the harness names no keys that leave the mode, leaveTrap does
+// nothing, and mayPrompt refuses the prompt.
 func (t *Typist) leaveTrap(ctx context.Context) error {
 	keys := t.Spec().Keys.Leave
 	trapped := func(r *reading.Reader) (bool, error) { return r.Picture().Trapped() && t.mayLeave(r) == nil, nil }
@@ -48,7 +48,7 @@ func (t *Typist) leaveTrap(ctx context.Context) error {
 }
 
 // pressAll presses the keys of an interrupt once. In a mode that takes no prompt, the keys may only
-// leave the mode, without stopping the turn. If that happens, pressAll presses the keys again.
+// leave the mode without stopping the turn. In this case pressAll presses the keys again.
 func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	keys := t.Spec().Keys
 	left := keys.Leave == keys.Interrupt && peek(t.view, func(r *reading.Reader) bool { return r.Picture().Trapped() })
@@ -68,8 +68,8 @@ func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	return press()
 }
 
-// mayLeave is the check before Coleo types keys that leave a mode. It passes if the agent CLI is at
-// rest and shows its composer.
+// mayLeave is the check for keys that leave a mode. It passes if the agent CLI rests and shows its
+// composer.
 func (t *Typist) mayLeave(r *reading.Reader) error {
 	if err := t.mayType(r); err != nil {
 		return err

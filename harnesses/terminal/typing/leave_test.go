@@ -9,19 +9,20 @@ import (
 	"coleo.dev"
 )
 
-// shellSpec describes a program that has a shell mode. ESCAPE leaves it, and stops its work.
+// shellSpec describes a program with a shell mode. ESCAPE leaves the mode, and also stops the
+// program's work.
 var shellSpec = strings.NewReplacer("submit = \"ENTER\"",
 	"submit = \"ENTER\"\nclear = \"CTRL_U\"\nleave = \"ESCAPE\"\n"+
 		"interrupt = \"ESCAPE\"", "first = \"^> ?\"", "first = \"^[>!] ?\"\ntrap = \"(?m)^!\"", "[[rule]]",
 	"[capabilities]\ninterrupt = true\n[[rule]]\nname = \"busy\"\nstate = \"processing\"\n"+
 		"when = [{ where = \"below composer\", pattern = \"busy\" }]\n[[rule]]").Replace(stageSpec)
 
-// mode draws the composer in a mode, with a text in it and another one below it.
+// mode draws the composer with the sign of a mode, a text in it, and another text below it.
 func mode(sign, text, below string) string {
 	return "\x1b[2J\x1b[H" + sign + " " + text + "\r\n-----\r\n" + below + "\x1b[1;3H"
 }
 
-// prompting sends a prompt in the background, and returns where the result comes.
+// prompting sends a prompt in the background, and returns the channel of its result.
 func (st *stage) prompting(text string) chan error {
 	out := make(chan error, 1)
 	go func() {
@@ -31,7 +32,8 @@ func (st *stage) prompting(text string) chan error {
 	return out
 }
 
-// What is typed in a shell mode would run as a command.
+// A text that is typed in a shell mode would run as a command. So the mode must be left before the
+// prompt is typed.
 func TestAPromptLeavesAModeThatTakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, shellSpec, 40, 10)
@@ -41,7 +43,7 @@ func TestAPromptLeavesAModeThatTakesNone(t *testing.T) {
 		st.await("the draft is cleared", func() bool { return st.typed() == "\x15" })
 		st.say(mode("!", "", ""))
 		st.await("the mode is left", func() bool { return st.typed() == "\x15\x1b" })
-		time.Sleep(time.Second) // the time of the bubble: the program is slow
+		time.Sleep(time.Second) // the program is slow; this is fake time
 		if got := st.typed(); got != "\x15\x1b" {
 			t.Fatalf("before the mode is left, %q is typed", got)
 		}
@@ -67,7 +69,8 @@ func TestAModeThatStaysTakesNoPrompt(t *testing.T) {
 	})
 }
 
-// While a command runs, the key that leaves the mode would stop the command.
+// While a command runs, the key that leaves the mode would stop the command. So the prompt must be
+// refused.
 func TestNoModeIsLeftDuringWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, strings.Replace(shellSpec, "interrupt = true", "interrupt = true\nqueue = true", 1), 40, 10)
@@ -79,7 +82,7 @@ func TestNoModeIsLeftDuringWork(t *testing.T) {
 	})
 }
 
-// The first key of an interrupt may only leave the mode.
+// The first key of an interrupt may only leave the mode. It must then be pressed again.
 func TestAnInterruptInAModeIsPressedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, shellSpec, 40, 10)

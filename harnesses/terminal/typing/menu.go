@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// mostCloses is how often the keys that close a menu are pressed at most. In Claude Code 2.1.329,
-	// the first ESCAPE goes from the tabs of /config to its list, and the second one closes it.
+	// mostCloses is the largest number of times that Coleo presses the keys that close a menu. In
+	// Claude Code 2.1.329, the first ESCAPE goes from the tabs of /config to its list, and the second
+	// one closes it.
 	mostCloses = 3
-	// menuTimeout is how long a menu can take to close, or to name other keys.
+	// menuTimeout is how long a menu may take to close, or to name other keys.
 	menuTimeout = 3 * time.Second
-	// menuGap is how long a menu must stay after it has named other keys. While a menu closes, the
-	// screen shows parts of it for less than this time.
+	// menuGap is how long a menu must stay on the screen after it has named other keys. A menu that
+	// closes may be shown in part, but for a shorter time.
 	menuGap = 500 * time.Millisecond
 )
 
-// closeMenu presses the keys that deny a menu again, if the menu has taken them and is still there.
-// The keys have been pressed once before. The proof is that the menu names other keys now. Without
-// this proof, closeMenu presses nothing, because the keys may still be on their way. One key too
-// many could stop a turn.
+// closeMenu presses the keys that deny a menu again, if the menu has read them once but is still
+// open. The proof is that the menu now names other keys. Without this proof, closeMenu presses
+// nothing, because the keys may still be on their way, and one key too many could stop a turn.
 func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
 	deny := coleo.Decision{Choice: coleo.ChoiceDeny}
 	for range mostCloses - 1 {
@@ -44,7 +44,7 @@ func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) err
 		}
 		v = peek(t.view, (*reading.Reader).Verdict)
 		switch err := t.choose(ctx, same, v, deny); {
-		case coleo.ErrorCode(err) == coleo.EStale: // the menu has closed in the meantime
+		case coleo.ErrorCode(err) == coleo.EStale: // the menu has closed meanwhile
 			return nil
 		case err != nil:
 			return err

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// menuSpec is a program with a menu that ESCAPE closes.
+// menuSpec describes a program with a menu that ESCAPE closes.
 const menuSpec = casttest.PlainSpec + `
 [[dialog]]
 name = "menu"
@@ -22,15 +22,16 @@ deny_keys = "ESCAPE"
 ask = ""
 `
 
-// menu is a picture of the menu with its hint about keys.
+// menu draws the menu with its hint about keys.
 func menu(hint string) string { return "\x1b[2J\x1b[HSettings\r\none\r\n" + hint }
 
-// A menu that names other keys after ESCAPE has taken it and is still there. A menu that shows the
-// same as before may not have seen the key yet.
+// If a menu names other keys after ESCAPE, it has read ESCAPE but is still open, so ESCAPE must be
+// pressed again. If it shows the same as before, it may not have read ESCAPE yet, so nothing may be
+// pressed.
 func TestAMenuIsClosedToItsEnd(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		after []string // what the program shows after each ESCAPE
+		after []string // the pictures of the program after each ESCAPE
 		typed int
 	}{
 		"one key":                   {[]string{casttest.Idle}, 1},

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// seenTimeout is how long an agent CLI can take to show another mode or model after a key or a
-// command. The slowest agent CLI shows it within 0.5 s. A loaded machine takes longer.
+// seenTimeout is how long an agent CLI may take to show another mode or model after a key or a
+// command. The slowest agent CLI needs 0.5 s, but longer on a loaded machine.
 const seenTimeout = 10 * time.Second
 
 const (
-	// commandTaken is how long the composer can still show a command after the submit key. Qwen
-	// Code 0.24.4 sometimes applies the key to its menu of completions, and shows the whole command
-	// forever.
+	// commandTaken is how long the composer may still show a command after the submit key. Qwen
+	// Code 0.24.4 sometimes applies the key to its menu of completions. It then shows the whole
+	// command forever.
 	commandTaken = 3 * time.Second
 	// commandTries is the largest number of times that Coleo presses the submit key while the
 	// composer shows the command.
@@ -27,11 +27,11 @@ const (
 )
 
 // SwitchMode switches the agent CLI to the mode with the given id. It returns when the screen shows
-// the mode. It presses one key at a time, and looks at the screen after each. If a key has no
-// effect, SwitchMode stops. Otherwise the agent CLI could read that key late, and leave the wanted
-// mode again. SwitchMode types only into an empty composer of an idle agent CLI.
+// the mode. It types only into an empty composer of an idle agent CLI. It presses one key at a
+// time, and waits for the effect on the screen. If a key has no effect, SwitchMode stops, because
+// the agent CLI could read that key late and leave the wanted mode again.
 //
-// SwitchMode always returns what it did, even if it returns one of these errors:
+// SwitchMode always returns what it has done, even with one of these errors:
 //
 //   - EUnsupported if no key and no command switches to the mode
 //   - ENotFound if there is no such mode
@@ -80,8 +80,8 @@ func (t *Typist) readyForMode(ctx context.Context, left *unseen) (string, error)
 	return mode, err
 }
 
-// atRest is a check that passes if the agent CLI is idle, or has failed, and takes prompts.
-// While the agent CLI works, a key for a mode could answer a dialog that is not drawn yet.
+// atRest is a check that passes if the agent CLI accepts prompts and is idle or has failed. While
+// the agent CLI works, a key for a mode could answer a dialog that is not drawn yet.
 func (t *Typist) atRest(r *reading.Reader) error {
 	if err := t.mayPrompt(r); err != nil {
 		return err
@@ -93,11 +93,11 @@ func (t *Typist) atRest(r *reading.Reader) error {
 	return nil
 }
 
-// isResting reports whether an agent CLI in the state s does nothing, and waits for a prompt.
+// isResting reports whether an agent CLI in the state s does nothing and waits for a prompt.
 func isResting(s coleo.State) bool { return s == coleo.Idle || s == coleo.Failed }
 
-// modeNow returns the mode that the newest picture shows. It returns an error if a key for
-// a mode must not be pressed on this picture.
+// modeNow returns the mode on the newest picture. It returns an error if a key for a mode must not
+// be pressed on this picture.
 func (t *Typist) modeNow(r *reading.Reader) (string, error) {
 	if err := t.atRest(r); err != nil {
 		return "", err
@@ -133,8 +133,8 @@ func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) 
 	return nil
 }
 
-// pressMode presses one key, and waits until the screen shows another mode than before. It records
-// the key and the mode in out.
+// pressMode presses one key, and waits until the screen shows another mode. It records the key and
+// the mode in out.
 func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitch) error {
 	before := out.To
 	_, _, err := sequenceWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
@@ -151,8 +151,8 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	return t.awaitMode(ctx, out, func(mode string) bool { return mode != before })
 }
 
-// awaitMode waits until the given function accepts the mode in the reading. It records the mode in
-// the ModeSwitch.
+// awaitMode waits until accepts returns true for the mode in the reading, and records the mode in
+// out.
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()
@@ -217,8 +217,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// command types a command of the agent CLI into the empty composer. It submits the command, which
-// begins no turn, if the conditions hold.
+// command types a command of the agent CLI into the empty composer, and submits it if the
+// conditions hold. The command begins no turn.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	return nil
 }
 
-// readyForCommand makes the composer empty. It fails unless the agent CLI is at rest.
+// readyForCommand empties the composer. It returns an error unless the agent CLI rests.
 func (t *Typist) readyForCommand(ctx context.Context, left *unseen) error {
 	if err := t.provenIdle(); err != nil {
 		return err

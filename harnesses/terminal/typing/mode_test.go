@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// modalSpec describes a program with three modes, of which a key goes on to the next one.
+// modalSpec describes a program with three modes, and a key that switches to the next one.
 const modalSpec = `name = "modal"
 command = "modal"
 [keys]
@@ -47,10 +47,10 @@ cycle = true
 when = [{ where = "below composer", pattern = "in three" }]
 `
 
-// shows returns the output that draws the composer with a text below it.
+// shows draws the composer with a text below it.
 func shows(below string) string { return "\x1b[H\x1b[2J> \r\n-----\r\n" + below + "\x1b[1;3H" }
 
-// switching switches the mode in the background, and returns where the result comes.
+// switching switches the mode in the background, and returns the channel of the result.
 func (st *stage) switching(id string) chan error {
 	out := make(chan error, 1)
 	go func() {
@@ -60,7 +60,7 @@ func (st *stage) switching(id string) chan error {
 	return out
 }
 
-// Each key is pressed only when the screen has shown what the key before did.
+// Each key must be pressed only after the screen has shown the effect of the key before.
 func TestM2EachKeyOfAModeWaitsForTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, modalSpec, 40, 10)
@@ -84,7 +84,7 @@ func TestM2EachKeyOfAModeWaitsForTheScreen(t *testing.T) {
 	})
 }
 
-// A key without an effect may be read late, so it is not pressed again.
+// A key without an effect must not be pressed again, because the agent CLI may still read it later.
 func TestM2AKeyWithoutAnEffectIsNotPressedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, modalSpec, 40, 10)
@@ -129,7 +129,8 @@ func TestM2NoKeyOfAModeIsPressedWhereItMeansSomethingElse(t *testing.T) {
 	}
 }
 
-// A key can open a dialog, and the next key would answer it.
+// A key can open a dialog. The next key must then not be pressed, because it would answer the
+// dialog.
 func TestM2ADialogBetweenTheKeysEndsTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, modalSpec, 40, 10)
@@ -147,7 +148,7 @@ func TestM2ADialogBetweenTheKeysEndsTheSwitch(t *testing.T) {
 	})
 }
 
-// Somebody types by hand between two keys.
+// If somebody types by hand between two keys, the second key must not be pressed.
 func TestM2TextInTheComposerStopsTheKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, modalSpec, 40, 10)

@@ -13,34 +13,30 @@ import (
 )
 
 const (
-	// heldTimeout is how long a composer can take to show a paste. A long text gets
-	// more time: see digesting.
+	// heldTimeout is how long a composer may take to show a paste. For a long text, stallTime is added.
 	heldTimeout = 10 * time.Second
-	// slowest is the lowest rate, in bytes per second, at which an agent CLI shows a
-	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
-	// kB in one line, and longer on a loaded machine.
+	// slowest is the lowest rate, in bytes per second, at which an agent CLI shows a text or begins to
+	// work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a
+	// loaded machine.
 	slowest = 400
-	// settledTimeout is the longest time that a prompt waits for the first reading, after Coleo has
-	// attached again to a running agent CLI. The screen settles in less than a second, but a loaded
-	// machine needs longer.
+	// settledTimeout is how long a prompt waits for the first reading after Coleo has attached again to a
+	// running agent CLI. The screen settles in less than a second, but later on a loaded machine.
 	settledTimeout = 10 * time.Second
-	// To empty the composer, Coleo clears one row after another, with at most clearMost attempts.
-	// Each attempt waits for clearTimeout. Coleo gives up after clearTries consecutive attempts
-	// without an effect.
+	// Coleo empties the composer one row after another, with at most clearMost attempts. Each attempt
+	// waits for clearTimeout. Coleo gives up after clearTries consecutive attempts without an effect.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
 
-// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it.
-// If p.Interrupt is set, SendPrompt first interrupts the running turn. It returns one
-// of these errors:
+// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. If p.Interrupt is
+// set, SendPrompt first interrupts the running turn. It returns one of these errors:
 //
-//   - EInvalid if the prompt is empty, or if the agent CLI would not take it as text
-//     but, for example, as a command
-//   - EBlocked if a dialog is open; the message says so if the dialog opened after the
-//     text was typed and before it was submitted
+//   - EInvalid if the prompt is empty, or if the agent CLI would not treat it as text but, for example, as
+//     a command
+//   - EBlocked if a dialog is open; the message mentions it if the dialog opened after the text was typed and
+//     before it was submitted
 //   - EUnsettled if a dialog opened while the submit key was pressed
-//   - EBusy if no prompt can be typed at present
+//   - EBusy if no prompt can be typed now
 //   - EExited if the agent CLI has ended
 //   - EUnrecognised if no rule recognizes the screen
 //   - ETimeout if ctx ended first
@@ -49,7 +45,7 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
 		if now := t.state(); now.State == coleo.WaitingApproval {
-			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // report an open dialog first
+			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog is the more useful error
 		}
 		return coleo.Receipt{}, err
 	}
@@ -66,10 +62,9 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	return t.send(ctx, text, nil)
 }
 
-// SendCompact submits the command that makes the agent CLI shorten its conversation. It
-// returns when the agent CLI has taken the command. The error is EUnsupported if the
-// agent CLI has no such command. It is EBusy if the agent CLI is working. SendCompact
-// also returns the errors of SendPrompt.
+// SendCompact submits the command that makes the agent CLI shorten its conversation. It returns when the
+// agent CLI has taken the command. The error is EUnsupported if the agent CLI has no such command, and
+// EBusy if the agent CLI is working. SendCompact also returns the errors of SendPrompt.
 func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	spec := t.Spec()
 	if !spec.Capabilities.Compact || spec.Keys.Compact == "" {
@@ -94,9 +89,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	return receipt, err
 }
 
-// provenIdle returns an error if the screen is idle, but nothing proves that the last
-// turn has ended. Without that proof, a prompt could answer a dialog that is not drawn
-// yet.
+// provenIdle returns an error if the screen is idle but nothing proves that the last turn has ended.
+// Without that proof, a prompt could answer a dialog that is not drawn yet.
 func (t *Typist) provenIdle() error {
 	why := peek(t.view, (*reading.Reader).Unproven)
 	if why == "" {
@@ -106,8 +100,8 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. If extraCheck is not nil, send submits the
-// text only if that check passes too.
+// send types a text into the composer and submits it. If extraCheck is not nil, it must also pass before
+// the text is submitted.
 func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -120,7 +114,7 @@ func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo
 	return receipt, nil
 }
 
-// sendAlone is send for a caller that may type alone.
+// sendAlone is send for a caller that holds the typingLock.
 func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extraCheck Check) (coleo.Receipt, error) {
 	if err := t.flushUnseen(ctx, left); err != nil {
 		return coleo.Receipt{}, err
@@ -141,12 +135,12 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	return t.submit(ctx, left, text, extraCheck)
 }
 
-// typeTries is how often a text is typed if other text comes into the composer at the same time.
+// typeTries is how often a text is typed if other text appears in the composer at the same time.
 const typeTries = 3
 
-// typeAlone empties the composer, and types a text into it. It returns when the composer shows the text.
-// Other text can come into the composer meanwhile, for example a key that a person has just pressed. Then
-// typeAlone begins again. It returns EBusy if that happens each time.
+// typeAlone empties the composer, and types a text into it. It returns when the composer shows only the
+// text. Other text can appear meanwhile, for example a key that a person has just pressed. Then typeAlone
+// begins again. It returns EBusy if that happens each time.
 func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error {
 	for range typeTries {
 		if err := t.emptyComposer(ctx); err != nil {
@@ -179,9 +173,9 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 	})
 }
 
-// unsubmittedError returns the error for a prompt whose time ran out after its text was
-// typed and before it was submitted. The text stays in the composer, because Coleo
-// types no key after the time has run out, not even a key that clears the text.
+// unsubmittedError returns the error for a prompt whose time ran out after its text was typed and before
+// it was submitted. The text stays in the composer, because after that time Coleo types no key, not even
+// one that clears the text.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
@@ -190,8 +184,8 @@ func (t *Typist) unsubmittedError() error {
 }
 
 // notHeldError returns the error for a text that was typed, but that the composer did not show. The
-// submit key was not pressed, so the prompt has not been submitted. But without bracketed paste,
-// the agent CLI can take a line end in the text for the submit key.
+// submit key was not pressed, so normally the prompt was not submitted. But without bracketed paste, the
+// agent CLI can treat a line end in the text as the submit key.
 func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
 		if !asks(r) {
@@ -205,8 +199,7 @@ func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	return unsubmittedAt(dialog)
 }
 
-// unsubmittedAt returns the error for a prompt that was typed but not submitted,
-// because a dialog opened.
+// unsubmittedAt returns the error for a prompt that was typed but not submitted because a dialog opened.
 func unsubmittedAt(dialog *coleo.Dialog) error {
 	e := coleo.Blocked(dialog)
 	e.Message = "the prompt was typed and not submitted, because a dialog opened meanwhile; if its text stands in the " +
@@ -214,7 +207,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 	return e
 }
 
-// lostError returns the error for a prompt if nothing proves that it arrived.
+// lostError returns the error for a prompt whose arrival nothing proves.
 func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.MayType(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
@@ -232,8 +225,8 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 	})
 }
 
-// awaitHeld waits until the composer shows the given text, and reports whether it does. It also
-// stops waiting when a dialog opens.
+// awaitHeld waits until the composer shows the given text, and reports whether it does. It stops waiting
+// when a dialog opens.
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	held, _ := await(ctx, t.view, heldTimeout+stallTime(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
@@ -242,20 +235,20 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// asks reports whether a dialog is open. If only a pack or the agent CLI's own claim tells of a dialog,
-// the verdict has neither a dialog nor a state.
+// asks reports whether a dialog is open. It does not rely on the verdict alone. A dialog that only a pack or
+// the agent CLI's own claim reports is not in the verdict.
 func asks(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
 }
 
-// stallTime returns how long an agent CLI can stall while it handles text.
+// stallTime returns how long an agent CLI may stall while it handles text.
 func stallTime(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 
-// mayPrompt is the check before Coleo types a prompt. It passes if the picture shows the composer
-// and no dialog, and the agent CLI takes prompts at present.
+// mayPrompt is the check for typing a prompt. It passes if the picture shows the composer and no dialog,
+// and the agent CLI now accepts prompts.
 func (t *Typist) mayPrompt(r *reading.Reader) error {
 	if err := t.mayType(r); err != nil {
 		return err
@@ -266,7 +259,7 @@ func (t *Typist) mayPrompt(r *reading.Reader) error {
 	return nil
 }
 
-// mayType is like mayPrompt, but also passes in a mode in which the composer takes no prompt.
+// mayType is like mayPrompt, but also passes in a mode in which the composer accepts no prompt.
 func (t *Typist) mayType(r *reading.Reader) error {
 	spec, v, picture, state := t.Spec(), r.Verdict(), r.Picture(), r.Reading().State
 	switch {
@@ -291,28 +284,26 @@ func (t *Typist) mayType(r *reading.Reader) error {
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
 	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
-		// The screen may show the end of a turn some moments before the other witnesses
-		// report it.
+		// The screen may show the end of a turn some moments before the other witnesses report it.
 		return TransientError{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	}
 	return nil
 }
 
-// onScreen returns an error with the screen of picture p attached.
+// onScreen returns an error that contains the screen of picture p.
 func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) error {
 	e := coleo.Errorf(code, format, args...)
 	e.Screen = &p.Screen
 	return e
 }
 
-// emptyComposer clears the composer. Somebody may have left text there, and the agent CLI would
-// join that text to the prompt.
+// emptyComposer clears the composer, because the agent CLI would join a text that somebody has left there
+// to the prompt.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
-// clearWhile clears the composer. Before each key it runs the check, and it types the key only if
-// the check passes. Before the first key, it keeps the text that Coleo has not typed: somebody may have
-// half-typed it.
+// clearWhile clears the composer with keys, each only if the check passes before it. First it stores a
+// text that Coleo has not typed, because a person may lose it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {
@@ -352,14 +343,14 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 			return nil
 		}
 		if now.text == first {
-			own.removed = keptBefore // no key has had an effect
+			own.removed = keptBefore // no key had an effect, so nothing was removed
 		}
 		return onScreen(r.Picture(), coleo.EBusy,
 			"the composer of %s holds text that could not be cleared: nothing was typed", t.Spec().Title)
 	})
 }
 
-// content is what the screen shows of the composer.
+// content is the composer's content on a picture.
 type content struct {
 	shown bool // the screen shows the composer
 	empty bool

@@ -10,21 +10,21 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long a working agent CLI can take to show the prompt that it
-// works on. It begins to draw the prompt immediately, but may draw slowly.
+// proveTimeout is how long a working agent CLI may take to show the prompt on which it works. It
+// begins to draw the prompt immediately, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
-// Prove looks for proof that a prompt arrived. Coleo was about to type the prompt at p.Time. There
-// are two proofs:
+// Prove searches for proof that a prompt arrived which Coleo was about to type at p.Time. There are
+// two proofs:
 //
-//   - The hook or the record has named the prompt at that time or later. For the command that shortens
-//     the conversation, the record shows that this has been done.
-//   - The composer does not hold the prompt, and the transcript shows the prompt more
-//     often than it did at that time.
+//   - The hook or the record has named the prompt at that time or later. For the command that shortens the
+//     conversation, the record shows the compaction instead.
+//   - The composer does not contain the prompt, and the transcript shows the prompt more often than it did
+//     at that time.
 //
-// Prove calls screenThen for the terminal as it was at that time. If Coleo has not kept that
-// terminal, screenThen returns an error, and only the first proof is possible. If Prove finds no
-// proof, it returns "". If ctx ends, it returns the error of ctx.
+// Prove calls screenThen for the terminal at that time. If Coleo has not kept that terminal,
+// screenThen returns an error, and only the first proof is possible. Prove returns "" if it finds no
+// proof, and the error of ctx if ctx ends.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
 	text, err := t.Spec().PromptText(p.Text)
@@ -32,7 +32,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 		text, err = t.Spec().Keys.Compact, nil
 	}
 	if err != nil || text == "" {
-		// Such a prompt is not valid, so no caller can have typed it.
+		// The prompt is not valid, so no caller can have typed it.
 		return "", nil
 	}
 	if _, err := t.view.Still(ctx, func(*reading.Reader) error { return nil }); err != nil {
@@ -58,7 +58,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	})
 	if !proven {
 		left, done := t.turn.take()
-		left.text = text // the agent CLI may not have read the prompt yet
+		left.text = text // the agent CLI may still read the prompt later
 		t.turn.own.begin(text)
 		done()
 	}

@@ -13,13 +13,13 @@ import (
 	"coleo.dev/record"
 )
 
-// queueSpec is a program with a key of its own that queues prompts during work.
+// queueSpec describes a program with a separate key that queues prompts during work.
 var queueSpec = strings.NewReplacer(
 	"submit = \"ENTER\"\n", "submit = \"ENTER\"\nqueue = \"TAB\"\n",
 	"[composer]\n", "[composer]\nheld = '^\\[Pasted\\]$'\n",
 ).Replace(submitSpec)
 
-// sending is a prompt that is being sent.
+// sending is a call of SendPrompt or SendCompact in the background.
 type sending struct {
 	st   *stage
 	was  int // number of bytes typed before
@@ -28,8 +28,7 @@ type sending struct {
 	err  error
 }
 
-// send begins to send a prompt to a program that shows the given screen. It returns when the prompt's
-// text is typed.
+// send sends a prompt to a program that shows the given screen. It returns when the prompt's text is typed.
 func (st *stage) send(screen string, state coleo.State, prompt string) *sending {
 	st.t.Helper()
 	st.say(screen)
@@ -39,7 +38,7 @@ func (st *stage) send(screen string, state coleo.State, prompt string) *sending 
 	})
 }
 
-// begin calls a function that types and submits a text. It returns when the text is typed.
+// begin calls submit in the background, and returns when the text is typed.
 func (st *stage) begin(text string, submit func(context.Context) (coleo.Receipt, error)) *sending {
 	st.t.Helper()
 	next := &sending{st: st, was: len(st.typed()), done: make(chan struct{})}
@@ -53,7 +52,7 @@ func (st *stage) begin(text string, submit func(context.Context) (coleo.Receipt,
 	return next
 }
 
-// await waits until the typed bytes end with end, or the sending is over.
+// await waits until the typed keys end with end, or the call has returned.
 func (g *sending) await(end string) {
 	g.st.t.Helper()
 	g.st.await("it is typed", func() bool {
@@ -70,7 +69,8 @@ func (g *sending) typed() string { return g.st.typed()[g.was:] }
 
 const atWork = "working\r\n> type\r\n-----"
 
-// The key that submits may reach a dialog that is not drawn yet.
+// During work, a prompt must be queued with the queue key. The submit key could answer a dialog that is not
+// drawn yet.
 func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAPromptAtWorkIsQueuedByTheKeyThatAnswersNoDialog(t *testing.T) {
 	})
 }
 
-// The key that queues does nothing once work has ended.
+// The queue key does nothing if the work has just ended. The submit key must then be pressed.
 func TestAPromptThatComesTooLateForTheQueueIsSubmitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func (st *stage) notes(e record.Entry) {
 	synctest.Wait()
 }
 
-// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record reports the work.
+// setStageWithHiddenWork starts a program whose screen looks idle, while its record reports work.
 func setStageWithHiddenWork(t *testing.T) *stage {
 	st := setStage(t, queueSpec, 40, 8)
 	st.say(composing("type"))
@@ -121,8 +121,8 @@ func setStageWithHiddenWork(t *testing.T) *stage {
 	return st
 }
 
-// Just before a dialog, the screen of Gemini CLI 0.61.0 may show no sign of work. ENTER would then
-// approve the dialog.
+// Just before a dialog, the screen of Gemini CLI 0.61.0 may show no sign of work. The prompt must then be
+// queued, because ENTER would approve the dialog.
 func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []bool{false, true} {
@@ -154,7 +154,8 @@ func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
 	}
 }
 
-// The note stands for a text that only ENTER would submit.
+// The composer shows a note in place of the prompt, which only ENTER would submit. The prompt must be refused
+// while the record reports work.
 func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +168,8 @@ func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
 	})
 }
 
-// With that key Gemini CLI 0.61.0 queues the note, not the text that the note stands for.
+// With the queue key, Gemini CLI 0.61.0 queues the note itself and not the prompt that the note stands for.
+// So the prompt must be refused.
 func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +183,8 @@ func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	})
 }
 
-// A dialog that opens where the text should show is for the user to answer now. The submit
-// key was not pressed, so the prompt is not lost.
+// A dialog that opens where the text should appear must end the wait for the text. The prompt is not lost,
+// because the submit key was not pressed.
 func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,8 +203,8 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	})
 }
 
-// A prompt in the transcript may look like the composer when a dialog that is not drawn
-// yet has already removed the composer.
+// When a dialog that is not drawn yet has removed the composer, a prompt in the transcript may look like the
+// composer. Its text must not prove that the new prompt is queued.
 func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +225,8 @@ func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	})
 }
 
-// The hook of Claude Code reports a tool half a second before its dialog is drawn.
+// The hook of Claude Code reports a tool half a second before the tool's dialog is drawn. The prompt must not
+// be submitted meanwhile.
 func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{true, false} {
@@ -255,7 +258,7 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	}
 }
 
-// A hook that has reported nothing may be switched off.
+// A hook that has reported nothing may be switched off, so a prompt must not be queued behind work.
 func TestNothingIsQueuedIfNothingReportsDialogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,8 +272,8 @@ func TestNothingIsQueuedIfNothingReportsDialogs(t *testing.T) {
 	})
 }
 
-// Work may end while a prompt waits for its submit key. What was seen on the picture on
-// which that key is pressed says whether the prompt waits in a queue.
+// Work may end while a prompt waits for its submit key. Whether the prompt counts as queued must depend on
+// the picture on which the key is pressed.
 func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// goneTimeout is how long an answered dialog can stay on the screen.
+	// goneTimeout is how long an answered dialog may stay on the screen. A loaded machine needs
+	// seconds.
 	goneTimeout = 10 * time.Second
 	// trustTimeout is how long Coleo waits for the end of the agent CLI's start before it answers a
 	// question of trust. On a loaded machine, the start takes 3 s.
 	trustTimeout = 15 * time.Second
-	// markTimeout is how long the mark of a list can take to move. It is as long as
-	// tickTimeout, for the same reason.
+	// markTimeout is how long the mark of a list may take to move. It is as long as tickTimeout, for
+	// the same reason.
 	markTimeout = tickTimeout
 )
 
-// Respond answers one appearance of one dialog. It returns when the dialog is gone from
-// the screen. It returns one of these errors:
+// Respond answers one appearance of one dialog. It returns when the dialog has left the screen. It
+// returns one of these errors:
 //
 //   - EStale if the screen shows another dialog, or no dialog
 //   - EUnsupported if the dialog does not offer the decision
@@ -46,8 +47,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	if err := t.awaitStart(ctx, asked.verdict.Dialog.Kind); err != nil {
 		return err
 	}
-	// A dialog loses keys that arrive together with its first picture, because it does
-	// not read keys at that time.
+	// Wait, because a dialog does not read keys yet when its first picture appears.
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()-asked.age); err != nil {
 		return err
 	}
@@ -74,34 +74,34 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// awaitStart waits until the agent CLI has finished its start, before a trust dialog is answered. If
-// the answer comes earlier, Gemini CLI 0.61.0 does not restart itself. It then goes on as if the
-// folder were not trusted.
+// awaitStart waits until the agent CLI has finished its start before a trust dialog is answered.
+// After an earlier answer, Gemini CLI 0.61.0 does not restart itself, and continues as if the folder
+// were not trusted.
 func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
 	if kind != coleo.DialogTrust || peek(t.view, over) {
 		return nil
 	}
 	if !t.view.Await(ctx, trustTimeout, over) {
-		return ctx.Err() // without a sign, the answer is as good now as later
+		return ctx.Err() // if the sign has not come, waiting longer would not help
 	}
 	return pause(ctx, t.Spec().Timing.DialogGap.Duration())
 }
 
-// question is a dialog on the screen, and how long the dialog has been there.
+// question is a dialog on the screen, with its age.
 type question struct {
 	verdict rules.Verdict
 	age     time.Duration
 }
 
-// lapseClaims discards what the agent CLI reported about itself before it was stopped.
+// lapseClaims discards the claims of an agent CLI that was stopped.
 func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
 // showing returns a check that passes while the given appearance of a dialog is on the screen. If
-// the screen shows another dialog, the check waits until that dialog has settled. Then the
-// fingerprint of that dialog is final, and the check fails permanently.
+// the screen shows another dialog, the check waits until that dialog has settled and its fingerprint
+// is final. Then it fails permanently.
 func showing(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -144,13 +144,13 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved says in an error what was done. It is for an answer that fails after it has moved
-// the mark of a list, and before it has chosen an option.
+// mayHaveMoved is a text for the error of an answer that failed before it has chosen an option. The
+// answer may have moved the mark of a list.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns a check that adds one rule to the check same: wait while the screen shows
-// another dialog with the same title. The reason is that an agent CLI may draw the dialog in parts
-// between two keys that move a mark.
+// whileDrawn returns the check same with one more rule: it waits while the screen shows another
+// dialog with the same title. Between two keys that move a mark, an agent CLI may draw the dialog in
+// parts.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -162,9 +162,9 @@ func whileDrawn(same Check, title string) Check {
 	}
 }
 
-// moveTo moves the mark of a list to an option. When it has seen the mark there, it presses ENTER.
-// If it has moved the mark, it first waits, because Gemini CLI 0.61.0 loses an ENTER that comes
-// right after the new picture.
+// moveTo moves the mark of a list to an option, and presses ENTER when the screen shows the mark
+// there. If it has moved the mark, it waits before ENTER, because Gemini CLI 0.61.0 loses an ENTER
+// that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -194,8 +194,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list has left the option with the given
-// index.
+// moveMark presses a key, and waits until the mark of a list has left the option with the index
+// marked.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -207,8 +207,8 @@ func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked in
 	return nil
 }
 
-// findText moves the mark down through a list until the free-text option is in sight. It returns
-// the index of that option.
+// findText moves the mark down through a list until the screen shows the free-text option. It
+// returns the index of that option.
 func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
 	for last := -1; ; {
 		var d coleo.Dialog
@@ -224,7 +224,7 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 			return 0, err
 		case d.TextOption > 0:
 			return d.TextOption - 1, nil
-		case d.Default <= last: // the mark has returned to the top, or cannot be seen
+		case d.Default <= last: // the mark has returned to the top, or is not visible
 			return 0, coleo.Errorf(coleo.EUnsupported,
 				"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 		}
@@ -235,8 +235,7 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 	}
 }
 
-// markedOption returns the index of the marked option, or -1 if the screen shows no
-// mark.
+// markedOption returns the index of the marked option, or -1 if the screen shows no mark.
 func markedOption(r *reading.Reader) int {
 	if d := r.Verdict().Dialog; d != nil {
 		return d.Default
@@ -244,8 +243,8 @@ func markedOption(r *reading.Reader) int {
 	return -1
 }
 
-// enterText types a text into the marked option. When the dialog shows the text there, it presses
-// ENTER.
+// enterText types a text into the marked option, and presses ENTER when the dialog shows the text
+// there.
 func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) error {
 	holds := func(text string) Check {
 		return func(r *reading.Reader) error {
@@ -275,7 +274,7 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	return saying(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
-// enter presses ENTER if the mark of a list is at the option with the given index.
+// enter presses ENTER if the mark of a list is at the given option.
 func (t *Typist) enter(ctx context.Context, same Check, option int) error {
 	return t.pressSlowlyIf(ctx, "ENTER", func(r *reading.Reader) error {
 		if err := same(r); err != nil {

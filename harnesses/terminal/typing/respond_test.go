@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// listSpec is a program with a list of numbered options.
+// listSpec describes a program with a list of numbered options.
 func listSpec(selects string) string {
 	spec := strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`,
 		"option = '^(?P<mark>>| )(?P<number>\\d+)\\. (?P<label>.*)$'", 1)
@@ -19,12 +19,13 @@ func listSpec(selects string) string {
 	return spec + "[launch.permission]\nask = \"\"\n"
 }
 
-// list is a picture of such a list.
+// list draws such a list.
 func list(options ...string) string {
 	return "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\n" + strings.Join(options, "\r\n") + "\r\ny/n"
 }
 
-// A scrolled list shows options without the first ones.
+// A scrolled list does not show its first options. The typed digit must be the number that the
+// screen shows before the option.
 func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -60,8 +61,7 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 	}
 }
 
-// Right after the picture on which the mark has moved, an agent CLI may not read keys
-// yet.
+// Right after the picture with the moved mark, an agent CLI may not read keys yet. ENTER must wait.
 func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	})
 }
 
-// ENTER takes the marked option. While no mark is seen, that could be another option than
-// the one that is meant.
+// ENTER chooses the marked option. If the screen shows no mark, ENTER must not be pressed, because
+// it could choose another option.
 func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
 	})
 }
 
-// An order that fails after its first key does not say that nothing was typed.
+// If an order fails after its first key, the error must report the typed keys.
 func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	const other = "\x1b[2J\x1b[H=====\r\nremove it\r\nRun it?\r\n 1. Yes\r\n>2. No\r\ny/n"
@@ -142,13 +142,13 @@ func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 	}
 }
 
-// Gemini CLI must not be told to trust the folder before its start is over.
+// Gemini CLI's question of trust must not be answered before its start is over.
 func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind   string
 		sign   bool
-		waited time.Duration // the least time from the answer to its key
+		waited time.Duration // the shortest time from the answer to its key
 	}{
 		"trust":                 {"trust", true, 5 * time.Second},
 		"trust, without a sign": {"trust", false, trustTimeout},
@@ -181,7 +181,7 @@ func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 				if err := <-answered; err != nil {
 					t.Error(err)
 				}
-				time.Sleep(5 * time.Second) // the sign has come
+				time.Sleep(5 * time.Second) // so that the timer with the sign has run
 			})
 		})
 	}

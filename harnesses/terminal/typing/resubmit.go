@@ -8,10 +8,9 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is the wait before Coleo presses the submit key again, if the first press only added a
-// row to the composer. An agent CLI treats a key as part of a paste for about 40 ms by its own
-// clock. On a loaded machine that time is longer. So the composer must show the new row for the
-// whole of ignoredGap.
+// ignoredGap is how long the composer must show a new row, caused by the submit key, before Coleo
+// presses the key again. An agent CLI treats a key as part of a paste for about 40 ms by its own
+// clock, and longer on a loaded machine.
 const ignoredGap = 500 * time.Millisecond
 
 // ignored returns a check that passes if the pressed key did not submit the prompt, and the submit
@@ -26,17 +25,16 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// screenIsResting reports whether the screen shows that the agent CLI does nothing and asks
-// nothing. After a turn that failed, the screen shows the error until the next turn begins.
+// screenIsResting reports whether the screen shows that the agent CLI neither works nor asks. After
+// a turn that failed, the screen shows the error until the next turn begins.
 func screenIsResting(r *reading.Reader) bool {
 	v := r.Verdict()
 	return v.Dialog == nil && isResting(v.State)
 }
 
-// notQueued returns a check that passes if the agent CLI rests and the composer still
-// holds the text. In that case, the work ended before the key that queues a prompt
-// arrived, so the key had no effect. If nothing shows that this work has ended, a resting screen is
-// not enough: a dialog may open.
+// notQueued returns a check that passes if the agent CLI rests and the composer still contains the
+// text. The work then ended before the queue key arrived, so the key had no effect. The check also
+// requires proof that this work has ended, because a dialog may open on a resting screen.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
@@ -47,12 +45,10 @@ func notQueued(s submission) Check {
 	}
 }
 
-// becameRow returns a check that passes if the submit key became an empty row. It
-// passes if all of these hold:
+// becameRow returns a check that passes if the submit key became an empty row:
 //
-//   - The composer still holds the whole text.
-//   - The composer has exactly one more row than before the key, and its last row is
-//     empty.
+//   - The composer still contains the whole text.
+//   - The composer has exactly one more row than before the key, and its last row is empty.
 //   - The agent CLI rests, and has done nothing since the key was pressed.
 func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
@@ -68,10 +64,9 @@ func becameRow(s submission) Check {
 }
 
 // submitIfIgnored waits until the outcome of the prompt is known, or until the agent CLI has
-// ignored the pressed key for ignoredGap. If the key was ignored, submitIfIgnored presses the
-// submit key a second and last time. It does so only while the picture still shows that the first
-// key was ignored. submitIfIgnored returns the last outcome. It returns false if the time runs out
-// before the outcome is known or the key looks ignored.
+// ignored the pressed key for ignoredGap. In the second case, it presses the submit key a second
+// and last time, if the picture still shows that the first key was ignored. It returns the last
+// outcome, or false if the time runs out first.
 func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
@@ -90,7 +85,7 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
-		// pressIf presses no key if the picture has changed. The caller then sees the outcome of
+		// pressIf presses no key if the picture has changed. The caller then reads the outcome of
 		// the prompt.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}

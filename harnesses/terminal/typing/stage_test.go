@@ -14,7 +14,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience limits each wait of these tests, in fake time. A wait ends as soon as its condition
+// holds.
 const patience = 60 * time.Second
 
 // stageSpec describes a program with a composer.
@@ -31,9 +32,9 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
-// stage is a program in memory, and the Typist that types into it. The program prints what
-// the test says and keeps what is typed. It runs in a synctest bubble: time passes only
-// while everybody waits.
+// stage is a fake program in memory, and the Typist that types into it. The program prints the text
+// of the test and stores the typed keys. The stage runs in a synctest bubble, in which time passes
+// only while all goroutines wait.
 type stage struct {
 	t    *testing.T
 	show *show
@@ -48,7 +49,7 @@ func setStage(t *testing.T, described string, cols, rows int) *stage {
 	return st
 }
 
-// setStageOn is like setStage, but the program began before the Reader.
+// setStageOn is like setStage, but the program was started before the Reader was created.
 func setStageOn(t *testing.T, described string, cols, rows int) *stage {
 	t.Helper()
 	spec, err := rules.ParseSpec("stage.toml", []byte(described))
@@ -85,7 +86,7 @@ func (st *stage) awaitState(state coleo.State) {
 	st.await("it reads "+string(state), func() bool { return st.State().State == state })
 }
 
-// typed returns what was typed into the program.
+// typed returns the keys that the program has received.
 func (st *stage) typed() string {
 	st.show.mu.Lock()
 	defer st.show.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *show) lines() []string {
 	return s.reader.Core().View().Lines
 }
 
-// print feeds output to the screen, as a session would.
+// print feeds output to the screen, like a session.
 func (s *show) print(output string) {
 	s.mu.Lock()
 	now := time.Now()
@@ -134,7 +135,7 @@ func (s *show) end() {
 	s.wake()
 }
 
-// look looks at the screen and returns when to look again. The caller has locked mu.
+// look looks at the screen, and returns when to look again. The caller must hold mu.
 func (s *show) look(now time.Time) time.Duration {
 	next := s.reader.Look(now)
 	if s.reader.UntilWhole(now) == 0 {
@@ -148,7 +149,7 @@ func (s *show) wake() {
 	s.looked = make(chan struct{})
 }
 
-// lookAgain looks at the screen until nothing is expected.
+// lookAgain looks at the screen until no further look is due.
 func (s *show) lookAgain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"coleo.dev/pty"
 )
 
-// askClaim is an escape sequence by which the program claims that it asks something.
+// askClaim is an escape sequence with which the program claims that it asks something.
 const askClaim = "\x1b]7501;state=blocked:app=x\x07"
 
-// strangeStage is a program that asks something in a way that no rule knows.
+// strangeStage returns a program with a question that no rule knows.
 func strangeStage(t *testing.T) (*stage, coleo.Dialog) {
 	t.Helper()
 	st := setStage(t, casttest.PlainSpec+"[launch.permission]\nask = \"\"\n", 60, 12)
@@ -25,7 +25,7 @@ func strangeStage(t *testing.T) (*stage, coleo.Dialog) {
 	return st, *st.State().Dialog
 }
 
-// A question is reported even if no rule recognizes the screen.
+// A question must be reported even if no rule recognizes the screen.
 func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,8 @@ func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 	})
 }
 
-// Nobody can tell what an approval would type into a screen that no rule knows.
+// Into a dialog that no rule knows, only a key that the decision names may be typed. Coleo cannot
+// know which key an approval needs.
 func TestNothingButANamedKeyIsTypedIntoAnUnknownDialog(t *testing.T) {
 	t.Parallel()
 	reply := coleo.ChoiceAnswer
@@ -108,7 +109,8 @@ func TestANamedKeyIsTypedIntoTheUnknownDialogThatWasLookedAt(t *testing.T) {
 	}
 }
 
-// A dialog that a rule knows takes no keys: its options say what an answer types.
+// A dialog that a rule knows must refuse a named key, because its options define the keys of each
+// answer.
 func TestAKnownDialogTakesNoKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// startTimeout is how long the agent CLI can take to begin work after submit. On a
-// loaded machine, one agent CLI took 18 s for the first prompt of its process.
+// startTimeout is how long the agent CLI may take to begin work after the submit key. On a loaded
+// machine, one agent CLI took 18 s for the first prompt of its process.
 const startTimeout = 30 * time.Second
 
 // submission is a prompt whose submit key was pressed.
@@ -18,23 +18,23 @@ type submission struct {
 	text    string
 	compact bool      // the text is the command that shortens the conversation
 	time    time.Time // a time just before the key was pressed
-	queued  bool      // the pressed key is the one that queues prompts
+	queued  bool      // the queue key was pressed
 	before  before
 }
 
-// before is what the Reader knew just before the submit key was pressed.
+// before contains the facts that the Reader knew just before the submit key was pressed.
 type before struct {
 	busy     bool      // the agent CLI was working
-	atWork   bool      // a source said that the agent CLI was working, perhaps not the screen
-	ended    time.Time // the latest end of a turn that a sign had shown
+	atWork   bool      // some source reported that the agent CLI was working, perhaps not the screen
+	ended    time.Time // the latest end of a turn that a sign has shown
 	workSeen int       // how often work or a dialog had been seen
 	echoes   int       // how many times the transcript showed the prompt
 	rows     int       // rows of the composer; 0 if there was no composer
 }
 
-// submit presses the submit key if the composer holds the text. It then waits for proof
-// that the agent CLI took the prompt. It presses the key a second time only if the
-// screen shows that the agent CLI ignored the first one: see submitIfIgnored and submitAfterProbe.
+// submit presses the submit key if the composer contains the text, and then waits for proof that the
+// agent CLI took the prompt. It presses the key a second time only if the screen shows that the agent
+// CLI ignored the first press: see submitIfIgnored and submitAfterProbe.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, compact: also != nil, time: receipt.Time}, also)
@@ -73,9 +73,8 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	return receipt, nil
 }
 
-// unsettledError returns the error for a prompt whose submit key was pressed at about the time when
-// a dialog opened. The screen can show what became of the prompt only after the dialog has been
-// answered.
+// unsettledError returns the error for a prompt whose submit key was pressed at about the time when a
+// dialog opened. Only after the dialog was answered can the screen show whether the prompt arrived.
 func (t *Typist) unsettledError(s submission) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		r.PromptUnsettled(s.before.echoes)
@@ -90,17 +89,14 @@ func (t *Typist) unsettledError(s submission) error {
 // key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key if the composer holds the text. It must not answer a dialog,
-// but an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit follows
-// three rules:
+// pressSubmit presses the submit key if the composer contains the text. The key must not answer a
+// dialog, although an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit
+// follows three rules:
 //
-//   - While any source says that the agent CLI works, pressSubmit presses the key that queues
-//     prompts, if the harness has such a key. The screen alone is not enough: some screens show no
-//     sign of work just before a dialog.
-//   - If the hook has just reported a tool, pressSubmit first waits to see whether the
-//     tool opens a dialog.
-//   - If pressSubmit succeeds, it makes the Reader keep new entries of the record until
-//     Submitted is called.
+//   - While any source reports that the agent CLI works, pressSubmit presses the queue key, if the harness
+//     has one. The screen alone is not enough, because some screens show no sign of work just before a dialog.
+//   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a dialog.
+//   - If pressSubmit succeeds, the Reader holds back new entries of the record until Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
@@ -131,10 +127,10 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 // works reports whether the screen shows work.
 func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
-// mayWork reports whether any source says that the agent CLI works.
+// mayWork reports whether any source reports that the agent CLI works.
 func mayWork(r *reading.Reader) bool { return works(r) || r.AtWork() }
 
-// beforeSubmit returns what the Reader knows before the submit key is pressed.
+// beforeSubmit returns the facts that the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
 	out := before{busy: r.Reading().State.Working(), atWork: r.AtWork(), ended: r.TurnEnded(),
 		workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
@@ -144,9 +140,9 @@ func beforeSubmit(r *reading.Reader, text string) before {
 	return out
 }
 
-// safelyQueues reports whether Coleo is allowed to submit a prompt while the agent CLI
-// works. A submit key could answer a dialog that is not drawn yet. As far as Coleo can
-// know, there is no such danger in these cases:
+// safelyQueues reports whether Coleo may submit a prompt while the agent CLI works. The danger is that a
+// submit key answers a dialog that is not drawn yet. As far as Coleo can know, there is no such danger in
+// these cases:
 //
 //   - The harness has a key that only queues prompts.
 //   - The hook does not report tools before their dialogs.
@@ -155,8 +151,8 @@ func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
 
-// maySubmit is the check before submit. It passes if the composer holds the text and nothing else, or
-// if the composer is taller than the screen and the text ends at the cursor.
+// maySubmit is the check for the submit key. It passes if the composer contains only the text. It
+// also passes if the composer is taller than the screen and the text ends at the cursor.
 func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
@@ -170,8 +166,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && (!picture.Holds(s.text) || picture.Joined(s.text)) {
-		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a
-		// dialog.
+		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a dialog.
 		return TransientError{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
@@ -180,11 +175,11 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	return nil
 }
 
-// outcome is what is known about a prompt after its submit key was pressed.
+// outcome contains the facts about a prompt after its submit key was pressed.
 type outcome struct {
-	taken    bool // the agent CLI has begun to work, and the composer has released the text
+	taken    bool // the agent CLI has begun to work, and its composer no longer contains the text
 	reported bool // the hook or the record has named the prompt
-	blocked  bool // a dialog is open; only the user can answer it
+	blocked  bool // a dialog is open, which only the user can answer
 }
 
 // undecided is the outcome of a prompt about which nothing is known.
@@ -192,8 +187,8 @@ var undecided outcome
 
 func (o outcome) decided() bool { return o.taken || o.blocked }
 
-// awaitTaken waits for proof that the agent CLI has taken a prompt. It also stops
-// waiting when a dialog opens. It returns the last outcome.
+// awaitTaken waits for proof that the agent CLI has taken a prompt, or for a dialog. It returns the
+// last outcome.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	if ignored := t.ignored(s); ignored != nil {
 		if last, ok := t.submitIfIgnored(ctx, s, ignored); !ok {
@@ -203,7 +198,7 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	return t.awaitDecided(ctx, s)
 }
 
-// awaitDecided waits until the outcome of a prompt is decided. It returns the last outcome.
+// awaitDecided waits until the outcome of a prompt is decided, and returns the last outcome.
 func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	last, _ := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
@@ -212,7 +207,7 @@ func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	return last
 }
 
-// outcomeOf combines what the newest picture, the hook and the record say about a prompt.
+// outcomeOf combines the evidence of the newest picture, the hook and the record about a prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time) || s.compact && r.CompactionReported(s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
@@ -220,19 +215,18 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 	return outcome{taken: begun && released(r, s, reported), reported: reported, blocked: asks(r)}
 }
 
-// released reports whether the composer has released a prompt.
+// released reports whether the composer no longer contains a prompt because the agent CLI took it.
 //
-// A picture without a composer proves nothing by itself. It may be half drawn, or show a dialog
-// that opened before the agent CLI read the prompt. Such a picture proves the release only in these
-// cases:
+// A picture without a composer proves nothing by itself. It may be half drawn, or show a dialog that
+// opened before the agent CLI read the prompt. It counts as proof only in these cases:
 //
-//   - It shows work or a dialog of work, and the agent CLI was not working before. Only
-//     this prompt can have caused that.
+//   - It shows work or a dialog of work, and the agent CLI was not working before. Only this prompt can have
+//     caused that.
 //   - It shows a dialog, and the hook or the record has named the prompt.
 //
-// If the agent CLI was working before, a composer counts as released only if it is empty. A
-// composer with another text may be a box of the transcript that looks like a composer. Gemini CLI
-// 0.61.0 shows such a box just before a dialog replaces the composer.
+// If the agent CLI was working before, only an empty composer counts. A composer with another text
+// may be a box of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box just
+// before a dialog replaces the composer.
 func released(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

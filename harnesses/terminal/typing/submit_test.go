@@ -14,7 +14,7 @@ import (
 	"coleo.dev/hook"
 )
 
-// submitSpec is a program that shows no composer while it works or asks. Its hook reports
+// submitSpec describes a program that shows no composer while it works or asks. Its hook reports
 // tools.
 var submitSpec = strings.Replace(deliverSpec, "[[rule]]\n", `[capabilities]
 queue = true
@@ -51,7 +51,7 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 [[rule]]
 `, 1)
 
-// hookReports makes the Reader read an event from the program's hook.
+// hookReports passes an event of the program's hook to the Reader.
 func (st *stage) hookReports(event string) {
 	st.show.Update(func(r *reading.Reader) bool {
 		r.AddReport(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
@@ -59,8 +59,8 @@ func (st *stage) hookReports(event string) {
 	})
 }
 
-// After submit the program may show another picture in place of its composer. That proves
-// that it took the prompt only where nothing else can have caused it.
+// After the submit key, the program may show another picture in place of its composer. The picture
+// must prove that the program took the prompt only if nothing else can have caused it.
 func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	t.Parallel()
 	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"
@@ -105,8 +105,8 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	}
 }
 
-// Nothing tells that the turn has ended, and the screen has been idle for long. A prompt goes
-// there only by an order that says so, or after an interrupt.
+// The screen has been idle for long, but nothing shows that the turn has ended. A prompt must be
+// typed only if its order allows that, or after an interrupt.
 func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 	t.Parallel()
 	interruptible := strings.Replace(strings.Replace(submitSpec, "queue = true\n", "queue = true\ninterrupt = true\n", 1),
@@ -157,8 +157,8 @@ func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 	}
 }
 
-// An agent CLI without a queue takes no prompt while its record or its hook says that a turn
-// runs, even if the screen looks idle.
+// An agent CLI without a queue must refuse a prompt while the record or the hook reports a turn,
+// even if the screen looks idle.
 func TestNothingIsTypedIntoATurnThatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

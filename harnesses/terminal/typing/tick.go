@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// tickTimeout is how long a tick or a typed text can take to appear. Gemini CLI 0.61.0 takes
-	// 0.1 s, and more than 3 s if ten other programs compete for each core.
+	// tickTimeout is how long a tick or a typed text may take to appear. Gemini CLI 0.61.0 takes
+	// 0.1 s, but more than 3 s if ten other programs compete for each core.
 	tickTimeout = 20 * time.Second
 	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody
-	// ticks options in a longer list. In some lists the mark jumps from the end to the beginning.
-	// In such a list, mostRows also ends the search.
+	// ticks options in a longer list. The limit also ends the search in a list whose mark jumps
+	// from the end to the beginning.
 	mostRows = 200
-	// mostPasses is the largest number of times that Coleo goes through a list. A tick
-	// can change other ticks, so a second pass may have to correct the first. The last
-	// pass must find nothing to change.
+	// mostPasses is the largest number of times that Coleo goes through a list. A tick can change
+	// other ticks, so a second pass may have to correct the first. The last pass must find nothing
+	// to change.
 	mostPasses = 3
 )
 
@@ -33,20 +33,20 @@ type ticker struct {
 	*Typist
 	rules.Ticking
 	same   Check
-	dialog coleo.Dialog // as the screen last showed it
+	dialog coleo.Dialog // the dialog on the last picture
 }
 
-// listView is what a picture shows of a list whose options are ticked.
+// listView is a list of options with ticks, as a picture shows it.
 type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
-	submit bool // the mark is at the row that submits
+	submit bool // the mark is at the submit row
 }
 
-// tickAll ticks the wanted options and submits them. Before each key it looks at the newest
-// picture, and after each key it waits for the effect. It submits only if exactly the wanted
-// options are ticked. If it fails before that, the error says that nothing was submitted, and which
-// options are ticked.
+// tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
+// and waits for the effect after each key. It submits only if exactly the wanted options are
+// ticked. If it fails before that, the error reports that nothing was submitted, and which options
+// are ticked.
 func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
 	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
 	do := k.byMark
@@ -63,7 +63,7 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 	return saying(&longer, "keys may have been typed before")
 }
 
-// ticked returns a text for people that says which options are ticked.
+// ticked returns a text for people about the ticked options.
 func (k *ticker) ticked() string {
 	if d := peek(k.view, func(r *reading.Reader) *coleo.Dialog { return r.Verdict().Dialog }); d != nil &&
 		d.Fingerprint == k.dialog.Fingerprint {
@@ -79,7 +79,7 @@ func (k *ticker) ticked() string {
 	return "ticked are " + strings.Join(names, ", ")
 }
 
-// readList returns what the newest picture shows of the list of options.
+// readList returns the list of options on the newest picture.
 func (k *ticker) readList(r *reading.Reader) (listView, error) {
 	if err := k.same(r); err != nil {
 		return listView{}, err
@@ -94,7 +94,7 @@ func (k *ticker) awaitList(ctx context.Context) (listView, error) {
 	return l, err
 }
 
-// press types one key if mayType accepts the newest picture of the list. It then waits until
+// press types one key if mayType accepts the newest picture of the list, and then waits until
 // hasWorked accepts a picture. keyName is the name of the key in errors.
 func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWorked func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
@@ -134,7 +134,7 @@ func (k *ticker) tickFor(option int) (want, other rules.Tick) {
 	return rules.Unticked, rules.Ticked
 }
 
-// byDigit ticks options by typing their numbers. All options must be in sight.
+// byDigit ticks options with their numbers as keys. All options must be visible.
 func (k *ticker) byDigit(ctx context.Context) error {
 	l, err := k.awaitList(ctx)
 	if err != nil {
@@ -167,8 +167,8 @@ func (k *ticker) byDigit(ctx context.Context) error {
 	})
 }
 
-// exact returns an error if an option has a wrong tick. It also returns an error if the free-text
-// option does not hold k.Text.
+// exact returns an error if an option has a wrong tick, or if the free-text option does not contain
+// k.Text.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
 		if tick == rules.NoTick && k.Wants(i) {
@@ -191,10 +191,9 @@ func (k *ticker) exact(l listView) error {
 	return nil
 }
 
-// byMark moves the mark through the list, and ticks the wanted options. It repeats this
-// until one pass has changed nothing. That pass sees each tick after the last key that
-// changed one, so it proves that all ticks are right. After that pass the mark is where
-// the ticks are submitted.
+// byMark moves the mark through the list and ticks the wanted options, until one pass has changed
+// nothing. That pass reads each tick after the last change, so it proves that all ticks are right.
+// Afterwards the mark is at the place where the ticks are submitted.
 func (k *ticker) byMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)
@@ -215,9 +214,9 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is where the ticks are submitted. The place is the row that
-// submits. If keys submit, the place is the last option instead. An empty free-text option takes
-// the submit keys as text. So if the last option is such an option, the place is the option above.
+// atEnd reports whether the mark is at the place where the ticks are submitted. This is the submit
+// row, or the last option if keys submit. It is never an empty free-text option, which would treat
+// the submit keys as text. In this case it is the option above.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -229,8 +228,8 @@ func (k *ticker) atEnd(l listView) bool {
 	return l.dialog.Default == last
 }
 
-// submit presses the keys that submit, if the mark is where the ticks are submitted and
-// exactly the wanted options are ticked.
+// submit presses the keys that submit, if the mark is at the right place and exactly the wanted
+// options are ticked.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
@@ -247,8 +246,9 @@ func (k *ticker) submit(ctx context.Context) error {
 	})
 }
 
-// pass moves the mark to the first option, and from there down to where the ticks are submitted. It
-// ticks the wanted options on the way. It reports whether it changed a tick or a text.
+// pass moves the mark to the first option, and from there down to the place where the ticks are
+// submitted. It ticks the wanted options on the way. It reports whether it changed a tick or a
+// text.
 func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
@@ -269,7 +269,7 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 	return changed, coleo.Errorf(coleo.ETimeout, "the row that submits was not found")
 }
 
-// tickMarked gives the marked option the tick or the text that the option must have.
+// tickMarked sets the tick or the text of the marked option.
 func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err error) {
 	i := l.dialog.Default
 	at := func(l listView) bool { return !l.submit && l.dialog.Default == i }
@@ -291,7 +291,7 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 }
 
 // fill types the text into the marked option, which must be the free-text option. It never presses
-// the key that ticks, because in some agent CLIs that key submits the text.
+// the tick key, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
@@ -335,7 +335,7 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 	return nil
 }
 
-// moveUntil moves the mark with the given key until the condition holds on the newest picture.
+// moveUntil moves the mark with the given key until the newest picture satisfies the condition.
 func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listView) bool) error {
 	for range mostRows {
 		l, err := k.awaitList(ctx)
@@ -350,13 +350,13 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 }
 
 // mostMoves is the largest number of times that Coleo presses a key for one move of the mark.
-// Gemini CLI 0.61.0 loses keys while it draws. Before Coleo presses the key again, the screen must
-// show that the mark has not moved.
+// Gemini CLI 0.61.0 loses keys while it draws. Coleo presses the key again only if the screen shows
+// that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. oldList is the list before the move. If the mark is at the
-// free-text option, move first waits. Gemini CLI 0.61.0 loses a key that comes right after the
-// picture that marks this option.
+// move moves the mark by one row. oldList is the list before the move. At the free-text option,
+// move first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that
+// marks this option.
 func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
 	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// boxesSpec is a program that shows a list of check boxes.
+// boxesSpec describes a program that shows a list of check boxes.
 const boxesSpec = casttest.PlainSpec + `
 [[dialog]]
 name = "boxes"
@@ -26,26 +26,26 @@ end = '^(pick|alert)'
 select = "digit"
 `
 
-// The ways to tick and to submit.
+// These are the ways to tick and to submit.
 const (
 	tickByMark  = "tick = \"ENTER\"\nsubmit = '^(?P<mark>>| )submit$'\n[launch.permission]\nask = \"\"\n"
 	tickByKey   = "tick = \"ENTER\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 	tickByDigit = "tick = \"digit\"\nsubmit_keys = \"TAB\"\n[launch.permission]\nask = \"\"\n"
 )
 
-// boxes is a program that shows check boxes and obeys keys. The last option takes a text.
+// boxes is a fake program that shows check boxes and obeys keys. Its last option accepts a text.
 type boxes struct {
 	labels    []string
 	ticks     []bool
 	text      string
-	mark      int    // len(labels) is the row that submits
-	rows      int    // how many options are in sight at once; 0 for all
-	submitted string // the numbers of the ticked options and the text when it was submitted
+	mark      int    // index of the marked option; len(labels) for the submit row
+	rows      int    // number of visible options; 0 for all
+	submitted string // the numbers of the ticked options and the text at the time of the submission
 	done      bool
-	blank     bool                            // it clears the screen long before it draws anew
+	blank     bool                            // it clears the screen long before it draws again
 	lateTick  bool                            // it draws a text long before its tick
 	all       bool                            // the last option but one ticks all options above it
-	fault     func(b *boxes, key string) bool // returns whether the key is lost
+	fault     func(b *boxes, key string) bool // obeys a key in a wrong way; it returns true if the key is lost
 }
 
 func newBoxes() *boxes {
@@ -62,11 +62,11 @@ func (b *boxes) take(key string) {
 	case key == "\x1b[B":
 		b.mark = min(len(b.labels), b.mark+1)
 	case key == "\t" && b.mark == last && b.text == "":
-		// as Qwen Code does
+		// like Qwen Code
 	case key == "\t", key == "\r" && b.mark == len(b.labels):
 		b.submit()
 	case key == "\r" && b.mark == last:
-		b.submit() // as Gemini CLI does
+		b.submit() // like Gemini CLI
 	case key == "\r" && b.all && b.mark == last-1:
 		for i := range b.mark {
 			b.ticks[i] = !b.ticks[last-1]
@@ -80,7 +80,7 @@ func (b *boxes) take(key string) {
 	}
 }
 
-// follow gives the option that ticks all others its tick.
+// follow sets the tick of the option that ticks all others.
 func (b *boxes) follow() {
 	if last := len(b.labels) - 1; b.all {
 		b.ticks[last-1] = !slices.Contains(b.ticks[:last-1], false)
@@ -122,7 +122,7 @@ func (b *boxes) draw() string {
 	return "\x1b[2J\x1b[HWhich?\r\n" + strings.Join(rows, "\r\n") + "\r\npick"
 }
 
-// answerBoxes answers the dialog of a program, which obeys each key that is typed.
+// answerBoxes answers the dialog of a program that obeys each typed key.
 func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,8 @@ func reply(text string, options ...int) coleo.Decision {
 	return coleo.Decision{Choice: coleo.ChoiceAnswer, Options: options, Words: text}
 }
 
-// Qwen Code draws a typed text, and later its tick.
+// Qwen Code draws a typed text before its tick. The list must not be submitted before the tick
+// appears.
 func TestATextIsSubmittedWhenItIsTicked(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]string{"at a row": tickByMark, "by a key": tickByKey} {
@@ -209,7 +210,8 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 	}
 }
 
-// An option that ticks all options above it has no tick of its own.
+// An option that ticks all options above it has no tick of its own: it must be ticked by ticking
+// the others.
 func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -231,8 +233,8 @@ func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 	}
 }
 
-// An agent CLI on a loaded machine clears its screen, and draws the list much later. A tick
-// does not answer the dialog, so this is the same appearance.
+// On a loaded machine, an agent CLI clears its screen and draws the list much later. The list must
+// count as the same appearance, because a tick does not answer the dialog.
 func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{tickByMark, tickByDigit} {
@@ -244,8 +246,8 @@ func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	}
 }
 
-// Whatever a program does with the keys, a list is submitted only with exactly the wanted ticks.
-// The error says which options are ticked.
+// The program obeys keys in wrong ways. A list must be submitted only with exactly the wanted
+// ticks, and the error must report which options are ticked.
 func TestNoOtherTicksAreSubmitted(t *testing.T) {
 	t.Parallel()
 	lost := func(*boxes, string) bool { return true }
@@ -256,17 +258,17 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 		b.ticks[1] = !b.ticks[1]
 		return true
 	}
-	too := func(b *boxes, key string) bool { // a tick at one option ticks another
+	too := func(b *boxes, key string) bool { // a tick of one option also ticks another
 		if key == "\r" && b.mark == 2 || key == "3" {
 			b.ticks[1] = b.ticks[2] || !b.ticks[1]
 		}
 		return false
 	}
-	replaced := func(b *boxes, _ string) bool { // another dialog comes
+	replaced := func(b *boxes, _ string) bool { // another dialog replaces the list
 		b.labels = []string{"all my files", "b", "c", "other"}
 		return true
 	}
-	late := func(b *boxes, key string) bool { // somebody else ticks the last option but one
+	late := func(b *boxes, key string) bool { // somebody else removes the first tick after the mark has passed it
 		if key == "\x1b[B" && b.mark == 3 {
 			b.ticks[0] = false
 		}
@@ -303,7 +305,7 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 	}
 }
 
-// What a list cannot do is refused before a key is typed.
+// An answer that the list cannot accept must be refused before a key is typed.
 func TestWhatAListCannotDoIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -28,8 +28,8 @@ func New(view View, spec *rules.Spec) *Typist {
 // Spec returns the Spec that the Typist uses.
 func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
 
-// Reload gives the Typist another Spec. It also calls the given function, while nobody can type.
-// The error is EBusy if somebody is typing.
+// Reload sets another Spec, and calls apply while nobody can type. The error is EBusy if somebody is
+// typing.
 func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	_, done, free := t.turn.tryTake()
 	if !free {
@@ -41,15 +41,15 @@ func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	return nil
 }
 
-// Pause waits until the present caller has finished typing. After that, nobody types until the
-// returned function is called.
+// Pause waits until the present caller has finished typing. Nobody can type until the caller calls
+// resume.
 func (t *Typist) Pause() (resume func()) {
 	_, resume = t.turn.take()
 	return resume
 }
 
-// TryPause is like Pause, but does not wait. If somebody is typing, it returns false. If the
-// present caller only waits for another picture, nobody types either.
+// TryPause is like Pause, but returns false instead of waiting if somebody is typing. A caller that only
+// waits for another picture does not count as typing.
 func (t *Typist) TryPause() (resume func(), free bool) {
 	if !t.turn.keys.TryLock() {
 		return nil, false
@@ -57,16 +57,17 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 	return t.turn.keys.Unlock, true
 }
 
-// typingLock is a lock that lets only one caller at a time type. It also guards the text that the
-// last caller typed, if the screen has not shown that text yet, and the texts that the Typist has typed.
+// typingLock is a lock that allows only one caller at a time to type. It also guards two values. The
+// first is the last typed text, if the screen has not shown it yet. The second is the list of texts that
+// the Typist has typed.
 type typingLock struct {
 	mu     sync.Mutex
-	keys   sync.Mutex // held by the caller that has mu, except while it waits; see rest
+	keys   sync.Mutex // held by the caller that holds mu, except while it waits; see rest
 	unseen unseen
 	own    ownTexts
 }
 
-// unseen is the text that was typed last, if the screen did not show that it arrived.
+// unseen is the last typed text, if the screen did not show that it arrived.
 type unseen struct {
 	text string // "" if the text arrived
 	torn bool   // only the beginning of the text was typed
@@ -94,8 +95,8 @@ func (t *typingLock) tryTake() (left *unseen, done func(), free bool) {
 	return &t.unseen, t.free, true
 }
 
-// rest runs a function that waits and types nothing. Meanwhile the picture can be drawn again, but
-// no other caller can type.
+// rest calls a function that waits and types nothing. Meanwhile the picture can be drawn again, but no
+// other caller can type.
 func (t *typingLock) rest(wait func() bool) bool {
 	t.keys.Unlock()
 	defer t.keys.Lock()

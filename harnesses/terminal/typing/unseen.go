@@ -8,14 +8,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// probe is a key that Coleo types to find out whether the agent CLI has read all
-// earlier input. This works because keys keep their order. The probe is harmless,
-// because neither a dialog nor a composer acts on this key.
+// probe is a key with which Coleo finds out whether the agent CLI has read all earlier input,
+// because keys keep their order. It is harmless, because neither a dialog nor a composer acts on
+// this key.
 const probe = "."
 
-// flushUnseen makes sure that the agent CLI has read the text that was typed last. It does nothing
-// if the screen showed that this text arrived. Without flushUnseen, an agent CLI that stalls could
-// read the old text late, and join it to the next text.
+// flushUnseen makes sure that the agent CLI has read the last typed text, unless the screen showed
+// that this text arrived. Otherwise an agent CLI that stalls could read the old text late and join
+// it to the next text.
 //
 // flushUnseen types a probe and waits until the composer shows the probe. The old text is then in
 // the composer too, where it can be cleared. The error is EBusy if the agent CLI stalls.
@@ -25,7 +25,7 @@ func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 	}
 	keys := probe
 	if left.torn && t.bracketed() {
-		keys = pty.PasteEnd + probe // otherwise the probe would be part of the paste
+		keys = pty.PasteEnd + probe // end the paste, so that the probe is not a part of it
 	}
 	if err := t.typeIf(ctx, t.mayPrompt, []byte(keys)); err != nil {
 		return err

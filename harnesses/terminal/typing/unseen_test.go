@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// An agent CLI that stalls reads a text later than its sender waits. The next prompt must
+// An agent CLI that stalls reads a text after its sender has stopped waiting. The next prompt must
 // not be joined to that text.
 func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 			done <- err
 		}()
 		for _, step := range []struct{ typed, shows string }{
-			{"first.", redrawn("", "first.")}, // the probe shows that the text has been read
+			{"first.", redrawn("", "first.")}, // the probe proves that the agent CLI has read the text
 			{"first.\x15", redrawn("", "type")},
 			{"first.\x15second", redrawn("", "second")},
 			{"first.\x15second\r", redrawn("you: second\n", "type")},
@@ -40,8 +40,8 @@ func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 	})
 }
 
-// Gemini CLI may take the submit key for part of the paste before it. The key then
-// becomes an empty row.
+// Gemini CLI may treat the submit key as part of the paste before it. The key then becomes an empty
+// row, and must be pressed once more.
 func TestASubmitKeyThatBecameARowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	described := failing(strings.Replace(deliverSpec, "first = ", "breaks = true\nfirst = ", 1))

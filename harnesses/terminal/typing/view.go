@@ -8,26 +8,26 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// A Check runs before keys are typed, and tests whether the keys are meant for the newest picture.
-// It returns nil if they are. A Check must neither keep the Reader nor change it.
+// A Check tests whether keys are right for the newest picture, before they are typed. It returns nil if
+// they are. It must neither keep the Reader nor change it.
 type Check func(r *reading.Reader) error
 
-// View is a session as a Typist sees it. The View calls a function with a Reader only
-// while nobody else uses that Reader.
+// View is a session as a Typist sees it. It calls a function with a Reader only while nobody else uses
+// that Reader.
 type View interface {
-	// Still waits for a complete picture and runs the check on it, because a half-drawn picture
-	// proves nothing. As long as the check returns a TransientError, Still waits for another picture, for
-	// up to one second. Still returns the error of the check, or the error of ctx. The At describes
-	// the session at the last run of the check.
+	// Still waits for a complete picture and runs the check on it, because a half-drawn picture proves
+	// nothing. While the check returns a TransientError, Still waits for another picture, for up to one
+	// second. Still returns the error of the check, or the error of ctx. The At describes the session at
+	// the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture that the given function accepts, and reports whether such a picture
-	// came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
+	// Await waits for a picture that accepts returns true for, and reports whether such a picture came
+	// within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, accepts func(r *reading.Reader) bool) bool
-	// Update calls the given function, which can note in the Reader what was typed. If the function
-	// returns true, the View looks at the screen again.
+	// Update calls change, which can record in the Reader what was typed. If change returns true, the View
+	// looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
-	// Write sends keys to the program, and reports whether they were typed. If ctx has ended,
-	// nobody waits for the keys anymore, and the error is a CallerGoneError.
+	// Write sends keys to the program, and reports whether they were typed. If ctx has ended, nobody waits
+	// for the keys anymore, and the error is a CallerGoneError.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
@@ -35,11 +35,11 @@ type View interface {
 type Keys struct {
 	ID     string // keys with the same id are typed at most once
 	Data   []byte
-	IfSeen bool  // type nothing if there is output after the offset Seen
-	Seen   int64 // end of the output that the caller had seen, in bytes
-	// Inside means that the keys change a dialog without answering it: they tick an
-	// option, for example. The caller waits for that change. After such keys, a picture
-	// without the dialog counts as a redraw of the dialog.
+	IfSeen bool  // type nothing if the program has written output after the offset Seen
+	Seen   int64 // end of the output that the caller has seen, in bytes
+	// Inside means that the keys change a dialog without answering it, for example tick an option. The
+	// caller waits for that change. After such keys, a picture without the dialog counts as a redraw of
+	// the dialog.
 	Inside bool
 }
 
@@ -68,13 +68,13 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// TransientError is a check's error that can go away by itself, because the screen may be in the middle of
-// a redraw.
+// TransientError is a check's error that may disappear by itself, because the screen may be in the middle
+// of a redraw.
 type TransientError struct{ Err error }
 
 func (p TransientError) Error() string { return p.Err.Error() }
 
-// Unwrap returns the error that remains if the picture does not change.
+// Unwrap returns the error that stays if the picture does not change.
 func (p TransientError) Unwrap() error { return p.Err }
 
 // CallerGoneError is the error for keys that were not typed because nobody waits for them
@@ -86,8 +86,7 @@ func (u CallerGoneError) Error() string { return u.Err.Error() }
 // Unwrap returns the reason why nobody waits for the keys.
 func (u CallerGoneError) Unwrap() error { return u.Err }
 
-// find calls the given function with the newest complete picture, and returns what the function
-// found on that picture.
+// find calls look with the newest complete picture, and returns its result.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
 	at, err := v.Still(ctx, func(r *reading.Reader) (err error) {
@@ -97,8 +96,8 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the given function with each new picture, until the function reports that it is done
-// or the limit has passed. await returns the function's last two results.
+// await calls look with each new picture, until look reports that it is done or the limit has passed. It
+// returns the last results of look.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
@@ -109,8 +108,7 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek calls the given function with the present picture, even if the picture is incomplete, and
-// returns its result.
+// peek calls look with the present picture, even if the picture is incomplete, and returns its result.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T
 	v.Update(func(r *reading.Reader) bool {

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// choices is a program that shows three options at once, and obeys keys. The last option
-// may take a text.
+// choices is a fake program that shows three options at a time, and obeys keys. The last option may
+// accept a text.
 type choices struct {
 	labels []string
 	mark   int
@@ -32,7 +32,7 @@ func (c *choices) take(key string) {
 	}
 }
 
-// draw returns the picture of the program. The row "more" says that there are more options.
+// draw returns the picture of the program. The row "more" shows that there are more options.
 func (c *choices) draw(more string) string {
 	if c.done {
 		return casttest.Idle
@@ -49,15 +49,15 @@ func (c *choices) draw(more string) string {
 	return "\x1b[2J\x1b[HWhich?\r\n" + strings.Join(rows, "\r\n") + "\r\n" + more + "\r\npick"
 }
 
-// The free-text option may be below the options in sight. It is looked for only if the list says
-// that there are more.
+// The free-text option may be below the visible options. Coleo must search for it only if the list
+// shows that there are more options.
 func TestWordsFindAnOptionThatIsOutOfSight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		labels string
 		more   string
 		code   coleo.Code
-		mark   int // where the mark is at the end
+		mark   int // the mark's position at the end
 	}{
 		"the option is below":       {"a b c d other", "more", "", 4},
 		"nothing says that":         {"a b c d other", "", coleo.EUnsupported, 0},
