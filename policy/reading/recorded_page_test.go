@@ -33,7 +33,7 @@ must answer.
 
 // TestRecordedCommandsAreOnThePage makes the page of what the preset saves.
 func TestRecordedCommandsAreOnThePage(t *testing.T) {
-	w := newTree(t)
+	w := newTree(t).Remembering() // nothing changes its files
 	files, err := filepath.Glob("../../harnesses/*/testdata/*.calls.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded calls: %v", err)
