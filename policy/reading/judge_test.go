@@ -3,14 +3,16 @@ package reading
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/fstest"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/workspace/gittest"
 )
 
 // elsewhere is this machine with a test's own HOME. It pretends that the programs of fakePrograms
@@ -105,18 +107,37 @@ func diskFolder(t testing.TB) string {
 	return top
 }
 
-// makeRepository makes a git repository with two commits.
+// made is the git folder of the repository of newTree. Making it takes five git commands, so it is made
+// once and then copied.
+var made struct {
+	once sync.Once
+	git  fstest.MapFS // nil if making it failed
+}
+
+// makeRepository makes two commits.
 func makeRepository(t testing.TB, root string) {
+	t.Helper()
+	made.once.Do(func() {
+		commitTwice(t, root)
+		made.git = gittest.Content(t, filepath.Join(root, ".git"))
+	})
+	if made.git == nil {
+		t.Fatal("there is no repository to copy: the first test that needs it could not make it")
+	}
+	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+		return // this is the first test
+	}
+	if err := os.CopyFS(filepath.Join(root, ".git"), made.git); err != nil {
+		t.Fatal(err)
+	}
+	Workspace{Root: root}.git(t, "update-index", "-q", "--refresh") // the index has the times of these files from now on
+}
+
+func commitTwice(t testing.TB, root string) {
 	t.Helper()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.go", "b.txt"}, {"commit", "-qm", "one"},
 		{"add", "sub/c.go"}, {"commit", "-qm", "two"}} {
-		c := exec.Command("git", args...)
-		c.Dir = root
-		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@x",
-			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@x", "GIT_CONFIG_NOSYSTEM=1"}
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v: %s", args, err, out)
-		}
+		Workspace{Root: root}.git(t, args...)
 	}
 }
 
@@ -126,7 +147,7 @@ func (w Workspace) bash(line string) error {
 
 func TestWhatOnlyReadsIsAllowed(t *testing.T) {
 	t.Parallel()
-	w := newTree(t)
+	w := newTree(t).Remembering() // nothing changes its files
 	for _, line := range append(allowed, "cd "+w.Root+"/sub && cat c.go", "cat "+w.Root+"/a.go") {
 		if err := w.bash(line); err != nil {
 			t.Errorf("%q: %v", line, err)
@@ -136,7 +157,7 @@ func TestWhatOnlyReadsIsAllowed(t *testing.T) {
 
 func TestWhatDoesMoreIsNotAllowed(t *testing.T) {
 	t.Parallel()
-	w := newTree(t)
+	w := newTree(t).Remembering() // nothing changes its files
 	for _, line := range asked {
 		if err := w.bash(line); err == nil {
 			t.Errorf("%q is allowed", line)

@@ -35,7 +35,7 @@ func (x *Template) New(t testing.TB) *Stage {
 			s = New(t)
 		}
 		x.Fill(s)
-		x.files = s.read()
+		x.files = Content(s, s.Root)
 	})
 	if x.files == nil {
 		t.Fatal("there is no repository to copy: the first test that needs it could not make it")
@@ -48,11 +48,11 @@ func (x *Template) New(t testing.TB) *Stage {
 	return s
 }
 
-// read returns all files of the stage.
-func (s *Stage) read() fstest.MapFS {
-	s.Helper()
-	all, files := os.DirFS(s.Root), fstest.MapFS{}
-	s.Check(fs.WalkDir(all, ".", func(path string, d fs.DirEntry, err error) error {
+// Content returns all files below a folder, so that os.CopyFS can copy them when the folder is gone.
+func Content(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	all, files := os.DirFS(dir), fstest.MapFS{}
+	err := fs.WalkDir(all, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -66,6 +66,9 @@ func (s *Stage) read() fstest.MapFS {
 		}
 		files[path] = file
 		return err
-	}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return files
 }
