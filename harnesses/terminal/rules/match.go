@@ -107,8 +107,8 @@ func (p *Picture) Shows(conds []Cond) bool {
 // would take longer than it saves.
 const maxNeeds = 8
 
-// needsOf returns words of which every text that the pattern matches contains at least one. It returns nil
-// if it finds no such words.
+// needsOf returns a list of words. Every text that the pattern matches contains at least one of them. It
+// returns nil if it finds no such words.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

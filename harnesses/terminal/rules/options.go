@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// Tick says whether an option is ticked.
+// Tick is whether an option is ticked.
 type Tick int
 
 // The ticks of an option.

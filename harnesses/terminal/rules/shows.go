@@ -113,7 +113,8 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns the rest of a text after a beginning of which squeeze leaves n bytes.
+// behindSqueezed cuts off the beginning of a text, and returns the rest. The beginning is the part from
+// which squeeze makes n bytes.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -147,9 +148,9 @@ func (p *Picture) Released(text string) bool {
 }
 
 // OtherText returns the text in the composer that the caller has not typed, or "" if there is none.
-// typed lists the texts that the caller has typed. standing lists texts of which the composer is known
-// to contain one. OtherText cuts the first of these off the end of the composer's text. It cuts off
-// nothing else, so that no word of another person is lost.
+// typed lists the texts that the caller has typed. The composer is known to contain one of the texts in
+// standing. OtherText cuts the first of these off the end of the composer's text. It cuts off nothing
+// else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""
