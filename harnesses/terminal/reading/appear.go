@@ -30,9 +30,9 @@ const (
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
 	// of ten, this took 200 ms.
 	draftSettle = 3 * time.Second
-	// emptySettle is draftSettle for a dialog without a title and without options, about which nobody
-	// could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before each
-	// tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
+	// emptySettle replaces draftSettle for a dialog without a title and without options, about which
+	// nobody could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
+	// each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
 	// more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
 	// partialSettle is how long a dialog without a title or without options must show the same text.
@@ -158,8 +158,8 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 // the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn
-// again, because an earlier dialog with the same text may have been answered.
+// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn again.
+// It may be if an earlier dialog had the same text and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
