@@ -47,14 +47,12 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns the commits among the given ones that no ref reaches, where a tag stands
-// for its commit. It omits ancestors of other commits in the result. The caller must open the
-// repository by its common folder, because a worktree has refs of its own.
-func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
-	types, err := typesOf(ctx, common, ids)
-	if err != nil {
-		return nil, err
-	}
+// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no
+// ref reaches. It leaves out ancestors of other commits in the result. The types are those that typesOf
+// returns for the ids. The caller must open the repository by its common folder, because a worktree has its
+// own refs.
+func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, types map[string]string) ([]string,
+	error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return types[id] != "commit" && types[id] != "tag"
 	})

@@ -107,7 +107,11 @@ func (s Workspaces) Changed(ctx context.Context, folder string) (Unsaved, error)
 		return u, err
 	}
 	u.InProgress = inProgress(r.Git)
-	return u, s.unsavedFiles(ctx, r, Workspace{Path: r.Work, Git: r.Git}, &u)
+	head, err := findCommit(ctx, r, "HEAD")
+	if err != nil {
+		return u, err
+	}
+	return u, s.unsavedFiles(ctx, r, head, Workspace{Path: r.Work, Git: r.Git}, &u)
 }
 
 // InProgress returns the names of the unfinished operations in a person's work folder, such as "merge".

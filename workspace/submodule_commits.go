@@ -48,8 +48,8 @@ func (m *submodules) commits(ctx context.Context, one *repository) (inner []stri
 
 // allStashes returns the stashes of a repository.
 func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
-	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
-		return nil, nil //nolint:nilerr // there is no stash
+	if !hasStash(ctx, r) {
+		return nil, nil
 	}
 	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
 	if list := fields(out); err != nil || len(list) > 0 {
@@ -242,6 +242,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 			return err
 		}
 	}
+	logged = slices.DeleteFunc(logged, func(id string) bool { return slices.Contains(one.base, id) })
 	types, err := typesOf(ctx, r, logged)
 	if err != nil {
 		return err

@@ -111,16 +111,20 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	}
 	defer r.Close()
 	u.InProgress = inProgress(w.Git)
-	if err := s.unsavedSubmodules(ctx, r, w, &u); err != nil {
+	head, err := findCommit(ctx, r, "HEAD")
+	if err != nil {
 		return u, err
 	}
-	if err := s.unsavedCommits(ctx, r, w, &u); err != nil {
+	if err := s.unsavedSubmodules(ctx, r, head, w, &u); err != nil {
+		return u, err
+	}
+	if err := s.unsavedCommits(ctx, r, head, w, &u); err != nil {
 		return u, err
 	}
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
-		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r))
+		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r, head))
 	}
-	return u, s.unsavedFiles(ctx, r, w, &u)
+	return u, s.unsavedFiles(ctx, r, head, w, &u)
 }
 
 // checkNotMoved returns EConflict if somebody has moved a worktree's folder with git worktree move. It is for a
@@ -164,8 +168,8 @@ func inProgress(gitDir string) []string {
 	return out
 }
 
-// unsavedFiles looks for unsaved files, except in submodules.
-func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+// unsavedFiles looks for unsaved files. It leaves out those in submodules.
+func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
 	}
@@ -174,7 +178,7 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 		return err
 	}
 	defer root.Close()
-	return s.compareFiles(ctx, r, u, s.ours(w, root))
+	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
 }
 
 // ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
@@ -192,9 +196,9 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
-// to u, except those for which ours returns true.
-func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds to
+// u the files that differ, but no file for which ours returns true.
+func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
 	if err != nil {
@@ -202,7 +206,11 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	}
 	defer os.RemoveAll(dir)
 	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	if err := readHead(ctx, r, fresh); err != nil {
+	from := "HEAD"
+	if !head.exists {
+		from = "--empty"
+	}
+	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", from}, Env: fresh}); err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -213,21 +221,7 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err := u.addStatus(out, ours); err != nil {
 		return err
 	}
-	return errors.Join(u.takeUnseen(ctx, r), u.takeIndex(ctx, r))
-}
-
-// readHead writes the files of the checked-out commit into the index in env. Without a commit, the index is
-// empty.
-func readHead(ctx context.Context, r *git.Repo, env []string) error {
-	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env})
-	if err == nil {
-		return nil
-	}
-	if _, none := commitOf(ctx, r, "HEAD"); none == nil {
-		return err
-	}
-	_, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "--empty"}, Env: env})
-	return err
+	return errors.Join(u.takeUnseen(ctx, r, head), u.takeIndex(ctx, r, head))
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which ours returns
@@ -275,9 +269,9 @@ func lastField(entry string, n int) string {
 }
 
 // takeIndex adds changes that are only in the work folder's own index.
-func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}, u.Uncommitted
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, all files are new
+func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, head commitFound) error {
+	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--"}, u.Uncommitted
+	if !head.exists { // without a commit, each file is new
 		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
 	}
 	out, err := r.Output(ctx, args...)
@@ -301,14 +295,15 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 var ownRefs = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
 
 // unsavedCommits looks for commits that only this worktree contains.
-func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, head commitFound, w Workspace,
+	u *Unsaved) error {
 	if w.Clone {
 		return s.unsavedInClone(ctx, r, w, u)
 	}
 	own := r.Head()
 	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
-	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // HEAD can be a branch without a commit
-		args = append(args, head)
+	if head.exists {
+		args = append(args, "HEAD")
 	}
 	for _, refs := range ownRefs {
 		args = append(args, "--glob="+refs)
@@ -320,7 +315,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	if strings.HasPrefix(own, heads) {
 		args = append(args, "--exclude="+strings.TrimPrefix(own, heads))
 	}
-	out, err := r.Output(ctx, append(args, "--branches")...)
+	out, err := r.Output(ctx, append(args, "--branches", "--")...)
 	if err != nil {
 		return err
 	}
@@ -347,8 +342,8 @@ func fields(out []byte) []string {
 // stashed adds the stashes that were made on a branch. All work folders share the list of stashes, and a
 // removal does not change it.
 func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
-	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
-		return nil //nolint:nilerr // there is no stash
+	if !hasStash(ctx, r) {
+		return nil
 	}
 	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
 	if err != nil {
@@ -364,6 +359,15 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	return nil
 }
 
+func hasStash(ctx context.Context, r *git.Repo) bool {
+	const ref = "refs/stash"
+	if !r.MayHave(ref) {
+		return false
+	}
+	_, err := commitOf(ctx, r, ref)
+	return err == nil
+}
+
 // replaced returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
 	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
@@ -372,7 +376,13 @@ func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]s
 		return nil, err
 	}
 	defer common.Close()
-	return newestUnreachable(ctx, common, append(idsIn(data), headsIn(r.Git)...))
+	tip := r.LooseTip() // the branch reaches it
+	ids := slices.DeleteFunc(append(idsIn(data), headsIn(r.Git)...), func(id string) bool { return id == tip })
+	types, err := typesOf(ctx, common, ids)
+	if err != nil {
+		return nil, err
+	}
+	return newestUnreachable(ctx, common, ids, types)
 }
 
 // headsIn returns the object ids in files such as ORIG_HEAD. If reflogs are switched off, these files can be
