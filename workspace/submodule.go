@@ -55,9 +55,9 @@ type submodules struct {
 	odd  []Submodule // submodules whose git folders do not belong to the worktree
 }
 
-// unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in
-// the worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all
-// of them.
+// unsavedSubmodules adds the submodules that contain unsaved work. It examines every repository in the
+// worktree's git folder, because the removal deletes all of them. That includes the repositories of
+// submodules whose folders no longer exist.
 func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head commitFound, w Workspace,
 	u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}
@@ -267,9 +267,8 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 	return r, nil
 }
 
-// checkouts compares the files of the submodules that the commit in a work folder has. The parameter
-// prefix is the path of the work folder below the worktree, with a slash at its end. It is "" for the
-// worktree itself.
+// checkouts compares the files of the submodules in the commit of a work folder. prefix is the path of
+// the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
 func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.Root, prefix string) error {
 	for _, l := range head.links {
 		path := prefix + l.path
@@ -310,8 +309,8 @@ func (m *submodules) checkout(ctx context.Context, sub *git.Repo, one *repositor
 	return errors.Join(err, m.checkouts(ctx, head, root, path+"/"))
 }
 
-// submoduleIn returns the repository of the submodule that is checked out in a folder. It returns
-// nil if the folder is missing or empty.
+// submoduleIn returns the repository of the submodule that is checked out in a folder, or nil if the
+// folder is missing or empty.
 func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string) (*repository, error) {
 	dir, err := root.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -168,7 +168,7 @@ func inProgress(gitDir string) []string {
 	return out
 }
 
-// unsavedFiles looks for unsaved files. It leaves out those in submodules.
+// unsavedFiles looks for unsaved files, except in submodules.
 func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
@@ -196,8 +196,8 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds to
-// u the files that differ, but no file for which ours returns true.
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
+// to u, except those for which ours returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// takeUnseen adds to u what git does not show in a work folder, and what a removal would delete. Git leaves out a
-// git folder among the files, and a folder that it cannot read. It says nothing about the first, and only warns
-// of the second. Submodules and the repositories that git names are examined otherwise.
+// takeUnseen adds to u what git does not report in a work folder although a removal would delete it. Git skips
+// git folders among the files without a word, and skips folders that it cannot read with only a warning.
+// Submodules and the repositories that git reports are examined elsewhere.
 func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound) error {
 	for _, l := range head.links {
 		u.addNested(l.path + "/")

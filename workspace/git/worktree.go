@@ -155,9 +155,9 @@ func (r *Repo) LooseTip() string {
 // wholeID matches the id of an object, as SHA-1 or SHA-256.
 var wholeID = regexp.MustCompile(`^([0-9a-f]{64}|[0-9a-f]{40})$`)
 
-// MainHead returns what is checked out in the repository's main work folder. This is a branch in
-// the form refs/heads/NAME, or a commit. For a bare repository, which has no work folder, MainHead
-// returns the repository's branch.
+// MainHead returns what is checked out in the repository's main work folder: a branch in the form
+// refs/heads/NAME, or a commit. A bare repository has no work folder, and MainHead returns its
+// branch.
 func (r *Repo) MainHead() string { return headOf(r.Common) }
 
 // Head returns what is checked out in this work folder, in the same form as MainHead.
