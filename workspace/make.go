@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -192,7 +191,7 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 		return err
 	}
 	w.Branch = o.Branch
-	if !canBeBranch(ctx, r, o.Branch) {
+	if !r.CanBeBranch(ctx, o.Branch) {
 		return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch", o.Branch)
 	}
 	tip, err := commitOf(ctx, r, w.ref())
@@ -259,25 +258,13 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return nil
 }
 
-// plainBranch matches names that git surely takes for a branch: words of letters and digits. HEAD is none.
-var plainBranch = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
-
-// canBeBranch reports whether git takes a name for the name of a branch.
-func canBeBranch(ctx context.Context, r *git.Repo, name string) bool {
-	if plainBranch.MatchString(name) {
-		return true
-	}
-	_, err := r.Output(ctx, "check-ref-format", "--branch", name)
-	return err == nil && !strings.HasPrefix(name, "-")
-}
-
-// mostBranches is how many names are tried in the search for a free branch name.
+// mostBranches is the largest number of names that are tried in the search for a free name.
 const mostBranches = 1000
 
 // freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,
 // name-3 and so on.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
-	if !canBeBranch(ctx, r, name) {
+	if !r.CanBeBranch(ctx, name) {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
 	}
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname)", heads+name+"*", heads+filepath.Dir(name))

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,4 +78,35 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, type
 		}
 	}
 	return slices.DeleteFunc(all, func(id string) bool { return parents[id] }), nil
+}
+
+// replaced returns the newest commits of the worktree's reflog that nothing else contains.
+func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
+	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
+	common, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	tip := r.LooseTip() // the branch reaches it
+	ids := slices.DeleteFunc(append(idsIn(data), headsIn(r.Git)...), func(id string) bool { return id == tip })
+	types, err := typesOf(ctx, common, ids)
+	if err != nil {
+		return nil, err
+	}
+	return newestUnreachable(ctx, common, ids, types)
+}
+
+// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
+// commit. What is in FETCH_HEAD comes from elsewhere.
+func headsIn(gitDir string) (ids []string) {
+	entries, _ := os.ReadDir(gitDir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
+			continue
+		}
+		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
+		ids = append(ids, idsIn(data)...)
+	}
+	return ids
 }

@@ -218,7 +218,7 @@ func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, e
 		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has no branch checked out: nothing was pushed; "+
 			"the arm must first make a branch of its commit", w.Name)
 	}
-	u, err := s.Unsaved(ctx, w)
+	u, err := s.Uncommitted(ctx, w)
 	if err != nil {
 		return "", err
 	}

@@ -51,7 +51,7 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	if !hasStash(ctx, r) {
 		return nil, nil
 	}
-	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	out, err := r.Output(ctx, stashList...)
 	if list := fields(out); err != nil || len(list) > 0 {
 		return list, err
 	}

@@ -98,6 +98,20 @@ func shownName(name string) string {
 // Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all files instead
 // of relying on the worktree's index, because an arm can mark a changed file as unchanged there.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
+	return s.examine(ctx, w, s.unsavedSubmodules, s.unsavedCommits)
+}
+
+// Uncommitted is like Unsaved, but it leaves out what is in submodules, and commits and stashes.
+func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, error) {
+	return s.examine(ctx, w)
+}
+
+// examination adds to u what it finds in a worktree, whose checked-out commit is head.
+type examination func(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error
+
+// examine carries out the examinations of a worktree. It also looks for operations in progress and for files
+// outside of submodules.
+func (s Workspaces) examine(ctx context.Context, w Workspace, all ...examination) (Unsaved, error) {
 	var u Unsaved
 	if err := checkNoLink(w); err != nil {
 		return u, err
@@ -115,11 +129,10 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	if err != nil {
 		return u, err
 	}
-	if err := s.unsavedSubmodules(ctx, r, head, w, &u); err != nil {
-		return u, err
-	}
-	if err := s.unsavedCommits(ctx, r, head, w, &u); err != nil {
-		return u, err
+	for _, examine := range all {
+		if err := examine(ctx, r, head, w, &u); err != nil {
+			return u, err
+		}
 	}
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
 		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r, head))
@@ -345,7 +358,7 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	if !hasStash(ctx, r) {
 		return nil
 	}
-	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	out, err := r.Output(ctx, stashList...)
 	if err != nil {
 		return err
 	}
@@ -359,6 +372,9 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	return nil
 }
 
+// stashList are the arguments of git for the list of stashes. git stash list starts git once more for the same.
+var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
+
 func hasStash(ctx context.Context, r *git.Repo) bool {
 	const ref = "refs/stash"
 	if !r.MayHave(ref) {
@@ -366,35 +382,4 @@ func hasStash(ctx context.Context, r *git.Repo) bool {
 	}
 	_, err := commitOf(ctx, r, ref)
 	return err == nil
-}
-
-// replaced returns the newest commits of the worktree's reflog that nothing else contains.
-func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
-	common, err := s.openCommon(ctx, w.Common)
-	if err != nil {
-		return nil, err
-	}
-	defer common.Close()
-	tip := r.LooseTip() // the branch reaches it
-	ids := slices.DeleteFunc(append(idsIn(data), headsIn(r.Git)...), func(id string) bool { return id == tip })
-	types, err := typesOf(ctx, common, ids)
-	if err != nil {
-		return nil, err
-	}
-	return newestUnreachable(ctx, common, ids, types)
-}
-
-// headsIn returns the object ids in files such as ORIG_HEAD. If reflogs are switched off, these files can be
-// the only trace of a commit. FETCH_HEAD is skipped, because its commits come from elsewhere.
-func headsIn(gitDir string) (ids []string) {
-	entries, _ := os.ReadDir(gitDir)
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
-			continue
-		}
-		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
-		ids = append(ids, idsIn(data)...)
-	}
-	return ids
 }

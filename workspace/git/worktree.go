@@ -1,14 +1,11 @@
 package git
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"coleo.dev"
 )
@@ -120,44 +117,9 @@ func (w Worktree) WriteLink() error {
 	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
 }
 
-// mayHaveBytes is the size in bytes of the largest file of packed refs that MayHave reads.
-const mayHaveBytes = 16 << 20
-
-// MayHave reports whether the common folder can have a ref, such as refs/stash. It starts no git process. If the
-// result is true, only git knows whether the ref exists.
-func (r *Repo) MayHave(ref string) bool {
-	for _, name := range []string{ref, "reftable"} {
-		if _, err := os.Lstat(filepath.Join(r.Common, name)); !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	packed, err := ReadRegular(filepath.Join(r.Common, "packed-refs"), mayHaveBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	return err != nil || len(packed) == mayHaveBytes || bytes.Contains(packed, []byte(ref))
-}
-
-// LooseTip returns the commit of the checked-out branch, if the branch has a file of its own. Otherwise it returns
-// "". It starts no git process.
-func (r *Repo) LooseTip() string {
-	ref := r.Head()
-	if !strings.HasPrefix(ref, "refs/heads/") || !filepath.IsLocal(ref) || filepath.Clean(ref) != ref {
-		return ""
-	}
-	line, err := readLine(filepath.Join(r.Common, ref))
-	if err != nil || !wholeID.MatchString(line) {
-		return ""
-	}
-	return line
-}
-
-// wholeID matches the id of an object, as SHA-1 or SHA-256.
-var wholeID = regexp.MustCompile(`^([0-9a-f]{64}|[0-9a-f]{40})$`)
-
-// MainHead returns what is checked out in the repository's main work folder: a branch in the form
-// refs/heads/NAME, or a commit. A bare repository has no work folder, and MainHead returns its
-// branch.
+// MainHead returns what is checked out in the repository's main work folder. This is a branch in
+// the form refs/heads/NAME, or a commit. For a bare repository, which has no work folder, MainHead
+// returns the repository's branch.
 func (r *Repo) MainHead() string { return headOf(r.Common) }
 
 // Head returns what is checked out in this work folder, in the same form as MainHead.
