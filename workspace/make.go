@@ -258,7 +258,7 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return nil
 }
 
-// mostBranches is the largest number of names that are tried in the search for a free name.
+// mostBranches is how many names are tried in the search for a free branch name.
 const mostBranches = 1000
 
 // freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,

@@ -117,9 +117,9 @@ func (w Worktree) WriteLink() error {
 	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
 }
 
-// MainHead returns what is checked out in the repository's main work folder. This is a branch in
-// the form refs/heads/NAME, or a commit. For a bare repository, which has no work folder, MainHead
-// returns the repository's branch.
+// MainHead returns what is checked out in the repository's main work folder: a branch in the form
+// refs/heads/NAME, or a commit. A bare repository has no work folder, and MainHead returns its
+// branch.
 func (r *Repo) MainHead() string { return headOf(r.Common) }
 
 // Head returns what is checked out in this work folder, in the same form as MainHead.
