@@ -267,6 +267,9 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if !r.CanBeBranch(ctx, name) {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
 	}
+	if !r.MayHave(heads+name) && !r.MayHave(heads+filepath.Dir(name)) {
+		return name, nil
+	}
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname)", heads+name+"*", heads+filepath.Dir(name))
 	if err != nil {
 		return "", err

@@ -62,9 +62,11 @@ func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head com
 	u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}
 	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
-		base, err := gitlinks(ctx, r, w.Start)
-		if err != nil {
-			return err
+		base, err := head.links, error(nil)
+		if w.Start != r.LooseTip() { // the arm has committed, or the branch has no file of its own
+			if base, err = gitlinks(ctx, r, w.Start); err != nil {
+				return err
+			}
 		}
 		if err := m.examine(ctx, modules, filepath.Join(w.Common, "modules"), "", ids(base)); err != nil {
 			return err
