@@ -22,8 +22,8 @@ func newAuditCommand() *cobra.Command {
 		Long: `List who gave which command, and the result. The last row is the newest
 command.
 
-The list has each command that changes something, such as a prompt or an
-approval. With NAME it has the commands for that arm only.`,
+The list contains each command that changes something, such as a prompt or an
+approval. With NAME, it contains only the commands for that arm.`,
 		Args: verb.AtMost(1, "the name of an arm, or nothing"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 1 {

@@ -41,7 +41,7 @@ func newInitCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write a config.toml with comments, and show which agent CLIs are installed",
 		Long: `Write a config.toml in which each key is explained and commented out, and show
-which agent CLIs are installed. A config.toml that is there is never changed.
+which agent CLIs are installed. An existing config.toml is never changed.
 
 This starts nothing and installs nothing. Coleo also works without the file.`,
 		Args: verb.Exactly(0, "no arguments"),

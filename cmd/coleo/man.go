@@ -17,7 +17,8 @@ func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write the manual pages of all verbs into a folder",
-		Long: `Write the manual pages of all verbs into a folder. They say what --help says.
+		Long: `Write the manual pages of all verbs into a folder. They contain the same texts
+as --help.
 
 The folder is created if it is missing. Pages of the same names are replaced.`,
 		Example: `  coleo man ~/.local/share/man/man1    # man searches this folder

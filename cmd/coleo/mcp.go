@@ -32,9 +32,10 @@ func newMCPServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve Coleo's tools to an agent CLI, over standard input and output",
 		Long: `Serve Coleo's tools by MCP over standard input and output. The agent CLI starts
-this program itself. It ends with its input.
+this program itself. The program ends when its input ends.
 
-With --door, the tools are those of an arm. Each call goes to the arm's door, a
+With --door, it serves the tools of an arm.
+ Each call goes to the arm's door, a
 socket in the arm's folder. While the host agent does not run, a call waits
 until it runs again.
 

@@ -67,16 +67,16 @@ screen, then type by hand or kill the arm.`
 starts the arm again. 'coleo arm remove' forgets it. Its subarms live on, unless
 you give --tree.`
 
-	removeHelp = `This deletes the arm's folder below Coleo's state folder. The folder has the
-terminal output and the variables that you gave to the arm. It also deletes the
-checkpoints of the arm's files. They cannot be restored. The work folder and the
-agent CLI's own files in your home folder stay.
+	removeHelp = `This deletes the arm's folder below Coleo's state folder, with the terminal
+output and the variables that you gave to the arm. It also deletes the
+checkpoints of the arm's files. None of this can be restored. The work folder
+and the agent CLI's own files in your home folder stay.
 
 A worktree that Coleo has made for the arm is removed too. Coleo refuses while
-the worktree has anything that is nowhere else: changed, untracked or ignored
-files, commits that no other branch has, a stash, a merge in progress. With
---force, Coleo first keeps everything under a ref of the repository. 'coleo
-workspace restore NAME' brings it back. The branch stays if it has commits.`
+the worktree has unsaved work: changed, untracked or ignored files, commits that
+no other branch has, a stash, a merge in progress. With --force, Coleo first
+keeps everything under a ref of the repository. 'coleo workspace restore NAME'
+restores it. The branch stays if it has commits.`
 )
 
 func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }

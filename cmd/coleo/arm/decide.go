@@ -19,13 +19,14 @@ import (
 
 const (
 	// decideHelp is the help that approve, deny and answer share.
-	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. What
-an arm asks with one of Coleo's tools is answered in the same way, by its id. What
-you approve runs as you. The answer goes to that dialog only. If the dialog is
-gone, or another one is open, nothing is typed and the exit code is 12.`
+	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. A
+question that the model has asked with one of Coleo's tools is answered in the
+same way, by its id. A command that you approve runs with your rights. The
+answer goes to that dialog only. If the dialog is gone, or another dialog is
+open, nothing is typed and the exit code is 12.`
 
-	denyHelp = `--words says what to do instead. The text goes with the answer if the dialog
-takes a text. Otherwise it is a prompt after the answer.`
+	denyHelp = `--words says what to do instead. If the dialog takes a text, the text is part of
+the answer. Otherwise Coleo sends it as a prompt after the answer.`
 
 	// dialogUsage is the help of the flag --dialog.
 	dialogUsage = "`ID` of a question, or fingerprint of a dialog (default: the only one)"
@@ -62,19 +63,20 @@ func newAnswerCommand() *cobra.Command {
 with one of Coleo's tools. 'coleo arm questions NAME' lists both. If several
 things wait, --dialog names one by its id.
 
-Choose an option of the arm's open dialog, by its number. The first is 1.
-Where several options may be ticked, name all of them: 1,3. All others are
-unticked, and the dialog is submitted. Coleo sees each tick before it presses
-the next key. If anything else is seen, it stops, says what is ticked, and
-submits nothing.
+Choose an option of the arm's open dialog, by its number. The first is 1. Where
+several options may be ticked, name all of them: 1,3. All others are unticked,
+and the dialog is submitted. Coleo checks on the screen that each tick has
+appeared before it presses the next key. If the screen shows anything else,
+Coleo stops, reports what is ticked, and submits nothing.
 
 --text is an answer in words. In a dialog, Coleo types it into the option that
-takes text. If there are several questions, this answers the one that is shown.
-The next one is the next dialog, and the last one asks you to submit.
+takes text. If there are several questions, this answers the question on the
+screen. The next question is a new dialog. The last dialog asks you to submit
+all answers.
 
 --key types one key into a dialog that no rule knows (its title is "unknown"),
 or that only a pack knows. It needs --dialog, so that the key goes only to the
-screen that you looked at.
+screen that you have seen.
 
 ` + decideHelp,
 		Args: cobra.RangeArgs(1, 2),

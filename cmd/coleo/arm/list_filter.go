@@ -98,10 +98,10 @@ func newLabelCommand() *cobra.Command {
 		Long: `Change the labels of an arm: KEY=VALUE sets a label, and KEY- removes one. Without
 changes, this prints the labels.
 
-Labels select arms: see --selector of 'coleo arm list' and 'coleo arm kill'. An
-operator token with labels reaches only the arms that have them. So only a person
-changes labels. The arm's host agent must be available. A key or value has 1 to 63
-letters, digits, '.', '_', '/' or '-'. An arm has at most 16 labels.`,
+Labels select arms: see --selector of 'coleo arm list' and 'coleo arm kill'. Only a
+person can change labels, because an operator token with labels reaches only the arms
+that have these labels. The arm's host agent must be available. A key or value has 1 to
+63 letters, digits, '.', '_', '/' or '-'. An arm has at most 16 labels.`,
 		Example: `  coleo arm label fix team=payments urgent-`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -29,8 +29,9 @@ func newLogsCommand() *cobra.Command {
 		Long: `Print what the arm's terminal has shown, as text. This also works after the
 arm's end.
 
-The text has the lines that have scrolled off, and then the screen. A program
-that draws the whole screen scrolls nothing off: use 'coleo arm record' for it.
+The text contains the lines that have scrolled off, and then the screen. If a
+program draws the whole screen, no line scrolls off: use 'coleo arm record' for
+such a program.
 
 --raw, --plain and --follow print the bytes that the agent CLI wrote, in place
 of the text. --lines does not apply to them.`,

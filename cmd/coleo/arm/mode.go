@@ -25,13 +25,13 @@ func newCompactCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compact NAME",
 		Short: "Make the agent CLI shorten its conversation",
-		Long: `Make the agent CLI shorten its conversation. The conversation goes on.
+		Long: `Make the agent CLI shorten its conversation. The conversation continues.
 
-The agent CLI uses its own command for that, and may ask its model. The rules
-are those of 'coleo arm prompt'. The command is typed once, and never into a
-dialog. It is refused while the agent CLI works. If it cannot be proven that
-the command arrived, the exit code is 7. If a dialog is open, it is 6. If the
-agent CLI has no such command, it is 2 and nothing is typed.
+Coleo types the agent CLI's own command for that. The agent CLI may ask its
+model. Coleo types the command once, and never into a dialog. While the agent
+CLI works, this is refused. The exit code is 7 if nothing proves that the
+command arrived, and 6 if a dialog is open. It is 2 if the agent CLI has no such
+command; then nothing is typed.
 
 Without --wait, this returns when the agent CLI has taken the command. With
 --wait, it returns when the turn has ended, with the exit codes of
@@ -76,17 +76,17 @@ func newModeCommand() *cobra.Command {
 		Short: "Show the modes of an arm's agent CLI, or switch to another one",
 		Long: `Show the modes of an arm's agent CLI, or switch to another one.
 
-Coleo presses the agent CLI's own key, looks at the screen after each press, and
+Coleo presses the agent CLI's own key, checks the screen after each press, and
 returns when the screen shows the mode. It types only while the agent CLI is
 idle, and never into a dialog. With --interrupt it stops the running turn first.
 
-A mode in which the agent CLI asks less often needs --allow. If the present mode
-does not lead to the wanted one, the exit code is 5. If nothing switches to the
-mode, it is 2. If a mode has only instructions, Coleo puts them before the next
-prompt.
+A mode in which the agent CLI asks less often needs --allow. The exit code is 5
+if the wanted mode cannot be reached from the present mode, and 2 if the mode
+has no key or command. If a mode consists only of instructions, Coleo puts them
+before the next prompt.
 
-The mode is kept: a later start of the arm switches to it again, until the mode
-is changed in another way.`,
+A later start of the arm switches to this mode again, until you choose another
+mode.`,
 		Example: `  coleo arm mode fix
   coleo arm mode fix plan`,
 		Args: cobra.RangeArgs(1, 2),
@@ -170,16 +170,19 @@ func newModelCommand() *cobra.Command {
 		Short: "Show the model of an arm, or use another one",
 		Long: `Show the model of an arm, or use another one.
 
-If the agent CLI has a command for that, which changes no setting of its user,
-Coleo types the command and returns when the screen shows the model. Otherwise
-the next start takes the model. With --restart, Coleo ends the idle agent CLI
-and resumes the conversation with the model at once.
+If the agent CLI has a command that changes the model without changing your
+settings, Coleo types the command and returns when the screen shows the model.
+Otherwise, the arm has the new model from its next start on. With --restart,
+Coleo ends the idle agent CLI and resumes the conversation with the model at
+once.
 
-With --scope thread, only the present conversation has the model. With --scope
-default, only the next starts of the arm have it, and nothing is typed.
+With --scope thread, the model applies only to the present conversation. With
+--scope default, it applies only to the next starts of the arm, and nothing is
+typed.
 
 If the model is not available, --fallback decides, as for 'coleo arm spawn'. The
-arm then has a badge until you confirm with --seen that you know of it.`,
+arm then has a badge until you confirm with --seen that you have seen the
+change.`,
 		Example: `  coleo arm model fix PROVIDER/MODEL
   coleo arm model fix MODEL --restart --scope thread`,
 		Args: cobra.RangeArgs(1, 2),

@@ -39,8 +39,8 @@ func newOpenCommand() *cobra.Command {
 The window closes when the arm ends, or when you detach with Ctrl-]. If you
 close the window, the arm continues to run.
 
-Some harnesses show their agent CLI in a window of their own. For an arm of such
-a harness, this opens that window again after it was closed.
+Some harnesses always show their agent CLI in a window. If the window of such an
+arm was closed, this opens it again.
 
 The terminals are tmux, kitty, wezterm, ghostty, iterm2 and terminal (of
 macOS). In tmux this opens a new window. Outside of tmux it starts a session

@@ -40,7 +40,7 @@ func newPromptCommand() *cobra.Command {
 		Long: `Send a prompt. If TEXT is -, it is read from standard input.
 
 Without --wait, this returns when the agent CLI has taken the prompt. Coleo
-types the prompt once, and never into a dialog. If it cannot be proven that the
+types the prompt once, and never into a dialog. If nothing proves that the
 prompt arrived, the exit code is 7. If a dialog is open, nothing is typed and
 the exit code is 6.
 

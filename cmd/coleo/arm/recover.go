@@ -24,10 +24,10 @@ type recoverFlags struct {
 	local   bool
 }
 
-const recoverHelp = `If the agent CLI still runs, Coleo only reattaches to it. Otherwise Coleo
-starts the agent CLI again and continues its conversation, if the harness can.
-The output says which. This returns when the arm takes prompts or asks
-something.
+const recoverHelp = `If the agent CLI still runs, Coleo only reattaches to it. Otherwise Coleo starts
+the agent CLI again and continues its conversation, if the harness can. The
+output says which of the two was done. This returns when the arm takes prompts
+or asks something.
 
 Nothing is started while an earlier start may still run on a host agent that
 cannot be asked. --force starts the arm anyway. Two agent CLIs of the arm may

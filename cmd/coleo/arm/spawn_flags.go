@@ -51,9 +51,9 @@ That flag sets one value in such a file if there is no other way.
 --model scripted starts a program that answers in place of a model, without key
 and network. --script says what it answers: see docs/scripted-model.md.
 
---template NAME takes what the other flags leave out from a template, for a new arm:
-see 'coleo template list' and docs/templates.md. --arg NAME=VALUE is an argument of
-its prompt.
+--template NAME starts a new arm with values from a template. Other flags take
+precedence. --arg NAME=VALUE is an argument of the template's prompt. See 'coleo
+template list' and docs/templates.md.
 
 --fallback says what happens if the model is not available:
   any         another model is used, so that the arm always starts (default)
@@ -76,60 +76,60 @@ uses the HOME of --home, a fake key and the model server of --endpoint.
 line of an --env-file is NAME=VALUE or NAME. -e takes precedence. Nothing shows
 the values again.
 
---tools all gives the model Coleo's own tools: it can ask you, keep tasks and
-claim files ('coleo arm questions', 'coleo arm todos'). --no-tools takes them
-away. Without either, arm_tools in config.toml decides.
+--tools all gives the model Coleo's own tools: it can ask you, keep tasks and claim
+files ('coleo arm questions', 'coleo arm todos'). --no-tools gives it none. Without both
+flags, arm_tools in config.toml decides.
 
--t shows the arm in a window. Without --harness, it selects a harness whose agent
-CLI has a window of its own. The arm of any other harness is shown as by 'coleo
-arm open'.
+-t shows the arm in a window. Without --harness, it selects a harness whose agent CLI
+has a window of its own. With any other harness, the window opens as with 'coleo arm
+open'.
 
 --policy says what answers the arm's approval dialogs:
   off     a person (default)
-  shadow  a person; 'coleo arm events' shows what read would have answered
-  read    the policy approves what only reads files of the work folder, and does
-          what your rules say; a person answers the rest: see docs/security.md
+  shadow  a person; 'coleo policy explain' shows what read would have answered
+    read    the policy approves calls that only read files of the work folder, and
+          follows your rules; a person answers the rest: see docs/security.md
 
 --worktree gives the arm a git worktree and a branch of its own, below Coleo's state
 folder or where [workspace] in config.toml says. The branch is named for the arm.
---worktree=BRANCH names another one, which may exist. pr/12 stands for the head of pull
-request 12, which is fetched. --base says where a new branch begins; without it,
-that is what is checked out in the folder. 'coleo arm remove' removes the worktree
-again, and never loses work. If the project has a script .coleo/setup, it runs in
-the new worktree, once you trust it ('coleo workspace trust'). --no-setup leaves it out.
+--worktree=BRANCH names another branch, which may exist. --worktree=pr/12 fetches the
+head of pull request 12. --base says where a new branch begins (default: the commit that
+is checked out in the folder). 'coleo arm remove' removes the worktree again, and never
+loses work. If the project has a script .coleo/setup, it runs in the new worktree, once
+you trust it ('coleo workspace trust'). --no-setup leaves it out.
 
 --with PATH adds another repository, and can be repeated. The arm then works in a folder
 with one worktree of each repository, each on a branch of its own. --worktree=BRANCH
 is for all of them, --base and pr/12 for the repository of the work folder alone.
 
---sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). It writes
-in the work folder and in its own folder of HOME, and sees nothing else of HOME.
---sandbox-net says what it reaches of the network. A stopped arm keeps its sandbox,
-unless you say --sandbox none: see docs/security.md.
+--sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). The agent CLI
+writes only in the work folder and in its own folders of HOME, and sees nothing else of
+HOME. A stopped arm keeps its sandbox, unless you give --sandbox none: see
+docs/security.md. --sandbox-net says which servers it reaches:
   all                  everything that this machine reaches (default)
   none                 only loopback inside
-  model                only the server of its model
-  allow=HOST[:PORT],…  these servers and that of its model
+    model                only the server of its model
+  allow=HOST[:PORT],…  these servers, and the server of its model
 
 --sandbox podman or docker runs it in a container of the image that --sandbox-image
-names. The agent CLI must be in the image, and Coleo pulls none.
+names. The agent CLI must be in the image. Coleo pulls no image.
 
---sandbox-limit says how much of the machine the sandbox uses at most, such as
-memory=4G,pids=500,cpus=2. 'coleo arm status' says what keeps the limits: see
+--sandbox-limit says how much of the machine the sandbox can use, such as
+memory=4G,pids=500,cpus=2. 'coleo arm status' shows what enforces the limits: see
 docs/security.md.
 
---on-limit says what happens when the arm meets a limit of its model, such as a
-used-up quota. With wait (default), the arm is parked until the limit has
-passed, and then goes on once by itself, with the prompt of --continue-with.
-With ask, it is parked until you prompt it. A list of alternatives can come
-first, such as model:NAME,handover:HARNESS,wait. model:NAME goes on with another
-model of the harness. handover:HARNESS gives the task to a new arm.
+--on-limit says what happens when the arm meets a limit of its model, such as a used-up
+quota. With wait (default), the arm is parked until the limit has passed. It then
+continues once by itself, with the prompt of --continue-with. With ask, it is parked
+until you prompt it. A list of alternatives can come first, such as
+model:NAME,handover:HARNESS,wait. model:NAME continues with another model of the
+harness. handover:HARNESS gives the task to a new arm.
 
 --budget says how much the arm's model may cost, in US dollars, and --budget-policy
 what happens then: see 'coleo arm budget'.
 
---on-partition says what happens while serve cannot reach the arm's host. With
-run (default), the arm may still be typed into. With freeze, it takes no keys.`
+--on-partition says what happens while serve cannot reach the arm's host. With run
+(default), keys can still be typed into the arm. With freeze, the arm takes no keys.`
 
 func newSpawnCommand() *cobra.Command {
 	var f spawnFlags

@@ -31,15 +31,15 @@ func newWatchCommand() *cobra.Command {
 On a terminal this shows the newest messages and the screen below them. Without
 a NAME it lets you choose an arm. These are the keys:
 
-  m  write a message; Enter sends it as a prompt, Escape leaves it
-  i  switches whether a message first interrupts the running turn
+    m  write a message; Enter sends it as a prompt, Escape closes it unsent
+  i  switch whether a message first interrupts the running turn
   x  show messages in full, or only their beginning
-  s  says what to do with an arm that seems stuck; it changes nothing
+  s  show what to do with an arm that seems stuck; this changes nothing
   r  read and draw everything again
   q  quit; the arm continues to run
 
 Elsewhere, or with --json, this prints each change of state and types nothing.
-Without a NAME it then takes the only arm there is.`,
+Without a NAME, it then follows the only running arm.`,
 		Args: verb.AtMost(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			return watchArm(c, client, args, f)

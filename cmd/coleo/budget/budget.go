@@ -16,17 +16,18 @@ import (
 
 const help = `Show the budgets of an arm, or give it a budget of its own in US dollars.
 
-Without an amount, this shows each budget that applies to the arm, what is used of it,
-and what the next call of its model can cost at most. none takes the arm's own
-budget away. The budgets of projects, days and the fleet are in config.toml.
+Without an amount, this shows each budget that applies to the arm, how much of it is
+used, and what the next call of the model can cost at most. 'none' removes the arm's
+own budget. The budgets of projects, days and the fleet are in config.toml.
 
 --policy says what happens when the budget is used up:
-  warn  an event reports it, and the arm goes on
+    warn  an event reports it, and the arm continues
   park  the turn is interrupted, and the arm waits for you (default)
   stop  the arm is ended
 
-A turn begins only if one call fits into what is left. An arm that waits at its budget
-goes on with 'coleo arm unpark' after you have raised the budget.
+A turn begins only if the rest of the budget is enough for one call of the model. If
+an arm waits at its budget, raise the budget, and then continue the arm with 'coleo
+arm unpark'.
 
 park and stop need an agent CLI that reports its usage during a turn, and a model
 whose price is known.`

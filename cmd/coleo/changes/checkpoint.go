@@ -18,14 +18,14 @@ import (
 
 // This file contains the verbs below arm checkpoint.
 
-const restoreHelp = `Put the files of a checkpoint back, byte for byte, and delete the files that have
-been made since. To undo a turn, restore the checkpoint before the one of that turn.
+const restoreHelp = `Restore the files of a checkpoint, byte for byte, and delete the files that were
+created since. To undo a turn, restore the checkpoint of the turn before it.
 
 Files that git ignores are never deleted. The index, the branches, the commits and
 the submodules stay as they are. So do files of more than 50 MB.
 
-The present files become a checkpoint of their own first, so that you can undo the
-restore: restore that one.
+Coleo first makes a checkpoint of the present files. To undo the restore, restore
+that checkpoint.
 
 Nothing is restored while an arm in the same repository works, or may work.`
 
@@ -33,8 +33,9 @@ Nothing is restored while an arm in the same repository works, or may work.`
 func CheckpointCommand() *cobra.Command {
 	c := verb.Group("checkpoint", "List, compare and restore the files that were kept after each turn")
 	c.Long = `After each turn that changed files, Coleo keeps all files of the arm's repository
-that git does not ignore. A checkpoint is a commit below refs/coleo/checkpoints,
-which no branch has. Making it never touches your index, stash or branches.`
+that git does not ignore. A checkpoint is a commit below refs/coleo/checkpoints. No
+branch contains it. Coleo never touches your index, stash or branches when it makes
+a checkpoint.`
 	c.AddCommand(newListCommand(), newCheckpointDiffCommand(), newRestoreCommand())
 	return c
 }
@@ -77,8 +78,8 @@ func newCheckpointDiffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff NAME [N]",
 		Short: "Show what changed up to a checkpoint since the one before it",
-		Long: `Show what changed up to a checkpoint since the one before it. Without a number, it
-is the newest one: what the last turn changed.`,
+		Long: `Show what changed between a checkpoint and the checkpoint before it. Without a
+number, this takes the newest checkpoint, and so shows what the last turn changed.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
 				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps a number", c.CommandPath())

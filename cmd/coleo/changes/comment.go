@@ -53,8 +53,8 @@ func CommentsCommand() *cobra.Command {
 		Use:   "comments NAME",
 		Short: "List, send or delete the comments on the arm's changes",
 		Long: `List the comments on the arm's changes that are not sent. --send sends them all as
-one prompt, and forgets them when the prompt has arrived. After an error they are
-all kept. --drop deletes them.`,
+one prompt, and forgets them when the prompt has arrived. After an error, all
+comments are kept. --drop deletes them.`,
 		Args: verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			switch {

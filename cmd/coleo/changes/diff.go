@@ -21,18 +21,18 @@ import (
 	"coleo.dev/printable"
 )
 
-const diffHelp = `Show what the arm has changed in its folder since it was started: in commits, in
-the index, in the work folder, and in files that git does not know. The commit of
-the start stays the same, also after commits of the arm and restarts.
+const diffHelp = `Show what the arm has changed in its folder since it was started: in commits, in the
+index, in the work folder, and in files that git does not know. The comparison
+begins at the commit of that start, even after the arm commits or restarts.
 
-In a file or a pipe, the output is a patch for 'git apply'. It holds binary files
+In a file or a pipe, the output is a patch for 'git apply'. It contains binary files
 only with --binary. On a terminal it has colours, and control characters are shown
 as \x1b and the like. Files that git ignores are left out.
 
   coleo arm diff fix --binary | git apply
 
---why shows above each place which call of the arm made it, who approved it, and how
-to see that moment. The patch is then for people only.
+--why shows above each change which call of the arm made it, who approved the call,
+and how to see that moment. The output is then no longer a patch for 'git apply'.
 
 --follow shows the diff, and shows it again each time that it has changed, until you
 press Ctrl-C. With --json, each diff is one line. It works on Linux only.`

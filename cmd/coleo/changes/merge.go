@@ -17,24 +17,24 @@ import (
 // This file contains the verb arm merge.
 
 const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
-which the worktree was made, or into another one (--into). If the branch of --into
-does not exist, it begins at the branch from which the worktree was made.
+which the worktree was made, or into another branch (--into). If the branch of
+--into does not exist, it begins at the branch from which the worktree was made.
 
-Without a flag this makes a merge commit, even if the branch could be moved without
-one. So one revert undoes the arm's work. --squash makes one commit. --rebase makes
-each commit again on top of the branch, with its author, date and message.
+Without a flag, this makes a merge commit, even if git could fast-forward the
+branch. So one revert undoes the arm's work. --squash makes one commit. --rebase
+makes each commit again on top of the branch, with its author, date and message.
 
-Nothing is merged if the arm has uncommitted work: --commit MESSAGE commits all of it
-first, except the files that git ignores. Nothing is merged into a branch that is
-checked out, because the files there would no longer fit it: --update-checkout
-updates the files there too, if nothing is uncommitted there. Without it, your files,
-your index and your stash are never touched. No hook runs.
+Nothing is merged if the arm has uncommitted work: --commit MESSAGE commits all of
+it first, except the files that git ignores. Nothing is merged into a branch that is
+checked out, because the files there would no longer match it. --update-checkout
+updates these files too, if nothing is uncommitted there. Without this flag, your
+files, your index and your stash are never touched. No hook runs.
 
-If the arm works in several repositories, each is merged for itself: --repo says which.
-Without --repo, that is the only one with changes.
+If the arm works in several repositories, this merges one of them. --repo names it.
+Without --repo, it is the only repository with changes.
 
 If git finds conflicts, this changes nothing, lists them, and ends with exit code 5.
---ask-arm hands them to the arm as one prompt.`
+--ask-arm sends them to the arm as one prompt.`
 
 // MergeCommand returns the verb "arm merge".
 func MergeCommand() *cobra.Command {

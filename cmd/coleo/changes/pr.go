@@ -19,8 +19,8 @@ import (
 // This file contains the verb arm pr, which opens a pull request.
 
 const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request for it
-(GitHub) or a merge request (GitLab). If the branch has an open one already, this only
-pushes. A later call does the same.
+(GitHub) or a merge request (GitLab). If the branch already has an open request,
+this only pushes.
 
 gh or glab makes it, with your own login. So run this on the machine of the worktree,
 as the user who is logged in there. No hook of git runs.

@@ -21,9 +21,9 @@ import (
 
 // This file contains the verb arm watch-pr, which sends failed checks and comments to the arm.
 
-const watchHelp = `Watch the pull request that 'coleo arm pr' has made on GitHub. Failed checks, with the
-end of their logs, and new comments go to the arm as one prompt, through its queue.
-Each of them goes to the arm once, even if this was killed or runs again.
+const watchHelp = `Watch the pull request that 'coleo arm pr' has made on GitHub. Failed checks, with
+the end of their logs, and new comments go to the arm as one prompt, through its
+queue. The arm gets each of them once, even if this verb is killed or runs again.
 
 The prompt quotes the comments as data, because people on the Internet can write them.
 Only comments of authors with write access count (owner, member, collaborator):

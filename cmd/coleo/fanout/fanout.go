@@ -46,17 +46,18 @@ const (
 )
 
 const help = `Give the same task to several arms, each in a git worktree of its own. All worktrees
-begin at the same commit: what is checked out in the folder, or --base. What is not
-committed there is not in them.
+begin at the same commit: the commit that is checked out in the folder, or --base.
+They do not contain uncommitted files.
 
---harness names the harnesses, with commas between. -n is the number of arms, and
-without it there is one for each harness. The arms have the label fanout=ID, and
-names with the ID and the harness. TASK goes into the queue of each arm. If TASK is
--, it is read from standard input. With --template, the template's prompt is the
-task if TASK is left out.
+--harness names the harnesses, with commas between. -n is the number of arms (default:
+one for each harness). The arms have the label fanout=ID, and names with the ID and
+the harness. TASK goes into the queue of each arm. If TASK is -, it is read from
+standard input. With --template, the template's prompt is the task if TASK is left
+out.
 
-If some arms cannot be started, the others work on. The output says which, and why.
-'coleo fan-out show ID' compares the arms, and 'coleo fan-out keep ID ARM' keeps one.`
+If some arms cannot be started, the others still work. The output names the arms that
+were not started, and the reason. 'coleo fan-out show ID' compares the arms, and
+'coleo fan-out keep ID ARM' keeps one.`
 
 // flags contains the flags of fan-out.
 type flags struct {

@@ -22,10 +22,10 @@ import (
 const keepHelp = `Keep one arm of a fan-out, and remove the others with their worktrees.
 
 Nothing is removed while one of the others works or asks something, or while its
-worktree has anything that is nowhere else: changed, untracked or ignored files,
-commits, a stash. With --force, Coleo ends the others, and first keeps all of that
-under a ref of the repository (refs/coleo/kept). 'coleo workspace restore ARM' brings
-it back. The arm that you keep, its worktree and its subarms stay as they are.`
+worktree has unsaved work: changed, untracked or ignored files, commits, a stash. With
+--force, Coleo ends the others, and first keeps their work under a ref of the
+repository (refs/coleo/kept). 'coleo workspace restore ARM' restores it. The arm that
+you keep, its worktree and its subarms stay as they are.`
 
 // removed is the result of the removal of one arm.
 type removed struct {

@@ -22,15 +22,16 @@ successor works in the same folder or worktree. Its first prompt contains your
 prompts, a summary of the conversation, the list of tasks and the diff. No model
 writes this text. If something is cut, the text says so.
 
-The arm NAME is paused: it runs on, and nothing is sent from its queue. The prompts
-in its queue move to the successor, in their order, behind the first prompt. Both
-arms are linked as parent and child. The successor has the labels, the permission
-mode, the policy, the sandbox and the variables of the arm NAME. It does not have
-its model and its arguments, because another agent CLI does not understand them.
+The arm NAME is paused: it continues to run, but nothing is sent from its queue. The
+prompts in its queue move to the successor, in the same order, after the first
+prompt. Both arms are linked as parent and child. The successor has the labels, the
+permission mode, the policy, the sandbox and the variables of the arm NAME. It does
+not get the model and the arguments of the arm NAME, because another agent CLI does
+not understand them.
 
 While the arm NAME works or asks something, nothing is done. With --interrupt, its
-turn is interrupted first. If the successor does not start, the arm NAME is as it
-was. 'coleo arm resume NAME' makes a paused arm send its queue again.`
+turn is interrupted first. If the successor does not start, the arm NAME gets its
+queue back. 'coleo arm resume NAME' makes a paused arm send its queue again.`
 
 // flags contains the flags of handover.
 type flags struct {

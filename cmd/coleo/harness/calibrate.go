@@ -47,17 +47,19 @@ FOLDER. It types without reading the screen. It learns the state of each moment
 from the requests to the model and from the written files. It writes these states
 down as labels.
 
-Then the verb reads the recordings with the present description. It prints what
-reads as labelled and what does not. It looks for the smallest change of the
-description with which all of them read as labelled, and prints the change as a
-diff. Every recording in the folders of --old must still read as before.
---recordings reads recordings and labels that are there already, and plays
-nothing. docs/calibrate.md says more.
+Then the verb reads the recordings with the present description, and prints
+which readings match the labels and which do not. It searches for the smallest
+change of the description with which all readings match, and prints the change
+as a diff. The readings of the recordings in the folders of --old must not
+change. --recordings reads existing recordings and labels, and plays nothing.
+See docs/calibrate.md.
 
-The description is not changed. --write writes the proposed one to a new FILE.
+The description itself does not change. --write writes the proposed description
+to a new FILE.
 
-The exit code is 0 if all recordings read as labelled or a change is proposed,
-and 1 if no change was found.`,
+The exit code is 0 if all readings match their labels or a change is proposed,
+and 1 if no change was found.
+`,
 		Example: `  coleo harness calibrate HARNESS@1.2.3 --record new --old earlier
   coleo harness calibrate HARNESS --recordings new --write HARNESS.toml`,
 		Args: verb.Exactly(1, "the name of a harness"),

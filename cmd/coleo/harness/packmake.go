@@ -78,8 +78,8 @@ func newPackMakeCommand() *cobra.Command {
 		Use:   "make RULES.toml",
 		Short: "Make a pack from reading rules, and sign it",
 		Long: `Make a pack from reading rules, and sign it. RULES.toml may have [[rule]],
-[[dialog]] and [composer], with the keys that recognize and read. docs/packs.md
-lists them. Any other key is refused with its line.`,
+[[dialog]] and [composer]. docs/packs.md lists the keys that they may have. Any
+other key is refused with its line.`,
 		Example: `  coleo harness pack make --key KEY --harness HARNESS --versions 1.2.3,1.2.4 \
     --serial 1 --expires 2027-01-31 RULES.toml -o HARNESS.pack`,
 		Args: verb.Exactly(1, "a file with rules"),

@@ -16,15 +16,15 @@ import (
 )
 
 const help = `Show or change the memo of an arm: a JSON value that people and programs keep with
-it, such as what its work has reached. Coleo reads nothing from it, and the agent
-CLI does not see it. It stays until the arm is removed.
+it, such as the progress of its work. Coleo itself does not use the memo, and the
+agent CLI does not see it. The memo is kept until the arm is removed.
 
-  get         print the value (this is what the verb does without more words)
+    get         print the value (the default)
   set JSON    replace the value
   patch JSON  replace the keys of JSON in the value; null removes a key
 
 For JSON, - means standard input. If the arm was started with --state-schema, a
-value that does not fit the schema is refused, and the memo stays as it was.`
+value that does not fit the schema is refused, and the memo does not change.`
 
 // Command returns the verb "arm memo".
 func Command() *cobra.Command {

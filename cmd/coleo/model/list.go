@@ -31,12 +31,12 @@ func newModelsListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the models of all agent CLIs, with their prices",
 		Long: `List the models of all agent CLIs, with their prices in US dollars per million
-tokens: of input, output, cache reads and cache writes. This shows where each price
-comes from, and its date.
+tokens: of input, output, cache reads and cache writes. This also shows the source
+and the date of each price.
 
-Without --all, this lists the models of agent CLIs that are installed and to
-which you are logged in, and those that arms have. --catalog lists the models of
-a file, the cheapest first.`,
+Without --all, this lists the models of agent CLIs that are installed and to which
+you are logged in, and the models of arms. --catalog lists the models in a file, the
+cheapest first.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.file != "" {

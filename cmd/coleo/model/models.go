@@ -95,8 +95,8 @@ func newModelsResolveCommand() *cobra.Command {
 		Short: "Show which model a request resolves to",
 		Long: `Show which model a request resolves to.
 
-If the requested model is not available, this prints the one that Coleo takes
-instead, and the reason on standard error. --json has both models with their
+If the requested model is not available, this prints the model that Coleo takes
+instead, and the reason on standard error. --json contains both models with their
 prices.`,
 		Example: `  coleo models resolve PROVIDER/MODEL
   coleo models resolve --provider PROVIDER --model MODEL`,

@@ -29,11 +29,12 @@ tool (--tool). COMMAND is a command with its arguments; a last word * stands for
 any further arguments.
 
 With --scope session, the grant ends when the arm ends or is started again. With
---scope thread, it is for the arm's conversation, in whichever arm that is.
+--scope thread, it applies to the arm's conversation, even if another arm continues
+that conversation.
 
-The policy must be on ('coleo arm spawn --policy read'). A grant never allows what
-a rule denies. 'coleo policy grants' lists the grants. This does not work inside
-an arm.`,
+The policy must be on ('coleo arm spawn --policy read'). A grant never allows a call
+that a rule denies. 'coleo policy grants' lists the grants. This does not work
+inside an arm.`,
 		Example: "  coleo policy grant fix 'go test ./...' --for 2h\n  coleo policy grant fix --tool WebSearch --scope " +
 			"session",
 		Args: verb.AtMost(2, "the name of an arm, and a command in quotes"),

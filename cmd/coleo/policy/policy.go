@@ -40,7 +40,7 @@ func newTestCommand() *cobra.Command {
 		Long: `Show what a policy decides about a command line: allow, ask or deny, with the
 rule that decided and the reason. Nothing is run.
 
-Without a preset and without rules, the decision is ask. The preset "read" allows
+Without a preset and without rules, the decision is "ask". The preset "read" allows
 commands that only read files of the work folder. A file of rules is TOML:
 
   preset = "read"

@@ -23,8 +23,9 @@ func newTrustCommand() *cobra.Command {
 Until then, its rules can only deny.
 
 Without --hash, this prints the file and its hash, and trusts nothing. Read the
-file, and give the hash. The trust is for this content: when the file changes, it
-is not trusted. --revoke ends the trust. This does not work inside an arm.`,
+file, and give the hash. The trust applies to this content only. When the file
+changes, it is no longer trusted. --revoke ends the trust. This does not work inside
+an arm.`,
 		Example: `  coleo policy trust ~/src/project
   coleo policy trust ~/src/project --hash HASH
   coleo policy trust ~/src/project --revoke`,

@@ -18,8 +18,8 @@ import (
 
 const pauseHelp = `Send nothing from the arm's queue until 'coleo arm resume'.
 
-The running turn goes on, and 'coleo arm prompt' still works. 'coleo arm abort'
-also stops the turn.`
+The running turn continues, and 'coleo arm prompt' still works. 'coleo arm
+abort' also stops the turn.`
 
 func newPauseCommand() *cobra.Command {
 	return &cobra.Command{
@@ -49,14 +49,14 @@ func newResumeCommand() *cobra.Command {
 	}
 }
 
-const steerHelp = `Send a prompt for now, also while a turn runs.
+const steerHelp = `Send a prompt at once, also while a turn runs.
 
-If the agent CLI takes prompts during a turn, it gets the prompt into its own
-queue, and the turn goes on. Otherwise Coleo stops the turn and then sends the
-prompt. With --interrupt it always stops the turn. The output says which
-happened, and which keys were pressed.
+If the agent CLI takes prompts during a turn, the prompt goes into its own
+queue, and the turn continues. Otherwise Coleo stops the turn and then sends the
+prompt. With --interrupt, it always stops the turn. The output says which of the
+two was done, and which keys were pressed.
 
-The prompt comes before the prompts of the arm's queue. If a dialog is open,
+The prompt is sent before the prompts in the arm's queue. If a dialog is open,
 nothing is done and the exit code is 6.`
 
 func newSteerCommand() *cobra.Command {
@@ -101,10 +101,11 @@ func steered(name string, done coleo.Steering) string {
 	return sent
 }
 
-const abortHelp = `Stop the running turn, and say what was pressed and the state after it.
+const abortHelp = `Stop the running turn, and print which keys were pressed and the state
+afterwards.
 
 If prompts are queued, this also pauses the queue, so that the arm stays idle.
-'coleo arm interrupt' stops the turn and lets the queue go on.`
+'coleo arm interrupt' stops the turn, and the queue continues.`
 
 func newAbortCommand() *cobra.Command {
 	return &cobra.Command{

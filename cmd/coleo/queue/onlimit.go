@@ -14,9 +14,10 @@ import (
 const onLimitHelp = `Show what an arm does at a limit of its model, or change it.
 
 STEPS is a list with commas between the steps, which the arm tries in this order:
-  model:NAME        it goes on with another model of its harness
+    model:NAME        it continues with another model of its harness
   handover:HARNESS  a new arm of the harness gets the task
   wait or ask       the last step: it waits for the end of the limit, or for you
+
 
 If the arm is parked at a limit, the change applies to this limit too. Steps that were
 tried at this limit are not tried again. The arm keeps the change when it is started

@@ -28,8 +28,8 @@ func Commands() []*cobra.Command {
 const followUpHelp = `Add a prompt to the arm's queue. If TEXT is -, it is read from standard input.
 
 The prompt is sent when the arm is idle, no dialog is open and nobody types by
-hand. If that is so now, it is sent at once. The queue belongs to the arm's
-host agent and is on its disk when this returns. It outlives kills of every
+hand. If all this is true now, it is sent at once. When this returns, the prompt
+is on the disk of the arm's host agent. The queue survives a kill of any
 process, and the end of the arm. Each prompt is sent once. If nothing proves
 that a prompt has arrived, the queue is paused and you decide.
 

@@ -10,12 +10,13 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-const unparkHelp = `Let a parked arm go on now, and do not wait until its limit has passed.
+const unparkHelp = `Continue a parked arm now, before its limit has passed.
 
-The prompt with which it goes on is sent as soon as the arm can take one. If a
-budget has only refused a prompt, no turn was cut off, and nothing is typed. With
---cancel the arm does not go on by itself, and its queue is sent again. A prompt
-by 'coleo arm prompt' also ends the wait.`
+Coleo sends the prompt that continues the arm as soon as the arm can take a
+prompt. If a budget has only refused a prompt, no turn was cut off, and nothing
+is typed. With --cancel, the arm does not continue by itself, and Coleo sends
+prompts from its queue again. 'coleo arm prompt' also ends the wait.
+`
 
 func newUnparkCommand() *cobra.Command {
 	var cancel bool

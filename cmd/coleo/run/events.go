@@ -38,12 +38,13 @@ func newEventsCommand() *cobra.Command {
 A line has the time, the arm, the number of the turn, the kind and a summary.
 
 RUN is the id of a run, or a beginning of it that no other run has. --follow
-prints more events as they come. With RUN it ends at the end of the run. Without
-RUN, --arm and --from it begins with the next event. It waits for a serve that
-has ended, and misses nothing.
+prints more events as they come. With RUN, it ends at the end of the run.
+Without RUN, --arm and --from, it begins with the next event. If serve ends, it
+waits for the next serve, and misses no event.
 
 --json prints one event per line, with its cursor. --from CURSOR prints the
-events after that one. --kind chooses kinds; docs/api.md lists them.`,
+events after the event with that cursor. --kind chooses kinds; docs/api.md lists
+them.`,
 		Example: `  coleo run events 1a2b3c4d
   coleo run events --arm fix --follow --kind tool_call_start,tool_call_end
   coleo run events --follow --json`,

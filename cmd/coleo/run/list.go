@@ -46,7 +46,7 @@ func newListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [ARM]",
 		Short: "List the runs, the newest first",
-		Long: `List the runs, the newest first. With ARM it has the runs of that arm only.
+		Long: `List the runs, the newest first. With ARM, this lists only the runs of that arm.
 
 A run is one prompt and everything up to the end of its turn. --since takes a
 time such as 2026-01-02T15:04:05Z, or an age such as 2h.`,

@@ -35,9 +35,9 @@ its answer.
 
 RUN is the id of a run, or a beginning of it that no other run has.
 
---answer prints the whole answer alone. If the prompt had a schema, that is the
-JSON that fits it. If the model was asked again, it is the JSON of the last run.
-If no answer fits, the exit code is 22.`,
+--answer prints only the whole answer. If the prompt had a schema, the answer is the
+JSON that fits it. If the model was asked again, it is the JSON of the last run. If no
+answer fits, the exit code is 22.`,
 		Example: `  coleo run show 3F7K
   coleo run show 3F7K --answer | jq .`,
 		Args: verb.Exactly(1, "the id of a run"),

@@ -32,9 +32,9 @@ run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
 config.toml.
 
---revive is for the time after a reboot. It recovers every arm that ran before
-it, and none that a person had stopped. Parked arms stay parked. If a login has expired,
-one line says so for all its arms. It is safe to repeat.
+Use --revive after a reboot. It recovers every arm that ran before the reboot,
+but no arm that a person had stopped. Parked arms stay parked. If a login has
+expired, one line reports this for all arms that use it. It is safe to repeat.
 
 --demo also starts two real agent CLIs as arms, prompts them, and prints
 what they do. They use the scripted model, which costs nothing, unless you give

@@ -30,17 +30,18 @@ func newTrustCommand() *cobra.Command {
 		Use:   "trust [DIR]",
 		Short: "Trust the scripts that a project runs in worktrees",
 		Long: `Trust the script .coleo/setup of the project in the folder DIR, or with --check the
-script .coleo/check. Without DIR, that is the current folder. The first one runs in
-each new worktree, the second one before a merge. They run as you, outside of any
-sandbox, and only while you trust them.
+script .coleo/check. DIR is the current folder if you leave it out. .coleo/setup runs
+in each new worktree, and .coleo/check before a merge. They run with your rights,
+outside of any sandbox, and only while you trust them.
 
-This shows the script as the commit has it, the files that it names, and what has
-changed since you trusted it. On a terminal, it asks. Otherwise give a hash with
---yes. There are two hashes if the script may start other files of the repository:
+This shows the script of the commit, the files that it names, and what has changed
+since you trusted it. On a terminal, it asks whether you trust the script. Otherwise,
+give a hash with --yes. There are two hashes if the script may start other files of
+the repository:
   everything   covers all files of the commit; any change needs your trust again
-  named files  covers the script and the files that it names, and nothing else
+    named files  covers only the script and the files that it names
 
-The trust is for this repository alone. --revoke ends it. This does not work inside
+The trust applies only to this repository. --revoke ends it. This does not work inside
 an arm.`,
 		Example: `  coleo workspace trust ~/src/project
   coleo workspace trust ~/src/project --yes HASH

@@ -46,9 +46,9 @@ func newListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the worktrees, and what in them is saved nowhere else",
-		Long: `List the git worktrees that Coleo has made for arms on this machine, and what in
-each of them is saved nowhere else. Coleo runs git without the configuration that
-an arm could have written.`,
+		Long: `List the git worktrees that Coleo has made for arms on this machine, and the unsaved
+work in each of them. Coleo runs git without the configuration that an arm could have
+written.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
@@ -159,10 +159,10 @@ func newPruneCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prune",
 		Short: "Tidy up after killed processes, and remove worktrees without an arm",
-		Long: `Finish what a kill has interrupted: making, removing or restoring a worktree, and
-the update of your files by 'coleo arm merge
---update-checkout'. Then remove the worktrees whose arm is gone, if nothing in them
-is unsaved. All other worktrees stay, and this says why.`,
+		Long: `Finish or undo what a kill has interrupted: making, removing or restoring a worktree,
+and the update of your files by 'coleo arm merge --update-checkout'. Then remove the
+worktrees whose arm is gone, unless they contain unsaved work. All other worktrees
+stay, and this prints why.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := prepared()
@@ -225,10 +225,10 @@ func newRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a worktree whose arm is gone",
-		Long: `Remove the worktree of an arm that is removed already, by the arm's name or id. The
-worktree of any other arm goes with the arm: 'coleo arm remove'. This refuses while
-anything in the worktree is unsaved. --force first keeps everything under a ref of
-the repository.`,
+		Long: `Remove the worktree of an arm that was already removed, by the arm's name or id. If
+the arm still exists, use 'coleo arm remove', which removes both. This refuses while
+the worktree contains unsaved work. --force first keeps everything under a ref of the
+repository.`,
 		Args: verb.Exactly(1, "the name of a worktree's arm"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := prepared()
@@ -314,16 +314,15 @@ func newRestoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore NAME",
 		Short: "Bring a kept worktree back, byte for byte",
-		Long: `Make the worktree again that 'coleo arm remove --force' has kept: all files with
-their permissions, symbolic links, what was staged, a merge in progress. NAME is
-the name of the arm, for what was kept last, or a ref of 'coleo workspace kept'. If the
-arm had several repositories, the name stands for the first of them, and this says
-how to bring the others back. They all go into one folder: --path names this folder
-above them.
+		Long: `Restore a worktree that 'coleo arm remove --force' has kept: all files with their
+permissions, symbolic links, staged changes, a merge in progress. NAME is the name of
+the arm, which means the work that was kept last, or a ref of 'coleo workspace kept'.
+If the arm had several repositories, the name means the first of them, and this prints
+how to restore the others. --path then names the folder into which all of them go.
 
-The branch is checked out if it is still at the same commit and free. Otherwise the
-commit is checked out without a branch. The ref stays until you delete it:
-git update-ref -d REF.`,
+The branch is checked out if it is still at the same commit and not checked out
+elsewhere. Otherwise, the commit is checked out without a branch. The ref stays until
+you delete it: git update-ref -d REF.`,
 		Args: verb.Exactly(1, "the name of an arm, or a ref"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := prepared()
