@@ -299,7 +299,7 @@ func (e entry) path() string {
 	return path
 }
 
-// writeBlobs starts one git process that prints all wanted blobs, and writes each blob to its file.
+// writeBlobs starts one git process that prints all wanted blobs, and writes each blob into its file.
 func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []placed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

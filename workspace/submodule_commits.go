@@ -241,9 +241,9 @@ func (all refs) outside(r *git.Repo, base []string) bool {
 	})
 }
 
-// compareTags looks for refs that are no commit. A ref of a file or a folder is unsaved. An
-// annotated tag that is newer than the worktree, and that the counterpart lacks, may come from a
-// remote. So it is no reason to refuse a removal, but it is kept.
+// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. An
+// annotated tag is only kept, if it is newer than the worktree and the counterpart lacks it. It is no reason
+// to refuse a removal, because it may come from a remote.
 func (c counterpart) compareTags(ctx context.Context, all refs, created time.Time, u *Unsaved) error {
 	var tags []string
 	for _, r := range all {
