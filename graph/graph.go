@@ -38,7 +38,7 @@ const (
 	EdgeChanged  EdgeKind = "changed"
 )
 
-// Match says how an approval was matched with a call.
+// Match is how an approval was matched with a call.
 type Match string
 
 // These are the ways to match an approval with a call. Matching is necessary because no event names

@@ -18,7 +18,7 @@ type Question struct {
 	Folders map[string]string // the work folder of each arm, by the arm's id; relative paths of calls begin there
 }
 
-// Certainty says how sure an answer is.
+// Certainty is how sure an answer is.
 type Certainty string
 
 // These are the certainties. The surest is first.

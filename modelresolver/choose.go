@@ -36,9 +36,9 @@ type Choice struct {
 //   - any other model
 //
 // If several models match one line, Choose takes the most expensive one, because its price is the
-// nearest to that of the requested model. If the prices are equal, the ids decide. Choose never takes
-// another model with an unknown price. If the price of the requested model is unknown, it takes no
-// other model at all.
+// nearest to the price of the requested model. If the prices are equal, the ids decide. Choose never
+// takes another model with an unknown price. If the price of the requested model is unknown, it takes
+// no other model at all.
 //
 // Choose returns ENotFound if there is no allowed model. The error names some available models.
 func Choose(c Catalog, w ModelRequest) (Choice, error) {

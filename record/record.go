@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// Kind says what an Entry reports.
+// Kind is what an Entry reports.
 type Kind string
 
 // The values of Kind.
@@ -20,7 +20,7 @@ const (
 	Detail Kind = "detail" // the entry contains only Work, and reports nothing about the agent CLI's state
 )
 
-// Ending says how a turn ended.
+// Ending is how a turn ended.
 type Ending string
 
 // The values of Ending.

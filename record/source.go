@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Where says which record of an agent CLI to read.
+// Where names the record of an agent CLI to read.
 type Where struct {
 	Home         string    // HOME of the agent CLI
 	Conversation string    // the agent CLI's id of the conversation; "" if it is not known yet
@@ -23,7 +23,7 @@ type Tail interface {
 	Close()
 }
 
-// Source says how to find and read the records of one harness.
+// Source describes how to find and read the records of one harness.
 type Source struct {
 	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In it, {id}
 	// stands for the id of the conversation, so nothing is read until the id is known. If several

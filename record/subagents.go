@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// Subagents says where an agent CLI writes the records of a conversation's subagents. Only the
+// Subagents describes where an agent CLI writes the records of a conversation's subagents. Only the
 // tokens in these records count.
 type Subagents struct {
 	// Find returns a function for the conversation that w names and for its record at path. Each call of

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// Conversations says how to find, list and read the conversations of one agent CLI.
+// Conversations describes how to find, list and read the conversations of one agent CLI.
 type Conversations struct {
 	Source Source
 	List   Catalogue // nil if Coleo cannot list the conversations
@@ -43,7 +43,7 @@ type Found struct {
 	Size  int64  // size of the file in bytes; 0 if the file contains several conversations
 }
 
-// Hidden says why lists leave out a conversation.
+// Hidden is the reason why lists leave out a conversation.
 type Hidden string
 
 // These are the reasons to leave out a conversation. Lists show a conversation without a reason.

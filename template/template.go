@@ -33,7 +33,7 @@ type Template struct {
 	SandboxImage string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
 	Worktree     bool                 `toml:"worktree" json:"worktree,omitempty"`
 	Base         string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
-	// With lists the folders of further repositories, for each of which the arm has a worktree. A relative
+	// With lists the folders of further repositories. The arm has a worktree of each of them. A relative
 	// path begins at the work folder of the arm.
 	With         []string           `toml:"with" json:"with,omitempty"`
 	Labels       coleo.Labels       `toml:"labels" json:"labels,omitempty"`

@@ -242,8 +242,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 // folder. bringKept returns them together with the ids of the clone's refs, because git may have packed these
 // refs. It also returns the contents of those annotated tags to which no ref of the main repository points.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
-	const refs, tagRefs = "--format=%(objectname)", "refs/tags"
-	out, err := tree.Output(ctx, "for-each-ref", refs, heads, tagRefs, "refs/stash")
+	const format = "--format=%(objectname)"
+	out, err := tree.Output(ctx, "for-each-ref", format, heads, tagRefs, "refs/stash")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,7 +255,7 @@ func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]strin
 	if err := main.Bring(ctx, tree, slices.Sorted(maps.Keys(types))); err != nil {
 		return nil, nil, err
 	}
-	if out, err = main.Output(ctx, "for-each-ref", refs, tagRefs); err != nil {
+	if out, err = main.Output(ctx, "for-each-ref", format, tagRefs); err != nil {
 		return nil, nil, err
 	}
 	for _, id := range strings.Fields(string(out)) {

@@ -23,7 +23,7 @@ func (s *stage) secret() (gitDir, commit string) {
 	s.Write(filepath.Join(other, "password"), "secret")
 	s.Git(other, "add", ".")
 	s.Git(other, "commit", "-qm", "secret")
-	return filepath.Join(other, ".git"), s.Git(other, "rev-parse", "HEAD")
+	return filepath.Join(other, ".git"), s.Rev(other, "HEAD")
 }
 
 func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
@@ -183,7 +183,7 @@ func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 			if id, err := s.trees.FetchWork(t.Context(), w); coleo.ErrorCode(err) != coleo.EConflict {
 				t.Errorf("fetched %s, %v", id, err)
 			}
-			if tip := s.Git(s.Repo, "rev-parse", w.Branch); tip != w.Start {
+			if tip := s.Rev(s.Repo, w.Branch); tip != w.Start {
 				t.Errorf("the branch is at %s", tip)
 			}
 		})

@@ -42,7 +42,7 @@ func TestAnArmInASandboxGetsACloneOfItsOwn(t *testing.T) {
 	}))
 	s.Same("what belongs to the person", s.Person(), person)
 	s.Git(s.Repo, "fsck")
-	s.Git(s.Repo, "rev-parse", "side")
+	s.Rev(s.Repo, "side")
 	if dir := filepath.Join(s.Repo, ".git/worktrees"); isThere(dir) {
 		t.Errorf("the repository has %s", dir)
 	}
@@ -54,13 +54,13 @@ func TestTheCommitsOfACloneComeIntoTheArmsBranch(t *testing.T) {
 	w := s.made("fix", clone)
 	commit := func(args ...string) string {
 		s.Git(w.Path, append([]string{"commit", "-q", "--allow-empty"}, args...)...)
-		return s.Git(w.Path, "rev-parse", "HEAD")
+		return s.Rev(w.Path, "HEAD")
 	}
 	fetched := func(want string) {
 		t.Helper()
 		for range 2 {
 			if got, err := s.trees.FetchWork(t.Context(), w); err != nil || got != want ||
-				s.Git(s.Repo, "rev-parse", "coleo/fix") != want {
+				s.Rev(s.Repo, "coleo/fix") != want {
 				t.Errorf("fetched %s, %v; want %s", got, err, want)
 			}
 		}
@@ -71,7 +71,7 @@ func TestTheCommitsOfACloneComeIntoTheArmsBranch(t *testing.T) {
 	fetched(commit("--amend", "-m", "three")) // the branch contains only commits that Coleo has fetched
 	s.Git(w.Path, "checkout", "-q", "-b", "other")
 	fetched(commit("-m", "on another branch"))
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 }
 
 func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
@@ -92,12 +92,12 @@ func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
 			w := s.made("fix", clone)
 			s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
 			c.person(s)
-			person, at := s.Person(), s.Git(s.Repo, "rev-parse", "coleo/fix")
+			person, at := s.Person(), s.Rev(s.Repo, "coleo/fix")
 			_, err := s.trees.FetchWork(t.Context(), w)
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), c.word) {
 				t.Errorf("the error is %v", err)
 			}
-			if now := s.Git(s.Repo, "rev-parse", "coleo/fix"); now != at {
+			if now := s.Rev(s.Repo, "coleo/fix"); now != at {
 				t.Errorf("the branch has moved from %s to %s", at, now)
 			}
 			s.Same("what belongs to the person", s.Person(), person)
@@ -132,7 +132,7 @@ func TestEveryCommitOfACloneIsKept(t *testing.T) {
 	w := s.made("fix", clone)
 	commit := func(args ...string) string {
 		s.Git(w.Path, append([]string{"commit", "-q", "--allow-empty"}, args...)...)
-		return s.Git(w.Path, "rev-parse", "HEAD")
+		return s.Rev(w.Path, "HEAD")
 	}
 	amended := commit("-m", "before an amend")
 	all := []string{amended, commit("--amend", "-m", "after it")}
@@ -143,7 +143,7 @@ func TestEveryCommitOfACloneIsKept(t *testing.T) {
 	s.Git(w.Path, "tag", "-a", "-m", "x", "mine")
 	s.Write(w.Path+"/file", "stashed")
 	s.Git(w.Path, "stash", "-q")
-	all = append(all, s.Git(w.Path, "rev-parse", "stash"))
+	all = append(all, s.Rev(w.Path, "stash"))
 	s.Git(w.Path, "checkout", "-q", "coleo/fix")
 	s.Git(w.Path, "pack-refs", "--all")
 	s.Write(w.Path+"/staged", "staged")
@@ -155,7 +155,7 @@ func TestEveryCommitOfACloneIsKept(t *testing.T) {
 	done, err := s.trees.Remove(t.Context(), w.ID, true)
 	s.Check(err)
 	s.nothingLeft()
-	if tip := s.Git(s.Repo, "rev-parse", "coleo/fix"); tip != all[1] {
+	if tip := s.Rev(s.Repo, "coleo/fix"); tip != all[1] {
 		t.Errorf("the branch is at %s, want %s", tip, all[1])
 	}
 	s.Git(s.Repo, "reflog", "expire", "--all", "--expire=now")
@@ -170,7 +170,7 @@ func TestEveryCommitOfACloneIsKept(t *testing.T) {
 	if got := s.Git(back.Workspace.Path, "show", ":staged"); got != "staged" || back.Workspace.Clone {
 		t.Errorf("staged is %q; the record is %+v", got, back.Workspace)
 	}
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 }
 
 func TestWorkOfACloneThatIsElsewhereIsRemoved(t *testing.T) {
@@ -230,7 +230,7 @@ func TestACloneDoesNotLeadElsewhere(t *testing.T) {
 			s.Git(other, "add", ".")
 			s.Git(other, "commit", "-qm", "secret")
 			s.Git(other, "repack", "-adq")
-			secret := s.Git(other, "rev-parse", "HEAD")
+			secret := s.Rev(other, "HEAD")
 			w := s.made("fix", clone)
 			plant(s, w, filepath.Join(other, ".git"))
 			if info, err := os.Lstat(w.Git); err == nil && info.IsDir() {
@@ -274,12 +274,12 @@ func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	s.Git(w.Path, "fetch", "-q", other, "main:refs/tags/light")
 	s.Check(os.Remove(filepath.Join(w.Git, "FETCH_HEAD")))
 	s.Git(w.Path, "tag", "-a", "-m", "what is new", "noted", "light")
-	noted := s.Git(w.Path, "rev-parse", "noted")
+	noted := s.Rev(w.Path, "noted")
 	s.Git(w.Path, "pack-refs", "--all")
 	inner := w.Path + "/inner"
 	s.Git(w.Path, "worktree", "add", "-q", "--detach", inner)
 	s.Git(inner, "commit", "-q", "--allow-empty", "-m", "on no branch")
-	commit := s.Git(inner, "rev-parse", "HEAD")
+	commit := s.Rev(inner, "HEAD")
 	s.Write(inner+"/staged", "staged in the inner worktree")
 	s.Git(inner, "add", "staged")
 	s.Check(os.Remove(inner + "/staged"))
@@ -342,7 +342,7 @@ func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "a "+name+" is in progress") {
 				t.Errorf("the error is %v", err)
 			}
-			if now := s.Git(s.Repo, "rev-parse", "coleo/fix"); now != tip {
+			if now := s.Rev(s.Repo, "coleo/fix"); now != tip {
 				t.Errorf("the branch is at %s, want %s", now, tip)
 			}
 		})

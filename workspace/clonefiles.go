@@ -14,14 +14,15 @@ import (
 
 // This file bounds the files of a commit that an arm has made in its clone.
 
-// These constants bound the files of a commit that comes from a clone. Some trees that contain each other can stand
-// for any number of files.
+// These constants bound the files of a commit that comes from a clone. A few small trees that contain each other many
+// times can stand for any number of files.
 const (
 	mostListed    = 128 << 20 // bytes of the list of the ids of all files: about 3 million files
 	mostFileBytes = 16 << 30  // bytes of all files, without those of the commit on which the work began
 )
 
-// checkFiles checks the number and the size of the files of a commit that FetchWork has brought.
+// checkFiles checks the number and the size of the files in a commit that FetchWork has copied from a clone. It returns
+// EConflict for too many or too large files.
 func checkFiles(ctx context.Context, main *git.Repo, w Workspace, head string) error {
 	size, err := sizeOfFiles(ctx, main, head)
 	if err == nil && size > mostFileBytes {

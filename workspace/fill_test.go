@@ -144,7 +144,7 @@ func (s *stage) newCommitOfLibrary() string {
 	s.Git(s.Repo+"/lib", "config", "remote.origin.url", "https://example.org/library")
 	s.Write(s.Root+"/library/code", "newer\n")
 	s.Git(s.Root+"/library", "commit", "-qam", "newer")
-	commit := s.Git(s.Root+"/library", "rev-parse", "HEAD")
+	commit := s.Rev(s.Root+"/library", "HEAD")
 	s.Git(s.Repo, "update-index", "--cacheinfo", "160000,"+commit+",lib")
 	s.Git(s.Repo, "commit", "-qm", "a newer library")
 	return commit
@@ -163,7 +163,7 @@ func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
 	if w.Notes != nil {
 		t.Errorf("the notes are %q", w.Notes)
 	}
-	got := s.Git(w.Path+"/lib", "rev-parse", "HEAD")
+	got := s.Rev(w.Path+"/lib", "HEAD")
 	if got != commit || s.Files(w.Path)["lib/code"].Content != "newer\n" {
 		t.Errorf("the submodule has the commit %s, want %s", got, commit)
 	}

@@ -165,7 +165,7 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if k.objects, err = typesOf(ctx, common, named); err != nil {
 		return err
 	}
-	k.parents, err = newestUnreachable(ctx, common, ids)
+	k.parents, err = newestUnreachable(ctx, common, ids, k.objects)
 	return err
 }
 

@@ -118,7 +118,7 @@ func killAll(s *stage, first string) {
 			s.Fatalf("this was round %d", round)
 		}
 	}
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 }
 
 func (s *stage) killRound(first string, do func(step string)) {

@@ -120,7 +120,7 @@ func (w *withHoles) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// untilEnd reads until its context ends.
+// untilEnd is a reader that returns an error after its context has ended.
 type untilEnd struct {
 	ctx context.Context
 	io.Reader

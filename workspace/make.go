@@ -185,13 +185,13 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "--base %s names no commit of the repository %s", o.Base, r.Work)
 	}
-	w.Start, w.MadeBranch, w.Onto = start, true, startBranch(ctx, r, o)
+	w.Start, w.MadeBranch, w.Onto = start, true, startBranch(ctx, r, o, start)
 	if o.Branch == "" {
 		w.Branch, err = freeBranch(ctx, r, ownBranch(o.Name))
 		return err
 	}
 	w.Branch = o.Branch
-	if _, err := r.Output(ctx, "check-ref-format", "--branch", o.Branch); err != nil || strings.HasPrefix(o.Branch, "-") {
+	if !r.CanBeBranch(ctx, o.Branch) {
 		return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch", o.Branch)
 	}
 	tip, err := commitOf(ctx, r, w.ref())
@@ -217,20 +217,20 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. It is the branch that the
-// base names, or the branch that the work folder has checked out at the base's commit.
-func startBranch(ctx context.Context, r *git.Repo, o Order) string {
+// startBranch returns the branch on which the work begins, or "" if there is none. The base can
+// name this branch. The base can also be the commit that the work folder has checked out from this
+// branch. The parameter start is the commit of the base.
+func startBranch(ctx context.Context, r *git.Repo, o Order, start string) string {
 	head := r.Head()
-	tip, err := commitOf(ctx, r, head)
 	if o.Base != "" {
 		if _, failed := commitOf(ctx, r, heads+o.Base); failed == nil {
-			head, err = heads+o.Base, nil
-		} else if base, failed := commitOf(ctx, r, o.Base); failed != nil || base != tip {
+			head = heads + o.Base
+		} else if tip, failed := commitOf(ctx, r, head); failed != nil || start != tip {
 			return ""
 		}
 	}
 	branch, ok := strings.CutPrefix(head, heads)
-	if !ok || err != nil || branch == o.Branch {
+	if !ok || branch == o.Branch {
 		return ""
 	}
 	return branch
@@ -265,8 +265,11 @@ const mostBranches = 1000
 // freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,
 // name-3 and so on.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
-	if _, err := r.Output(ctx, "check-ref-format", "--branch", name); err != nil {
+	if !r.CanBeBranch(ctx, name) {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
+	}
+	if !r.MayHave(heads+name) && !r.MayHave(heads+filepath.Dir(name)) {
+		return name, nil
 	}
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(refname)", heads+name+"*", heads+filepath.Dir(name))
 	if err != nil {

@@ -47,7 +47,7 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 	s.Git(s.Repo, "tag", "v1", "HEAD^")
 	s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(s.Root, "other"), "taken")
 	s.Git(s.Repo, "update-ref", "refs/remotes/origin/far", "HEAD^")
-	first, second := s.Git(s.Repo, "rev-parse", "HEAD^"), s.Git(s.Repo, "rev-parse", "HEAD")
+	first, second := s.Git(s.Repo, "rev-parse", "HEAD^"), s.Rev(s.Repo, "HEAD")
 	for _, c := range []struct {
 		name, arm, branch, base string
 		want, commit            string
@@ -96,7 +96,7 @@ func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 	s := newStage(t)
 	s.Git(s.Repo, "branch", "old", "HEAD^")
 	s.Git(s.Repo, "tag", "v1", "HEAD^")
-	for base, want := range map[string]string{"": "main", "main": "main", s.Git(s.Repo, "rev-parse", "HEAD"): "main",
+	for base, want := range map[string]string{"": "main", "main": "main", s.Rev(s.Repo, "HEAD"): "main",
 		"old": "old", "v1": "", s.Git(s.Repo, "rev-parse", "HEAD^"): ""} {
 		name := "on" + strings.ReplaceAll(base, "/", "-")
 		w, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: base})
@@ -160,10 +160,10 @@ func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	w := s.made("fix")
 	s.Write(w.Path+"/file", "x")
 	s.Git(w.Path, "commit", "-qam", "work")
-	commit := s.Git(w.Path, "rev-parse", "HEAD")
+	commit := s.Rev(w.Path, "HEAD")
 	s.Check(os.RemoveAll(w.Path))
 	again := s.made("fix")
-	if again.Branch != w.Branch || s.Git(again.Path, "rev-parse", "HEAD") != commit {
+	if again.Branch != w.Branch || s.Rev(again.Path, "HEAD") != commit {
 		t.Errorf("it is %s on %s", again.Path, again.Branch)
 	}
 	if got := s.Git(again.Path, "status", "--porcelain"); got != "" {

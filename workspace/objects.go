@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,14 +49,12 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns the commits among the given ones that no ref reaches, where a tag stands
-// for its commit. It omits ancestors of other commits in the result. The caller must open the
-// repository by its common folder, because a worktree has refs of its own.
-func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
-	types, err := typesOf(ctx, common, ids)
-	if err != nil {
-		return nil, err
-	}
+// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no
+// ref reaches. It leaves out ancestors of other commits in the result. The types are those that typesOf
+// returns for the ids. The caller must open the repository by its common folder, because a worktree has its
+// own refs.
+func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, types map[string]string) ([]string,
+	error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return types[id] != "commit" && types[id] != "tag"
 	})
@@ -78,4 +78,35 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]s
 		}
 	}
 	return slices.DeleteFunc(all, func(id string) bool { return parents[id] }), nil
+}
+
+// replaced returns the newest commits of the worktree's reflog that nothing else contains.
+func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
+	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
+	common, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	tip := r.LooseTip() // the branch reaches it
+	ids := slices.DeleteFunc(append(idsIn(data), headsIn(r.Git)...), func(id string) bool { return id == tip })
+	types, err := typesOf(ctx, common, ids)
+	if err != nil {
+		return nil, err
+	}
+	return newestUnreachable(ctx, common, ids, types)
+}
+
+// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
+// commit. What is in FETCH_HEAD comes from elsewhere.
+func headsIn(gitDir string) (ids []string) {
+	entries, _ := os.ReadDir(gitDir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
+			continue
+		}
+		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
+		ids = append(ids, idsIn(data)...)
+	}
+	return ids
 }

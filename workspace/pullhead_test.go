@@ -24,7 +24,7 @@ func (s *stage) withPull(url, ref string) (commit string) {
 	s.Git(contributor, "push", "-q", "origin", "HEAD:"+ref)
 	s.Git(s.Repo, "remote", "add", "origin", url)
 	s.Git(s.Root, "config", "--global", "url."+bare+".insteadOf", url)
-	return s.Git(contributor, "rev-parse", "HEAD")
+	return s.Rev(contributor, "HEAD")
 }
 
 func TestM28AWorktreeBeginsAtAPullRequest(t *testing.T) {
@@ -46,7 +46,7 @@ func TestM28AWorktreeBeginsAtAPullRequest(t *testing.T) {
 			if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "begins at pull request 12 of origin (") {
 				t.Errorf("the notes are %q", w.Notes)
 			}
-			if head := s.Git(w.Path, "rev-parse", "HEAD"); head != commit || s.Files(w.Path)["contributed"].Content == "" {
+			if head := s.Rev(w.Path, "HEAD"); head != commit || s.Files(w.Path)["contributed"].Content == "" {
 				t.Errorf("the worktree is at %s, want %s", head, commit)
 			}
 			if now := s.Git(s.Repo, "for-each-ref", "--format=%(refname)", "refs"); now != "refs/heads/main\nrefs/heads/pr/12" {

@@ -128,11 +128,11 @@ func refusesToLose(s *stage, w workspace.Workspace, do func(*stage, workspace.Wo
 	if err != nil || len(kept) != 1 || kept[0].Ref != done.Kept || kept[0].Name != "fix" {
 		s.Fatalf("the list of what is kept: %+v, %v", kept, err)
 	}
-	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	s.Collect(s.Repo)
 	back, err := s.trees.Restore(s.Context(), kept[0], "")
 	s.Check(err)
 	s.Same("restored", files(back.Workspace.Path), withKeptGit(before))
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 }
 
 // withKeptGit returns the files with the arm's own git folder at the path to which Restore restores it.
@@ -183,7 +183,7 @@ func TestM28AnAmendedCommitIsKept(t *testing.T) {
 	w := s.made("fix")
 	s.Write(w.Path+"/file", "x")
 	s.Git(w.Path, "commit", "-qam", "before")
-	lost := s.Git(w.Path, "rev-parse", "HEAD")
+	lost := s.Rev(w.Path, "HEAD")
 	s.Git(w.Path, "commit", "-q", "--amend", "-m", "after")
 	s.Git(s.Repo, "merge", "-q", w.Branch)
 	done, err := s.trees.Remove(t.Context(), w.ID, false)

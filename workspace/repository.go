@@ -107,7 +107,11 @@ func (s Workspaces) Changed(ctx context.Context, folder string) (Unsaved, error)
 		return u, err
 	}
 	u.InProgress = inProgress(r.Git)
-	return u, s.unsavedFiles(ctx, r, Workspace{Path: r.Work, Git: r.Git}, &u)
+	head, err := findCommit(ctx, r, "HEAD")
+	if err != nil {
+		return u, err
+	}
+	return u, s.unsavedFiles(ctx, r, head, Workspace{Path: r.Work, Git: r.Git}, &u)
 }
 
 // InProgress returns the names of the unfinished operations in a person's work folder, such as "merge".
@@ -214,7 +218,7 @@ func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, e
 		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has no branch checked out: nothing was pushed; "+
 			"the arm must first make a branch of its commit", w.Name)
 	}
-	u, err := s.Unsaved(ctx, w)
+	u, err := s.Uncommitted(ctx, w)
 	if err != nil {
 		return "", err
 	}

@@ -207,10 +207,8 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 	if err != nil {
 		return "", err
 	}
-	for area, dir := range map[string]string{areaWork: at.Path, areaGit: at.Git} {
-		if err := writeArea(ctx, common, ref, entries, area, dir); err != nil {
-			return "", err
-		}
+	if err := writeAreas(ctx, common, ref, entries, map[string]string{areaWork: at.Path, areaGit: at.Git}); err != nil {
+		return "", err
 	}
 	if h.Workspace.Clone {
 		if err := errors.Join(s.disarm(ctx, at.Git), relink(entries, h.Workspace, at)); err != nil {
@@ -246,34 +244,45 @@ func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached 
 	return h.Branch, "", nil
 }
 
-// writeArea writes the files of one area into a folder. It sets the permissions of folders last, because
-// they may forbid writing into the folder.
-func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, area, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
+// placed is an entry with the folder in which it is restored.
+type placed struct {
+	entry
+	root *os.Root
+}
+
+// writeAreas writes the files of the areas into their folders. It sets the permissions of folders last,
+// because some of these permissions forbid writing into the folder.
+func writeAreas(ctx context.Context, r *git.Repo, ref string, entries []entry, dirs map[string]string) error {
+	roots := map[string]*os.Root{}
+	for area, dir := range dirs {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		roots[area] = root
 	}
-	defer root.Close()
-	var files, folders []entry
+	var files, folders []placed
 	var wanted strings.Builder
 	for _, e := range entries {
+		p := placed{entry: e, root: roots[e.Area]}
 		switch {
-		case e.Area != area || area == areaGit && e.path() == "HEAD":
+		case p.root == nil || e.Area == areaGit && e.path() == "HEAD":
 		case fs.FileMode(e.Mode).IsDir():
-			folders = append(folders, e)
-			if err := root.MkdirAll(e.path(), 0o700); err != nil {
+			folders = append(folders, p)
+			if err := p.root.MkdirAll(e.path(), 0o700); err != nil {
 				return err
 			}
 		default:
-			files = append(files, e)
+			files = append(files, p)
 			fmt.Fprintf(&wanted, "%s:%s\n", ref, e.Blob)
 		}
 	}
-	if err := writeBlobs(ctx, r, wanted.String(), files, root); err != nil {
+	if err := writeBlobs(ctx, r, wanted.String(), files); err != nil {
 		return err
 	}
-	for n := len(folders) - 1; n >= 0; n-- {
-		if err := root.Chmod(folders[n].path(), fs.FileMode(folders[n].Mode).Perm()); err != nil {
+	for _, p := range slices.Backward(folders) {
+		if err := p.root.Chmod(p.path(), fs.FileMode(p.Mode).Perm()); err != nil {
 			return err
 		}
 	}
@@ -291,7 +300,7 @@ func (e entry) path() string {
 }
 
 // writeBlobs starts one git process that prints all wanted blobs, and writes each blob into its file.
-func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, root *os.Root) error {
+func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []placed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
@@ -303,7 +312,7 @@ func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, 
 	}()
 	in := bufio.NewReader(from)
 	for _, e := range files {
-		if err := writeBlob(in, e, root); err != nil {
+		if err := writeBlob(in, e); err != nil {
 			from.CloseWithError(err)
 			cancel()
 			<-ended
@@ -314,7 +323,7 @@ func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, 
 	return <-ended
 }
 
-func writeBlob(in *bufio.Reader, e entry, root *os.Root) error {
+func writeBlob(in *bufio.Reader, e placed) error {
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return err
@@ -329,13 +338,13 @@ func writeBlob(in *bufio.Reader, e entry, root *os.Root) error {
 		if _, err := io.ReadFull(in, target); err != nil {
 			return err
 		}
-		if err := root.Symlink(string(target), e.path()); err != nil {
+		if err := e.root.Symlink(string(target), e.path()); err != nil {
 			return err
 		}
 		_, err = in.Discard(1)
 		return err
 	}
-	out, err := root.OpenFile(e.path(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := e.root.OpenFile(e.path(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

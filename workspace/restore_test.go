@@ -110,7 +110,7 @@ func TestM28RestoreTakesNoBranchAway(t *testing.T) {
 			w := s.made("fix")
 			s.Write(w.Path+"/file", "x")
 			s.Git(w.Path, "commit", "-qam", "work")
-			commit := s.Git(w.Path, "rev-parse", "HEAD")
+			commit := s.Rev(w.Path, "HEAD")
 			_, err := s.trees.Remove(t.Context(), w.ID, true)
 			s.Check(err)
 			c.do(s)
@@ -121,7 +121,7 @@ func TestM28RestoreTakesNoBranchAway(t *testing.T) {
 			if err != nil || (back.Detached != "") != c.detached || back.Workspace.Path != place {
 				t.Fatalf("restore: %+v, %v", back, err)
 			}
-			if got := s.Git(place, "rev-parse", "HEAD"); got != commit {
+			if got := s.Rev(place, "HEAD"); got != commit {
 				t.Errorf("%s is checked out, want %s", got, commit)
 			}
 		})

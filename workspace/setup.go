@@ -79,7 +79,10 @@ func (s Workspaces) setUp(ctx context.Context, setup *script.Script, w *Workspac
 // Coleo has copied or linked them.
 func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
 	u := Unsaved{}
-	err := errors.Join(s.unsavedFiles(ctx, tree, w, &u), s.unsavedSubmodules(ctx, tree, w, &u))
+	head, err := findCommit(ctx, tree, "HEAD")
+	if err == nil {
+		err = errors.Join(s.unsavedFiles(ctx, tree, head, w, &u), s.unsavedSubmodules(ctx, tree, head, w, &u))
+	}
 	if err != nil {
 		return err
 	}

@@ -282,9 +282,9 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	run := func(base, tree string) error {
 		return s.trees.CheckTree(t.Context(), common, base, tree, s.ArmID("one"))
 	}
-	s.Check(run(s.Git(s.Repo, "rev-parse", "HEAD"), tree())) // without a check, nothing runs
+	s.Check(run(s.Rev(s.Repo, "HEAD"), tree())) // there is no check
 	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
-	base := s.Git(s.Repo, "rev-parse", "HEAD")
+	base := s.Rev(s.Repo, "HEAD")
 	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 		"trust --check") {
 		t.Errorf("an untrusted check: %v", err)

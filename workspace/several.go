@@ -325,7 +325,7 @@ func repoNames(all []Workspace) string {
 // hasWork reports whether a worktree has uncommitted work, or a commit that is not on the branch on which the
 // work began.
 func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
-	u, err := s.Unsaved(ctx, w)
+	u, err := s.Uncommitted(ctx, w)
 	if err != nil || len(u.Uncommitted)+len(u.Untracked)+len(u.InProgress) > 0 {
 		return err == nil, err
 	}

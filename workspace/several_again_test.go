@@ -44,7 +44,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 		w := s.group("fix")[1]
 		s.Write(w.Path+"/code", "the work of the arm\n")
 		s.Git(w.Path, "commit", "-qam", "work")
-		commit := s.Git(w.Path, "rev-parse", "HEAD")
+		commit := s.Rev(w.Path, "HEAD")
 		if _, err := s.trees.FetchWork(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 				isThere(w.Path) {
 				t.Fatalf("after the failure there is %+v", now)
 			}
-			if tip := s.Git(library, "rev-parse", w.Branch); tip != commit {
+			if tip := s.Rev(library, w.Branch); tip != commit {
 				t.Fatalf("the branch %s is at %s", w.Branch, tip)
 			}
 			s.Check(doStep("prune", s.Root))
@@ -76,7 +76,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := s.group("fix")[1]
-		if now.Branch != "coleo/fix-2" || now.ID != w.ID || now.Path != w.Path || s.Git(now.Path, "rev-parse", "HEAD") != commit {
+		if now.Branch != "coleo/fix-2" || now.ID != w.ID || now.Path != w.Path || s.Rev(now.Path, "HEAD") != commit {
 			t.Errorf("it is made again on the branch %s in %s", now.Branch, now.Path)
 		}
 		s.Check(os.RemoveAll(w.Path)) // a removal must not need this folder

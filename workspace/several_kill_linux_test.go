@@ -58,7 +58,7 @@ func TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone(t *testing.T) {
 			k.killRemovals()
 			s.Same("the main work folder", s.Person(), main)
 			for _, dir := range []string{s.Repo, furtherRepo(s.Root)} {
-				s.Git(dir, "fsck", "--no-dangling")
+				s.Fsck(dir)
 				s.Git(dir, "branch", "-q", "-D", "coleo/fix")
 			}
 			s.Same("the branches of library", s.Files(furtherRepo(s.Root)+"/.git/refs/heads"), withoutColeo(library))
@@ -224,7 +224,7 @@ func TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree(t *testing.T) {
 		s.Write(w.Path+"/new", "work in "+w.Repo+"\n")
 		s.Git(w.Path, "add", "new")
 		s.Git(w.Path, "commit", "-qm", "work")
-		commits[w.ID] = s.Git(w.Path, "rev-parse", "HEAD")
+		commits[w.ID] = s.Rev(w.Path, "HEAD")
 	}
 	deleted := func(which int) {
 		for n, w := range all {
@@ -240,7 +240,7 @@ func TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree(t *testing.T) {
 		s.Check(doStep("make-several", s.Root))
 		for n, now := range s.group("fix") {
 			w := all[n]
-			if now.ID != w.ID || now.Branch != w.Branch || now.Path != w.Path || s.Git(now.Path, "rev-parse", "HEAD") != commits[w.ID] {
+			if now.ID != w.ID || now.Branch != w.Branch || now.Path != w.Path || s.Rev(now.Path, "HEAD") != commits[w.ID] {
 				t.Fatalf("killed at call %d, %s was on the branch %s in %s, and is now %+v", call, w.Repo, w.Branch, w.Path, now)
 			}
 		}

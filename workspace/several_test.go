@@ -90,7 +90,7 @@ func TestM28AnArmCanHaveAWorktreeOfEachOfSeveralRepositories(t *testing.T) {
 			{furtherRepo(s.Root), "trunk", "code"}} {
 			one := all[n]
 			if one.Branch != "coleo/fix" || one.Status != workspace.Ready || one.From != want.from || one.Onto != want.onto ||
-				one.ArmID() != w.ID || one.Start != s.Git(want.from, "rev-parse", "HEAD") || !isThere(filepath.Join(one.Path, want.file)) {
+				one.ArmID() != w.ID || one.Start != s.Rev(want.from, "HEAD") || !isThere(filepath.Join(one.Path, want.file)) {
 				t.Errorf("worktree %d is %+v", n, one)
 			}
 		}

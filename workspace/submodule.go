@@ -58,12 +58,15 @@ type submodules struct {
 // unsavedSubmodules adds the submodules that contain unsaved work. It examines every repository in the
 // worktree's git folder, because the removal deletes all of them. That includes the repositories of
 // submodules whose folders no longer exist.
-func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head commitFound, w Workspace,
+	u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}
 	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
-		base, err := gitlinks(ctx, r, w.Start)
-		if err != nil {
-			return err
+		base, err := head.links, error(nil)
+		if w.Start != r.LooseTip() { // the arm has committed, or the branch has no file of its own
+			if base, err = gitlinks(ctx, r, w.Start); err != nil {
+				return err
+			}
 		}
 		if err := m.examine(ctx, modules, filepath.Join(w.Common, "modules"), "", ids(base)); err != nil {
 			return err
@@ -75,7 +78,7 @@ func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Worksp
 		if m.real, err = filepath.EvalSymlinks(w.Path); err != nil {
 			return err
 		}
-		if err := m.checkouts(ctx, r, root, ""); err != nil {
+		if err := m.checkouts(ctx, head, root, ""); err != nil {
 			return err
 		}
 	}
@@ -102,22 +105,36 @@ func ids(links []link) (out []string) {
 	return out
 }
 
+// commitFound is what an examination knows about a commit. For the checked-out commit, it is found once, so that
+// all parts of the examination know the same.
+type commitFound struct {
+	exists bool   // the checked-out branch can be without a commit
+	links  []link // its submodules
+}
+
 // gitlinks returns the submodules in a commit. The result is empty if the commit does not exist.
-func gitlinks(ctx context.Context, r *git.Repo, commit string) (out []link, err error) {
+func gitlinks(ctx context.Context, r *git.Repo, commit string) ([]link, error) {
+	found, err := findCommit(ctx, r, commit)
+	return found.links, err
+}
+
+// findCommit looks for a commit and its submodules.
+func findCommit(ctx context.Context, r *git.Repo, commit string) (commitFound, error) {
 	if commit == "" {
-		return nil, nil
+		return commitFound{}, nil
 	}
 	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", "--end-of-options", commit+"^{commit}")
 	if err != nil {
 		if _, missing := commitOf(ctx, r, commit); missing != nil {
-			return nil, ctx.Err()
+			return commitFound{}, ctx.Err()
 		}
 	}
+	out := commitFound{exists: true}
 	for _, entry := range fields(tree) {
 		about, path, _ := strings.Cut(entry, "\t")
 		const submodule = "160000 commit "
 		if id, is := strings.CutPrefix(about, submodule); is {
-			out = append(out, link{path, id})
+			out.links = append(out.links, link{path, id})
 		}
 	}
 	return out, err
@@ -254,12 +271,8 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 
 // checkouts compares the files of the submodules in the commit of a work folder. prefix is the path of
 // the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
-func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, prefix string) error {
-	links, err := gitlinks(ctx, r, "HEAD")
-	if err != nil {
-		return err
-	}
-	for _, l := range links {
+func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.Root, prefix string) error {
+	for _, l := range head.links {
 		path := prefix + l.path
 		one, err := m.submoduleIn(ctx, root, path)
 		if ctx.Err() != nil {
@@ -276,10 +289,7 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 		}
 		sub, err := one.open(ctx, m.Workspaces, filepath.Join(m.real, path))
 		if err == nil {
-			err = m.compareFiles(ctx, sub, &one.Unsaved, func(name string, ignored bool) bool {
-				return m.ours(path+"/"+name, ignored)
-			})
-			err = errors.Join(err, m.checkouts(ctx, sub, root, path+"/"))
+			err = m.checkout(ctx, sub, one, root, path)
 			sub.Close()
 		}
 		if err := one.storeProblem(ctx, err); err != nil {
@@ -287,6 +297,18 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 		}
 	}
 	return nil
+}
+
+// checkout compares the files of the submodule at a path, and of the submodules inside of it.
+func (m *submodules) checkout(ctx context.Context, sub *git.Repo, one *repository, root *os.Root, path string) error {
+	head, err := findCommit(ctx, sub, "HEAD")
+	if err != nil {
+		return err
+	}
+	err = m.compareFiles(ctx, sub, head, &one.Unsaved, func(name string, ignored bool) bool {
+		return m.ours(path+"/"+name, ignored)
+	})
+	return errors.Join(err, m.checkouts(ctx, head, root, path+"/"))
 }
 
 // submoduleIn returns the repository of the submodule that is checked out in a folder, or nil if the
@@ -337,7 +359,10 @@ func (m *submodules) finish(ctx context.Context, one *repository) error {
 	}
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err == nil {
-		err = one.Unsaved.takeIndex(ctx, r)
+		var head commitFound
+		if head, err = findCommit(ctx, r, "HEAD"); err == nil {
+			err = one.Unsaved.takeIndex(ctx, r, head)
+		}
 		r.Close()
 	}
 	return one.storeProblem(ctx, err)

@@ -48,10 +48,10 @@ func (m *submodules) commits(ctx context.Context, one *repository) (inner []stri
 
 // allStashes returns the stashes of a repository.
 func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
-	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
-		return nil, nil //nolint:nilerr // there is no stash
+	if !hasStash(ctx, r) {
+		return nil, nil
 	}
-	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	out, err := r.Output(ctx, stashList...)
 	if list := fields(out); err != nil || len(list) > 0 {
 		return list, err
 	}
@@ -65,15 +65,24 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 	// remote that has no branch with the tag's commit. So an older commit does not count as unsaved if only a
 	// tag contains it.
 	elsewhere := append([]string{"--not"}, c.remotes...)
-	added, err := newCommits(ctx, r, nil, one.base, append([]string{"--exclude=refs/remotes/*", "--exclude=refs/stash",
-		"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all"}, elsewhere...)...)
+	refs, err := refsOf(ctx, r)
 	if err != nil {
 		return err
 	}
-	tagged, err := newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
-		elsewhere...)...)
-	if err != nil {
-		return err
+	var added, tagged []string
+	if refs.outside(r, one.base) {
+		added, err = newCommits(ctx, r, nil, one.base, append([]string{"--exclude=refs/remotes/*", "--exclude=refs/stash",
+			"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all"}, elsewhere...)...)
+		if err != nil {
+			return err
+		}
+	}
+	if refs.has(tagRefs) {
+		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
+			elsewhere...)...)
+		if err != nil {
+			return err
+		}
 	}
 	slices.Sort(tagged)
 	added = append(slices.DeleteFunc(added, func(id string) bool {
@@ -91,7 +100,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 		}
 		one.Unsaved.Commits = fields(out)
 	}
-	if err := c.compareTags(ctx, r, created, &one.Unsaved); err != nil {
+	if err := c.compareTags(ctx, refs, created, &one.Unsaved); err != nil {
 		return err
 	}
 	return c.compareReflogs(ctx, r, one)
@@ -184,26 +193,69 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
 }
 
+// ref is a ref of a repository.
+type ref struct {
+	name, kind, id string
+	made           int64 // the date of an annotated tag, or 0
+}
+
+type refs []ref
+
+// tagRefs is the beginning of the names of all tags.
+const tagRefs = "refs/tags/"
+
+// refsOf returns all refs of a repository.
+func refsOf(ctx context.Context, r *git.Repo) (all refs, err error) {
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		one := ref{}
+		if n, _ := fmt.Sscan(line, &one.kind, &one.id, &one.name, &one.made); n >= 3 { //nolint:mnd // kind, id and name
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// has reports whether a name of a ref begins with the given text.
+func (all refs) has(begin string) bool {
+	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
+}
+
+// outside reports whether a checked-out commit of the repository, or a ref that compare examines for new commits, can
+// be another commit than those in base.
+func (all refs) outside(r *git.Repo, base []string) bool {
+	head := r.Head()
+	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
+		return true
+	}
+	if trees, err := r.Worktrees(); err != nil || len(trees) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(all, func(r ref) bool {
+		apart := r.name == "refs/stash" || strings.HasPrefix(r.name, "refs/remotes/") || strings.HasPrefix(r.name, tagRefs) ||
+			strings.HasPrefix(r.name, "refs/coleo/")
+		return !apart && !slices.Contains(base, r.id)
+	})
+}
+
 // compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. An
 // annotated tag is only kept, if it is newer than the worktree and the counterpart lacks it. It is no reason
 // to refuse a removal, because it may come from a remote.
-func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
-	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
-	if err != nil {
-		return err
-	}
+func (c counterpart) compareTags(ctx context.Context, all refs, created time.Time, u *Unsaved) error {
 	var tags []string
-	for line := range strings.Lines(string(out)) {
-		var kind, id, name string
-		made := created.Unix()
-		switch n, _ := fmt.Sscan(line, &kind, &id, &name, &made); {
-		case n < 3 || kind == "commit": //nolint:mnd // kind, id and name
-		case kind != "tag":
-			u.Commits = append(u.Commits, name+", which is a "+kind)
-		case made >= created.Unix():
-			tags = append(tags, id)
+	for _, r := range all {
+		switch {
+		case r.kind == "commit":
+		case r.kind != "tag":
+			u.Commits = append(u.Commits, r.name+", which is a "+r.kind)
+		case r.made == 0 || r.made >= created.Unix():
+			tags = append(tags, r.id)
 		}
 	}
+	var err error
 	there := map[string]string{}
 	if c.Repo != nil {
 		if there, err = typesOf(ctx, c.Repo, tags); err != nil {
@@ -242,6 +294,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 			return err
 		}
 	}
+	logged = slices.DeleteFunc(logged, func(id string) bool { return slices.Contains(one.base, id) })
 	types, err := typesOf(ctx, r, logged)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func TestM28AKillAtACallOfGitLeavesNoHalfSubmodule(t *testing.T) {
 	before := s.bytesOf(w)
 	k.removeAndRestore(w, before)
 	s.Same("the main work folder", s.Person(), main)
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 	t.Logf("%d kills", k.kills)
 }
 

@@ -45,7 +45,7 @@ func (s *stage) inSubmodule() (w workspace.Workspace, commit string) {
 	s.Helper()
 	w = s.made("fix")
 	s.Git(w.Path+"/lib", "commit", "-q", "--allow-empty", "-m", "not pushed")
-	return w, s.Git(w.Path+"/lib", "rev-parse", "HEAD")
+	return w, s.Rev(w.Path+"/lib", "HEAD")
 }
 
 // submoduleLosses contains ways in which a removal could lose work in a submodule. Each has words that

@@ -98,6 +98,20 @@ func shownName(name string) string {
 // Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all files instead
 // of relying on the worktree's index, because an arm can mark a changed file as unchanged there.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
+	return s.examine(ctx, w, s.unsavedSubmodules, s.unsavedCommits)
+}
+
+// Uncommitted is like Unsaved, but it leaves out what is in submodules, and commits and stashes.
+func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, error) {
+	return s.examine(ctx, w)
+}
+
+// examination adds to u what it finds in a worktree, whose checked-out commit is head.
+type examination func(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error
+
+// examine carries out the examinations of a worktree. It also looks for operations in progress and for files
+// outside of submodules.
+func (s Workspaces) examine(ctx context.Context, w Workspace, all ...examination) (Unsaved, error) {
 	var u Unsaved
 	if err := checkNoLink(w); err != nil {
 		return u, err
@@ -111,16 +125,19 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	}
 	defer r.Close()
 	u.InProgress = inProgress(w.Git)
-	if err := s.unsavedSubmodules(ctx, r, w, &u); err != nil {
+	head, err := findCommit(ctx, r, "HEAD")
+	if err != nil {
 		return u, err
 	}
-	if err := s.unsavedCommits(ctx, r, w, &u); err != nil {
-		return u, err
+	for _, examine := range all {
+		if err := examine(ctx, r, head, w, &u); err != nil {
+			return u, err
+		}
 	}
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
-		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r))
+		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r, head))
 	}
-	return u, s.unsavedFiles(ctx, r, w, &u)
+	return u, s.unsavedFiles(ctx, r, head, w, &u)
 }
 
 // checkNotMoved returns EConflict if somebody has moved a worktree's folder with git worktree move. It is for a
@@ -165,7 +182,7 @@ func inProgress(gitDir string) []string {
 }
 
 // unsavedFiles looks for unsaved files, except in submodules.
-func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
 	}
@@ -174,7 +191,7 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 		return err
 	}
 	defer root.Close()
-	return s.compareFiles(ctx, r, u, s.ours(w, root))
+	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
 }
 
 // ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
@@ -194,7 +211,7 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 
 // compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
 // to u, except those for which ours returns true.
-func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
+func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
 	if err != nil {
@@ -202,7 +219,11 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	}
 	defer os.RemoveAll(dir)
 	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	if err := readHead(ctx, r, fresh); err != nil {
+	from := "HEAD"
+	if !head.exists {
+		from = "--empty"
+	}
+	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", from}, Env: fresh}); err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -213,21 +234,7 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err := u.addStatus(out, ours); err != nil {
 		return err
 	}
-	return errors.Join(u.takeUnseen(ctx, r), u.takeIndex(ctx, r))
-}
-
-// readHead writes the files of the checked-out commit into the index in env. Without a commit, the index is
-// empty.
-func readHead(ctx context.Context, r *git.Repo, env []string) error {
-	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env})
-	if err == nil {
-		return nil
-	}
-	if _, none := commitOf(ctx, r, "HEAD"); none == nil {
-		return err
-	}
-	_, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "--empty"}, Env: env})
-	return err
+	return errors.Join(u.takeUnseen(ctx, r, head), u.takeIndex(ctx, r, head))
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which ours returns
@@ -275,9 +282,9 @@ func lastField(entry string, n int) string {
 }
 
 // takeIndex adds changes that are only in the work folder's own index.
-func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}, u.Uncommitted
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, all files are new
+func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, head commitFound) error {
+	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--"}, u.Uncommitted
+	if !head.exists { // without a commit, each file is new
 		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
 	}
 	out, err := r.Output(ctx, args...)
@@ -301,14 +308,15 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 var ownRefs = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
 
 // unsavedCommits looks for commits that only this worktree contains.
-func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, head commitFound, w Workspace,
+	u *Unsaved) error {
 	if w.Clone {
 		return s.unsavedInClone(ctx, r, w, u)
 	}
 	own := r.Head()
 	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
-	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // HEAD can be a branch without a commit
-		args = append(args, head)
+	if head.exists {
+		args = append(args, "HEAD")
 	}
 	for _, refs := range ownRefs {
 		args = append(args, "--glob="+refs)
@@ -320,7 +328,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	if strings.HasPrefix(own, heads) {
 		args = append(args, "--exclude="+strings.TrimPrefix(own, heads))
 	}
-	out, err := r.Output(ctx, append(args, "--branches")...)
+	out, err := r.Output(ctx, append(args, "--branches", "--")...)
 	if err != nil {
 		return err
 	}
@@ -347,10 +355,10 @@ func fields(out []byte) []string {
 // stashed adds the stashes that were made on a branch. All work folders share the list of stashes, and a
 // removal does not change it.
 func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
-	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
-		return nil //nolint:nilerr // there is no stash
+	if !hasStash(ctx, r) {
+		return nil
 	}
-	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	out, err := r.Output(ctx, stashList...)
 	if err != nil {
 		return err
 	}
@@ -364,27 +372,14 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	return nil
 }
 
-// replaced returns the newest commits of the worktree's reflog that nothing else contains.
-func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
-	common, err := s.openCommon(ctx, w.Common)
-	if err != nil {
-		return nil, err
-	}
-	defer common.Close()
-	return newestUnreachable(ctx, common, append(idsIn(data), headsIn(r.Git)...))
-}
+// stashList are the arguments of git for the list of stashes. git stash list starts git once more for the same.
+var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
 
-// headsIn returns the object ids in files such as ORIG_HEAD. If reflogs are switched off, these files can be
-// the only trace of a commit. FETCH_HEAD is skipped, because its commits come from elsewhere.
-func headsIn(gitDir string) (ids []string) {
-	entries, _ := os.ReadDir(gitDir)
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
-			continue
-		}
-		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
-		ids = append(ids, idsIn(data)...)
+func hasStash(ctx context.Context, r *git.Repo) bool {
+	const ref = "refs/stash"
+	if !r.MayHave(ref) {
+		return false
 	}
-	return ids
+	_, err := commitOf(ctx, r, ref)
+	return err == nil
 }

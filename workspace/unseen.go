@@ -12,12 +12,8 @@ import (
 // takeUnseen adds to u what git does not report in a work folder although a removal would delete it. Git skips
 // git folders among the files without a word, and skips folders that it cannot read with only a warning.
 // Submodules and the repositories that git reports are examined elsewhere.
-func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo) error {
-	links, err := gitlinks(ctx, r, "HEAD")
-	if err != nil {
-		return err
-	}
-	for _, l := range links {
+func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound) error {
+	for _, l := range head.links {
 		u.addNested(l.path + "/")
 	}
 	return filepath.WalkDir(r.Work, func(path string, d fs.DirEntry, err error) error {

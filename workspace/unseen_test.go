@@ -182,7 +182,7 @@ func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	w := s.made("fix")
 	s.Git(w.Path, "checkout", "-q", "--detach")
 	s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
-	id := s.Git(w.Path, "rev-parse", "HEAD")
+	id := s.Rev(w.Path, "HEAD")
 	s.Git(w.Path, "checkout", "-q", "--orphan", "new")
 	s.Git(w.Path, "rm", "-rfq", ".")
 	done, err := s.trees.Remove(t.Context(), w.ID, false)

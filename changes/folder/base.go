@@ -13,8 +13,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file finds the base of a diff. An arm in a sandbox can write each file of its clone: the refs, and also
-// objects whose content does not belong to their ids. So the base of a clone, and its objects, are in the user's
+// This file finds the base of a diff. An arm in a sandbox can write every file of its clone, including refs, and
+// objects whose ids do not match their content. So a clone's base and the base's objects come from the user's
 // repository.
 
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
@@ -37,9 +37,9 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared. That is the commit at
-// which the arm's work began, or HEAD if that commit is not known. Base returns "" if there
-// is no commit, or if the arm's work began before the first commit.
+// Base returns the commit with which the arm's folder is compared: the commit at which the arm's work began, or
+// HEAD if that commit is not known. Base returns "" if there is no commit, or if the work began before the first
+// commit.
 func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
@@ -57,8 +57,8 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	return f.commit(ctx, "HEAD")
 }
 
-// rememberOutside stores HEAD of a clone in the user's repository, as the base of an arm that works in the clone of
-// another arm. The record of the clone has the base of the arm for which it was made.
+// rememberOutside stores a clone's HEAD in the user's repository, as the base of an arm that works in the clone of
+// another arm. It does nothing for the arm for which the clone was made, because the clone's record has that base.
 func (f *Folder) rememberOutside(ctx context.Context, arm string) error {
 	if f.clone.Arm == arm {
 		return nil
@@ -106,9 +106,9 @@ func (f *Folder) forgetOutside(ctx context.Context, arm string) error {
 // version is the mode and the id of a file in a tree or in an index.
 type version struct{ mode, id string }
 
-// sinceBase is like since. For a clone, it reads no object of the clone. It takes the base's files from the user's
-// repository, and compares them with the parameter listed, which are the files of Coleo's copy of the index. Git has
-// compared that copy with the folder, by the content of the files.
+// sinceBase is like since, but reads no object of a clone. For a clone, it compares the base's files in the user's
+// repository with listed. listed has the files in Coleo's copy of the index, which git has compared with the folder
+// by content.
 func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
 	[]path, map[string]bool, error) {
 	if f.main == nil {
@@ -179,8 +179,8 @@ func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
 	return all, err
 }
 
-// privateForDiff returns the environment of a git that compares an index of this Folder with the files. In a clone,
-// git takes the objects of the user's repository.
+// privateForDiff returns environment variables for a git that compares an index of this Folder with the files. For a
+// clone, this git reads the objects of the user's repository.
 func (f *Folder) privateForDiff() []string {
 	if f.main == nil {
 		return f.private()[:1]

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// These constants are parts of the extension of git's index that lists the trees: see gitformat-index in git's manual.
+// These constants belong to the extension of git's index that lists the trees: see gitformat-index in git's manual.
 const (
 	treesSignature = "TREE"
 	noTree         = -1 // stands for the number of files of a folder whose tree is unknown
@@ -17,8 +17,8 @@ const (
 // regularModes lists the modes that a file of a tree can have, as in the index.
 var regularModes = []uint32{0o100644, 0o100755, 0o120000, 0o160000}
 
-// trees computes the trees that the files of an index would have in a commit. Git compares the id of each tree with
-// HEAD, and reads only the trees that differ. In a repository of 100,000 files, this saves a third of 'git status'.
+// trees computes the ids of the trees that a commit of an index would have. With these ids in the index, git status
+// reads only those trees of HEAD that differ. In a repository of 100,000 files, it takes a quarter less time (git 2.39).
 type trees struct {
 	hash  hash.Hash
 	open  []*tree // the top folder, and the folders down to the last file
@@ -79,7 +79,7 @@ func (d *tree) add(mode uint32, name string, id []byte, files int) {
 	d.content = append(fmt.Appendf(d.content, "%o %s\x00", mode, name), id...)
 }
 
-// closeTo closes the open folders but for the first ones.
+// closeTo computes the ids of the open folders except the first ones, and adds these folders to their parents.
 func (t *trees) closeTo(first int) {
 	const folderMode = 0o40000
 	for len(t.open) > first {
@@ -100,7 +100,7 @@ func (t *trees) setID(d *tree) {
 	d.id, d.content = t.hash.Sum(nil), nil
 }
 
-// extension returns the extension of the index, or nil if no tree is known. Nothing can be added after it.
+// extension returns the extension of the index, or nil if no tree is known. After it, add must not be called.
 func (t *trees) extension() []byte {
 	if t.wrong {
 		return nil

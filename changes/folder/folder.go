@@ -152,7 +152,7 @@ var emptyTree = map[string]string{
 // noID returns the id that git uses for a missing object. This id consists of zeros.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
-// status asks git what changed since HEAD.
+// status asks git for the changes since HEAD.
 func (f *Folder) status(ctx context.Context) (changes.Status, error) {
 	s, _, err := f.indexes.status(ctx, f)
 	return s, err

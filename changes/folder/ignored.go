@@ -14,9 +14,9 @@ const (
 	mostIgnoring = 100
 )
 
-// hiddenLists returns each .gitignore file in a clone that git itself ignores, and that no commit has. A diff shows
-// neither that file nor the files that it names. An arm can so hide a file, and many tools write such a file into
-// their folders. hiddenLists looks into no folder that another list ignores.
+// hiddenLists returns the .gitignore files in a clone that are in no commit and that git itself ignores. A diff shows
+// neither such a file nor the files that it names, so an arm can hide files with it. Many tools write one into their
+// own folders, too. hiddenLists does not search folders that another list ignores.
 func (f *Folder) hiddenLists(ctx context.Context) (left []changes.Left, err error) {
 	if f.main == nil {
 		return nil, nil

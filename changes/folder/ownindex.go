@@ -82,7 +82,8 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 	return f.statusWith(ctx, path, false)
 }
 
-// statusWith asks git for the status of a folder, with a copy of its index.
+// statusWith asks git for the status of a folder. Git uses the index at the path index. If lists is true, git
+// keeps its list of untracked files there.
 func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, map[string]version, error) {
 	warnings := ""
 	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",

@@ -14,7 +14,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine contains the fields about the whole conversation (2.1.329).
+// headerLine contains the fields of a line that describe the whole conversation (2.1.329).
 type headerLine struct {
 	Type      string `json:"type"`
 	Cwd       string `json:"cwd"`

@@ -195,7 +195,8 @@ func (w *worker) usage(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// callOf returns a call. If the arguments are not JSON, Claude Code keeps them in a special object.
+// callOf returns the call in a part of a message. It also reads arguments that are not JSON, which
+// Claude Code keeps in a special object.
 func callOf(p recordPart) coleo.ToolCall {
 	var unparsed struct {
 		Input *struct {

@@ -81,8 +81,8 @@ func (i workItem) end(id, text string) coleo.ToolEnd {
 	return record.Succeeded(id, output)
 }
 
-// resultOf returns the text of a result, and whether the call succeeded, or nil if the result does
-// not show this.
+// resultOf returns the text of a result. succeeded reports whether the call succeeded; it is nil if
+// the result does not show that.
 func resultOf(raw json.RawMessage) (text string, succeeded *bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, nil

@@ -14,7 +14,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine contains the fields about the whole conversation (0.169.0).
+// headerLine contains the fields of a line that describe the whole conversation (0.169.0).
 type headerLine struct {
 	Type    string `json:"type"`
 	Payload struct {

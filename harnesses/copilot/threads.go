@@ -13,7 +13,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine contains the fields about the whole conversation (1.0.102).
+// headerLine contains the fields of a line that describe the whole conversation (1.0.102).
 type headerLine struct {
 	Type string `json:"type"`
 	Data struct {

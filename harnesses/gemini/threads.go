@@ -19,7 +19,7 @@ var threads = record.Files{
 	Beside:  readFolder,
 }
 
-// headerLine contains the fields about the whole conversation (0.61.0).
+// headerLine contains the fields of a line that describe the whole conversation (0.61.0).
 type headerLine struct {
 	Session string `json:"sessionId"`
 	Kind    string `json:"kind"` // "main", or "subagent"

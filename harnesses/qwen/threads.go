@@ -14,7 +14,7 @@ var threads = record.Files{
 	Line:    readHeader,
 }
 
-// headerLine contains the fields about the whole conversation (0.24.4).
+// headerLine contains the fields of a line that describe the whole conversation (0.24.4).
 type headerLine struct {
 	Cwd     string `json:"cwd"`
 	Session string `json:"sessionId"`

@@ -22,8 +22,8 @@ state = "processing"
 when = [{ where = "screen", pattern = "working" }]
 [[rule]]`, 1)
 
-// silentRecord is a fake record that reports no changes. So only a session that asks for its entries reads
-// them, and the test knows when.
+// silentRecord is a fake record that reports no changes. A session reads its entries only when it asks for
+// them, at a time that the test knows.
 type silentRecord struct {
 	mu      sync.Mutex
 	entries []record.Entry

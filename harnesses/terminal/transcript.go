@@ -24,8 +24,9 @@ const (
 	mostEntry = 128 << 20
 )
 
-// OpenWritten opens a file that an agent CLI has written. The agent CLI can put anything in its place. So OpenWritten
-// does not wait at a pipe, and returns EUnsupported for anything but a file, and for a very large file.
+// OpenWritten opens a file that an agent CLI has written. The agent CLI can replace the file by anything. So
+// OpenWritten never waits at a pipe. It returns EUnsupported for anything but a regular file, and for a very large
+// file.
 func OpenWritten(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -37,7 +38,7 @@ func OpenWritten(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkWritten checks what OpenWritten has opened. After an error, the file is closed.
+// checkWritten checks an open file: see OpenWritten. If it returns an error, it has closed the file.
 func checkWritten(file *os.File) error {
 	info, err := file.Stat()
 	switch {
@@ -52,9 +53,9 @@ func checkWritten(file *os.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// ReadWrittenIn returns the last bytes of a file that an agent CLI has written below a folder. It follows no link
-// out of the folder: otherwise an agent CLI in a sandbox could let Coleo read what the sandbox does not show. The
-// parameter most is the largest number of bytes.
+// ReadWrittenIn returns the end of a file that an agent CLI has written below folder, at most the given number of
+// bytes. It follows no link out of the folder, because an agent CLI in a sandbox could make Coleo read files that the
+// sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -78,7 +79,7 @@ func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 }
 
 // EachEntry calls the given function with each entry of a transcript of JSON lines. It skips lines
-// that are not JSON of type T, and lines that are far too long. It also skips a last line without a line end,
+// that are not JSON of type T, and lines of more than mostEntry bytes. It also skips a last line without a line end,
 // because the agent CLI is still writing that line. It returns an error only if it cannot open the file.
 func EachEntry[T any](path string, take func(T)) error {
 	file, err := OpenWritten(path)

@@ -22,8 +22,8 @@ var (
 	scriptWord   = regexp.MustCompile(`[A-Za-z0-9_]+|\S`)
 )
 
-// TestADamagedLineIsJudgedWithoutAPanic deletes, repeats and moves words of known lines, above all of the scripts of
-// awk, sed and jq in them. A panic would end the host agent, and an agent CLI chooses the line.
+// TestADamagedLineIsJudgedWithoutAPanic deletes, repeats and moves words of known lines, mostly in their scripts of
+// awk, sed and jq. An agent CLI chooses the line, so it must not be able to make the judge panic.
 func TestADamagedLineIsJudgedWithoutAPanic(t *testing.T) {
 	t.Parallel()
 	w, count := newTree(t), damagedLines
@@ -55,7 +55,7 @@ func TestADamagedLineIsJudgedWithoutAPanic(t *testing.T) {
 // mostDamaged is the length in bytes of the longest line that is damaged. The longer ones only cost time.
 const mostDamaged = 400
 
-// damage changes one word of a line: mostly of a script within it, if there is one.
+// damage changes one word of a line. If the line contains a script, it mostly changes a word of the script.
 func damage(r *rand.Rand, line string) string {
 	from, to := 0, len(line)
 	if scripts := quotedScript.FindAllStringIndex(line, -1); len(scripts) > 0 && r.IntN(4) > 0 {

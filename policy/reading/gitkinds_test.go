@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// git runs git in the workspace, and returns what it prints.
+// git runs git in the workspace and returns what git prints.
 func (w Workspace) git(t testing.TB, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", args...)

@@ -114,7 +114,7 @@ var made struct {
 	git  fstest.MapFS // nil if making it failed
 }
 
-// makeRepository makes two commits.
+// makeRepository makes a git repository with two commits.
 func makeRepository(t testing.TB, root string) {
 	t.Helper()
 	made.once.Do(func() {

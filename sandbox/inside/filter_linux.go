@@ -43,8 +43,8 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // firstProcess is the number of the first process of a sandbox, in the sandbox.
 const firstProcess = 1
 
-// These are byte offsets in the data that the filter reads. They are from linux/seccomp.h, and are
-// for little-endian machines. An argument of a system call has 64 bits, and the filter reads the
+// These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for
+// little-endian machines. An argument of a system call has 64 bits, of which the filter reads the
 // low half.
 const (
 	callNumber = 0

@@ -109,7 +109,7 @@ func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 	return err
 }
 
-// hasAll checks that the repository has the given objects, and everything that they contain.
+// hasAll returns an error unless the repository contains the objects and everything that they contain.
 func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	_, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})

@@ -19,7 +19,7 @@ func (s *stage) pullOf(bare string) string {
 	s.Git(s.Root, "init", "-q", clone)
 	s.Git(clone, "commit", "-q", "--allow-empty", "-m", "contributed")
 	s.Git(clone, "push", "-q", bare, "HEAD:refs/pull/12/head")
-	return s.Git(clone, "rev-parse", "HEAD")
+	return s.Rev(clone, "HEAD")
 }
 
 func TestAFetchRunsNoProgramOfAHostileRepository(t *testing.T) {

@@ -258,7 +258,7 @@ var operations = []operation{
 			return err
 		}
 		defer other.Close()
-		if err := other.Bring(ctx, r, []string{s.Git(s.Repo, "rev-parse", "other")}); err != nil {
+		if err := other.Bring(ctx, r, []string{s.Rev(s.Repo, "other")}); err != nil {
 			return err
 		}
 		s.Append(filepath.Join(empty, ".git", "config"), s.traps())
@@ -266,7 +266,7 @@ var operations = []operation{
 			return err
 		}
 		defer other.Close()
-		return other.Bring(ctx, r, []string{s.Git(s.Repo, "rev-parse", "main")})
+		return other.Bring(ctx, r, []string{s.Rev(s.Repo, "main")})
 	}},
 	one("merge-tree", "--write-tree", "main", "other"),
 	one("branch", "-f", "third", "main"), one("symbolic-ref", "HEAD"), one("update-ref", "refs/heads/x", "main"),

@@ -13,15 +13,16 @@ import (
 //platform:macos A huge file without data in place of a file that git reads = git reads it to its end
 
 const (
-	// mostMemory is the size in bytes of the memory that one git process may have. Git maps the packs of a
-	// repository, and these do not count. So a repository of any size works, and one object of some gigabytes.
+	// mostMemory is how many bytes of memory one git process may use. Mapped packs do not count, so repositories
+	// of any size work.
 	mostMemory = 4 << 30
-	// memoryShare is the part of the machine's memory that one git process may have: one half.
+	// memoryShare is the part of the machine's memory that one git process may use: one half.
 	memoryShare = 2
 
-	// hollowSize is the size in bytes from which a file can be hollow. Git reads that much within some seconds.
+	// hollowSize is the smallest size in bytes of a file that counts as hollow. Git reads a smaller file within
+	// seconds.
 	hollowSize = 4 << 30
-	// hollowShare is the part of a hollow file that is on the disk at most: one hundredth.
+	// hollowShare is the largest part of a hollow file that occupies the disk: one hundredth.
 	hollowShare = 100
 	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
 )
@@ -29,8 +30,8 @@ const (
 // shell is a program of every system that has git: git itself starts filters with it.
 const shell = "/bin/sh"
 
-// boundedMemory returns the command line of a process whose memory is bounded from its first moment. A small object in a pack,
-// or a file without blocks, can have any size in memory. A process that has less memory already keeps its bound.
+// boundedMemory returns a command line that runs argv with bounded memory. Without the bound, git could need any
+// amount of memory for a small object in a pack, or for a sparse file. A lower bound that exists already remains.
 func boundedMemory(argv []string) []string {
 	limit := uint64(mostMemory)
 	var machine syscall.Sysinfo_t
@@ -42,8 +43,8 @@ func boundedMemory(argv []string) []string {
 	return append([]string{shell, "-c", script, "git"}, argv...)
 }
 
-// hollowFile returns the path of a hollow file that a process has open. It returns "" if there is none. Such a file
-// of some terabytes costs an arm nothing, and git would read it for hours.
+// hollowFile returns the path of a hollow file that a process has open, or "" if there is none. A hollow file is a
+// sparse file of many gigabytes. It costs an arm nothing, but git would read it for hours.
 func hollowFile(pid int) string {
 	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {

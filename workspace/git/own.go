@@ -124,8 +124,8 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 		path, mostOwnFile>>20)
 }
 
-// checkRefs checks the refs and the reflogs of a repository. Git writes through a symbolic link there, and it
-// waits at a pipe. checkRefs returns EInvalid for a link out of the git folder, and for a pipe.
+// checkRefs checks the refs and reflogs of a repository. It returns EInvalid for a pipe, at which git would wait.
+// It also returns EInvalid for a link out of the git folder, because git would write through the link.
 func (r *Repo) checkRefs() error {
 	var dirs []string
 	for _, name := range []string{"refs", "logs"} {

@@ -58,11 +58,11 @@ func TestARefOfColeoGetsNoReflog(t *testing.T) {
 	s.Write(outside, "mine")
 	log := filepath.Join(s.Repo, ".git/logs", ref)
 	s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
-	s.Check(os.Symlink(outside, log)) // makes the links after Open has checked for links
-	head := s.Git(s.Repo, "rev-parse", "HEAD")
+	s.Check(os.Symlink(outside, log)) // after Open has looked for links
+	head := s.Rev(s.Repo, "HEAD")
 	_, err = r.Run(t.Context(), git.Call{Args: []string{"update-ref", ref, head}, NoReflog: true})
 	s.Check(err)
-	if got := s.Git(s.Repo, "rev-parse", ref); got != head {
+	if got := s.Rev(s.Repo, ref); got != head {
 		t.Errorf("the ref is %s, want %s", got, head)
 	}
 	_, err = r.Run(t.Context(), git.Call{Args: []string{"update-ref", "-d", ref, head}, NoReflog: true})

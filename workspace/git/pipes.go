@@ -18,9 +18,9 @@ const pipesAfter = 5 * time.Second
 // gives up.
 var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
-// awaitTrap looks for what keeps git from ending, again and again until ctx ends. It looks for a pipe in place of a
-// file that git reads, and for a file without data that git reads. In the git folders, any file can be one that git
-// reads. It then calls found with what git does, and with the path of the file.
+// awaitTrap searches again and again, until ctx ends, for a file that keeps git from ending. Such a file is a pipe or a
+// hollow file that git reads. In the git folders, git can read any file. If awaitTrap finds one, it calls found with a
+// text that says what git does, and returns.
 func (p Program) awaitTrap(ctx context.Context, pid int, c call, found func(trap string)) {
 	pause := p.pipesAfter
 	if pause == 0 {

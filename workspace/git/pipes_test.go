@@ -57,7 +57,7 @@ func TestGitDoesNotWaitForAPipeInTheGitFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			head := s.Git(s.Repo, "rev-parse", "HEAD")
+			head := s.Rev(s.Repo, "HEAD")
 			switch name {
 			case "an object":
 				name = filepath.Join("objects", head[:2], head[2:])

@@ -65,7 +65,7 @@ func TestAPushNeverOverwrites(t *testing.T) {
 		s.Write("file", text)
 		s.Git(s.Repo, "add", ".")
 		s.Git(s.Repo, "commit", "-qm", text)
-		return s.Git(s.Repo, "rev-parse", "HEAD")
+		return s.Rev(s.Repo, "HEAD")
 	}
 	first := commit("first")
 	theirs := commit("theirs")
@@ -86,7 +86,7 @@ func TestAPushNeverOverwrites(t *testing.T) {
 			t.Errorf("Push = %q, %v; want %q, %q", word, err, c.word, c.code)
 		}
 	}
-	if got := s.Git(filepath.Join(s.Root, "upstream.git"), "rev-parse", "b"); got != theirs {
+	if got := s.Rev(filepath.Join(s.Root, "upstream.git"), "b"); got != theirs {
 		t.Errorf("the branch is at %s, want %s", got, theirs)
 	}
 }

@@ -269,7 +269,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 // outOfMemory matches what git and its helpers say if they get no more memory.
 var outOfMemory = regexp.MustCompile(`(?i)out of memory|cannot allocate memory`)
 
-// ErrTooLarge says that git's output was larger than the limit of the call.
+// ErrTooLarge means that git's output exceeded the limit of the call.
 var ErrTooLarge = errors.New("git's output is too large")
 
 // Error means that git ended with an exit code other than 0.

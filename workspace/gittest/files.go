@@ -73,7 +73,8 @@ var owned = []string{"index", "HEAD", "config", "logs/refs/stash"}
 // owned, and the commits to which the branch main and the newest stash point.
 func (s *Stage) Owned() map[string]File {
 	s.Helper()
-	files := map[string]File{"refs": {Content: s.Git(s.Repo, "for-each-ref", "refs/heads/main", "refs/stash")}}
+	common := filepath.Join(s.Repo, ".git")
+	files := map[string]File{"refs": {Content: readRef(common, "refs/heads/main") + " " + readRef(common, "refs/stash")}}
 	for _, name := range owned {
 		f, err := read(filepath.Join(s.Repo, ".git", name))
 		if os.IsNotExist(err) {

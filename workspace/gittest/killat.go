@@ -46,8 +46,11 @@ const fatalGit = `#!/bin/sh
 dir='%s'
 real='%s'
 echo "$*" >>"$dir/calls"
+echo >>"$dir/numbers"
 read -r fatal moment whole <"$dir/plan" || exit 9
-if [ "$(wc -l <"$dir/calls")" -ne "$fatal" ]; then exec "$real" "$@"; fi
+number=0
+while read -r _; do number=$((number + 1)); done <"$dir/numbers"
+if [ "$number" -ne "$fatal" ]; then exec "$real" "$@"; fi
 end() {
 	echo "$moment $*" >"$dir/killed"
 	kill -9 "$PPID"
@@ -84,7 +87,7 @@ func (g FatalGit) Environ(environ []string) []string {
 // counted from 1, and the call 0 means no kill. If killGit is true, a kill at DuringGit also kills git.
 func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
 	s.Helper()
-	for _, name := range []string{"calls", "killed"} {
+	for _, name := range []string{"calls", "numbers", "killed"} {
 		if err := os.Remove(filepath.Join(g.dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			s.Check(err)
 		}
@@ -94,7 +97,7 @@ func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
 
 // Calls returns the number of calls since Plan.
 func (g FatalGit) Calls() int {
-	data, _ := os.ReadFile(filepath.Join(g.dir, "calls"))
+	data, _ := os.ReadFile(filepath.Join(g.dir, "numbers"))
 	return strings.Count(string(data), "\n")
 }
 

@@ -43,7 +43,7 @@ func (x *Template) New(t testing.TB) *Stage {
 	s := place(t)
 	s.Check(os.CopyFS(s.Root, x.files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
-		s.Git(s.Repo, "status", "--porcelain") // updates the file times in the index, because the copies have new times
+		s.Git(s.Repo, "update-index", "-q", "--refresh") // the index has the times of the copied files from now on
 	}
 	return s
 }

@@ -37,7 +37,7 @@ func TestM28APersonsCheckoutIsUpdatedWithTheBranch(t *testing.T) {
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		s.commit(w, string(way), "x\n", "add "+string(way))
 		m := s.merged(w, changes.MergeRequest{Way: way, UpdateCheckout: true})
-		if m.Updated != dir || m.After == "" || s.Git(dir, "rev-parse", "HEAD") != m.After {
+		if m.Updated != dir || m.After == "" || s.Rev(dir, "HEAD") != m.After {
 			t.Fatalf("%s: the merge is %+v", way, m)
 		}
 		if got := s.Git(dir, "status", "--porcelain"); got != "?? own.txt" {
@@ -147,14 +147,14 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 	head := s.commit(w, "a", "1\n", "add a")
 	s.Write(filepath.Join(w.Path, "a"), "2\n")
 	s.Write(filepath.Join(w.Path, "b"), "1\n")
-	base, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
+	base, files := s.Rev(s.Repo, "base"), s.Files(w.Path)
 	told := changes.Merged{}
 	before := func(_ context.Context, m changes.Merged) error { told = m; return nil }
 	request := changes.MergeRequest{Way: changes.WayCommit, Commit: "the rest"}
 	m, err := merge.Do(t.Context(), s.trees, w, request, merge.Options{Before: before})
 	s.Check(err)
 	if m.Before != head || m.Committed == "" || told.After != m.Committed || m.Into != w.Branch ||
-		s.Git(s.Repo, "rev-parse", w.Branch) != m.Committed || s.Git(s.Repo, "rev-parse", "base") != base {
+		s.Rev(s.Repo, w.Branch) != m.Committed || s.Rev(s.Repo, "base") != base {
 		t.Errorf("the result is %+v", m)
 	}
 	if got := s.Git(w.Path, "status", "--porcelain"); got != "" || !s.Same("the worktree", s.Files(w.Path), files) {

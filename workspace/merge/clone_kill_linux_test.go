@@ -53,10 +53,10 @@ func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 		if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
 			t.Fatalf("after a kill at %q: the clone has %s", at, got)
 		}
-		if arm := s.Git(s.Repo, "rev-parse", w.Branch); arm != s.Git(w.Path, "rev-parse", "HEAD") {
+		if arm := s.Rev(s.Repo, w.Branch); arm != s.Rev(w.Path, "HEAD") {
 			t.Fatalf("after a kill at %q: the arm's branch is at %s", at, arm)
 		}
 	}
 	s.Same("what belongs to the person", s.Person(), person)
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 }

@@ -19,8 +19,8 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 			s.Write(filepath.Join(w.Path, "second"), "2\n")
 			person := s.Person()
 			m := s.merged(w, changes.MergeRequest{Way: way, Commit: "second"})
-			tip := s.Git(s.Repo, "rev-parse", "coleo/fix")
-			if tip != s.Git(w.Path, "rev-parse", "HEAD") || tip != m.Committed || s.Git(s.Repo, "rev-parse", tip+"^") != first {
+			tip := s.Rev(s.Repo, "coleo/fix")
+			if tip != s.Rev(w.Path, "HEAD") || tip != m.Committed || s.Git(s.Repo, "rev-parse", tip+"^") != first {
 				t.Errorf("the arm's branch is at %s; the merge says %+v", tip, m)
 			}
 			if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
@@ -36,7 +36,7 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 			if m = s.merged(w, changes.MergeRequest{Way: way}); way != changes.WaySquash && !m.Nothing {
 				t.Errorf("a second merge has something to do: %+v", m)
 			}
-			s.Git(s.Repo, "fsck", "--no-dangling")
+			s.Fsck(s.Repo)
 		})
 	}
 }
@@ -49,8 +49,8 @@ func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
 	base := s.onBase("file", "the person's\n", "person's")
 	m, err := s.merge(w, changes.MergeRequest{Commit: "work"})
 	s.Check(err)
-	if len(m.Conflicts) != 1 || m.Committed == "" || s.Git(s.Repo, "rev-parse", "base") != base ||
-		s.Git(s.Repo, "rev-parse", "coleo/fix") != m.Committed {
+	if len(m.Conflicts) != 1 || m.Committed == "" || s.Rev(s.Repo, "base") != base ||
+		s.Rev(s.Repo, "coleo/fix") != m.Committed {
 		t.Errorf("the result is %+v", m)
 	}
 }

@@ -44,12 +44,12 @@ func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 	s := withClones(t, true)
 	w := s.arm("fix")
 	s.Write(filepath.Join(w.Path, ".g\u200cit"), "x")
-	head := s.Git(w.Path, "rev-parse", "HEAD")
+	head := s.Rev(w.Path, "HEAD")
 	_, err := s.merge(w, changes.MergeRequest{Commit: "all"})
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), `.g\u200cit`) {
 		t.Errorf("the error is %v", err)
 	}
-	if now := s.Git(w.Path, "rev-parse", "HEAD"); now != head {
+	if now := s.Rev(w.Path, "HEAD"); now != head {
 		t.Errorf("the clone has the commit %s", now)
 	}
 }

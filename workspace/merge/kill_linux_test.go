@@ -152,7 +152,7 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 		s.Write(filepath.Join(w.Path, name), "uncommitted\n")
 		s.Write(filepath.Join(w.Path, name+"-new"), "untracked\n")
 		s.onBase(fmt.Sprintf("person-%d", round), "x\n", "person's")
-		before, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
+		before, files := s.Rev(s.Repo, "base"), s.Files(w.Path)
 		request := changes.MergeRequest{Way: ways[(round+len(ways))%len(ways)], Commit: "the rest of " + name}
 		if round < 0 {
 			s.Plan(g, 0, "", false)
@@ -173,7 +173,7 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 			t.Fatalf("this was round %d, killed at %s", round, at)
 		}
 	}
-	s.Git(s.Repo, "fsck", "--no-dangling")
+	s.Fsck(s.Repo)
 	t.Logf("merges have %v git calls; they were killed at %v", calls, kills)
 }
 
@@ -182,7 +182,7 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
 	files map[string]gittest.File) {
 	s.Helper()
-	base, own := s.Git(s.Repo, "rev-parse", "base"), s.Git(s.Repo, "rev-parse", "coleo/fix")
+	base, own := s.Rev(s.Repo, "base"), s.Rev(s.Repo, "coleo/fix")
 	if own != head && s.Git(s.Repo, "rev-parse", own+"^") != head {
 		s.Fatalf("the arm's branch was at %s and is at %s", head, own)
 	}

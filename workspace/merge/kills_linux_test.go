@@ -200,7 +200,7 @@ func (l *lives) work(w workspace.Workspace) {
 	h.commits = append(h.commits, l.commit(w, name, "committed\n", "add "+name))
 	l.Write(filepath.Join(w.Path, name), "stashed\n")
 	l.Git(w.Path, "stash", "-q")
-	h.commits = append(h.commits, l.Git(w.Path, "rev-parse", "refs/stash"))
+	h.commits = append(h.commits, l.Rev(w.Path, "refs/stash"))
 	l.uncommitted(w, name)
 }
 
@@ -230,7 +230,7 @@ func (l *lives) again(all []workspace.Workspace) {
 	l.must(task{Step: "make"})
 	now := l.there(false)
 	for n, w := range all {
-		if now[n].ID != w.ID || now[n].Branch != w.Branch || now[n].Path != w.Path || l.Git(w.Path, "rev-parse", "HEAD") != heads[w.ID] {
+		if now[n].ID != w.ID || now[n].Branch != w.Branch || now[n].Path != w.Path || l.Rev(w.Path, "HEAD") != heads[w.ID] {
 			l.Fatalf("life %d: made again, %+v is %+v", l.number, w, now[n])
 		}
 	}
@@ -301,17 +301,17 @@ func (l *lives) life() {
 func (l *lives) merging(w workspace.Workspace) {
 	l.Helper()
 	h := l.homeOf(w)
-	files, base := l.Files(w.Path), l.Git(h.repo, "rev-parse", h.into)
+	files, base := l.Files(w.Path), l.Rev(h.repo, h.into)
 	request := changes.MergeRequest{Commit: "the rest", UpdateCheckout: true, Way: []changes.MergeWay{changes.WayMerge,
 		changes.WaySquash, changes.WayRebase}[l.number%3]}
 	l.kill(task{Step: "merge", Arm: w, Request: request})
 	if !l.Same("the worktree, merged", l.Files(w.Path), files) {
 		l.Fatalf("this was life %d", l.number)
 	}
-	now := l.Git(h.repo, "rev-parse", h.into)
+	now := l.Rev(h.repo, h.into)
 	if now == base {
 		l.merged(w, request)
-		now = l.Git(h.repo, "rev-parse", h.into)
+		now = l.Rev(h.repo, h.into)
 	}
 	name := fmt.Sprintf("life-%d", l.number)
 	for _, path := range []string{name, name + "-new"} {
@@ -319,7 +319,7 @@ func (l *lives) merging(w workspace.Workspace) {
 			l.Fatalf("life %d: the merge has %q in %s, want %q", l.number, got, path, files[path].Content)
 		}
 	}
-	h.commits = append(h.commits, now, l.Git(w.Path, "rev-parse", "HEAD"))
+	h.commits = append(h.commits, now, l.Rev(w.Path, "HEAD"))
 }
 
 // library makes a second repository, in which the person has main checked out.
@@ -330,7 +330,7 @@ func (l *lives) library() *home {
 	l.Write(filepath.Join(dir, ".gitignore"), "*.ignored\n")
 	l.Git(dir, "add", ".")
 	l.Git(dir, "commit", "-qm", "first")
-	return &home{repo: dir, dir: dir, into: "main", commits: []string{l.Git(dir, "rev-parse", "main")}}
+	return &home{repo: dir, dir: dir, into: "main", commits: []string{l.Rev(dir, "main")}}
 }
 
 // total returns the number of kills, and how many of them were in lives with several repositories.
@@ -357,7 +357,7 @@ func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	l := &lives{stage: s, random: rand.New(rand.NewPCG(seed, 0)), id: s.ArmID("fix"),
 		times: map[string]time.Duration{}, kills: map[string]int{}}
 	l.homes = []*home{{repo: s.Repo, dir: s.checkedOut(), into: "base", commits: []string{
-		s.Git(s.Repo, "rev-parse", "refs/stash"), s.Git(s.Repo, "rev-parse", "main")}}, l.library()}
+		s.Rev(s.Repo, "refs/stash"), s.Rev(s.Repo, "main")}}, l.library()}
 	for _, h := range l.homes {
 		s.Write(filepath.Join(h.dir, "own"), "untracked\n")
 		s.Write(filepath.Join(h.dir, "x.ignored"), "ignored\n")
@@ -381,7 +381,7 @@ func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 		}
 	}
 	for _, h := range l.homes {
-		s.Git(h.repo, "fsck", "--no-dangling")
+		s.Fsck(h.repo)
 	}
 	all, several := l.total()
 	t.Logf("%d kills in %d lives, %d of several repositories: %v; %d steps had ended before their kill", all, l.number,

@@ -239,10 +239,10 @@ func (j *job) branches(ctx context.Context) error {
 // checkBranches returns an error if the branches must not be moved.
 func (j *job) checkBranches(ctx context.Context) error {
 	for _, name := range []string{j.branch, j.into} {
-		if _, err := j.run(ctx, "check-ref-format", heads+name); err != nil || strings.HasPrefix(name, "-") {
+		if !j.repo.CanBeBranch(ctx, name) {
 			return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: nothing was merged", name)
 		}
-		if _, err := j.run(ctx, "symbolic-ref", "--quiet", heads+name); err == nil {
+		if j.repo.IsSymbolic(ctx, heads+name) {
 			return coleo.Errorf(coleo.EInvalid, "the branch %s is a symbolic ref to another branch: nothing was merged; "+
 				"name that branch with --into", name)
 		}

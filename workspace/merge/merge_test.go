@@ -21,7 +21,7 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.arm("fix")
-	first := s.Git(s.Repo, "rev-parse", "base")
+	first := s.Rev(s.Repo, "base")
 	tip := s.commit(w, "new", "new\n", "add new")
 	before, files := s.Person(), s.Files(w.Path)
 	m := s.merged(w, changes.MergeRequest{})
@@ -137,7 +137,7 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			s.Same("the person's work folder", s.Person(), before)
 			s.Same("the worktree", s.WorkFiles(w.Path), files)
 			if s.refs() != refs || s.Git(w.Path, "ls-files", "-s") != index ||
-				s.Git(s.Repo, "rev-parse", "coleo/fix") != conflicting {
+				s.Rev(s.Repo, "coleo/fix") != conflicting {
 				t.Error("something was changed")
 			}
 		})
@@ -165,8 +165,8 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 				!strings.Contains(err.Error(), "--commit") {
 				t.Fatalf("the error is %v", err)
 			}
-			if clones { // only the arm's own branch has the commits of the clone
-				refs = strings.Replace(refs, s.Git(s.Repo, "rev-parse", "base")+" commit\trefs/heads/coleo/fix",
+			if clones { // only the arm's own branch has got the commits of the clone
+				refs = strings.Replace(refs, s.Rev(s.Repo, "base")+" commit\trefs/heads/coleo/fix",
 					head+" commit\trefs/heads/coleo/fix", 1)
 			}
 			if s.refs() != refs {
@@ -279,8 +279,8 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.onBase("b", "b\n", "person's")
 	m := s.merged(w, changes.MergeRequest{Into: "next"})
-	if m.Before != "" || s.Git(s.Repo, "rev-parse", "next") != m.After || s.Git(s.Repo, "rev-parse", "next^1") != tip ||
-		s.Git(s.Repo, "rev-parse", "base") != tip || s.show("next", "a")+s.show("next", "b") != "ab" {
+	if m.Before != "" || s.Rev(s.Repo, "next") != m.After || s.Git(s.Repo, "rev-parse", "next^1") != tip ||
+		s.Rev(s.Repo, "base") != tip || s.show("next", "a")+s.show("next", "b") != "ab" {
 		t.Errorf("the result is %+v", m)
 	}
 }

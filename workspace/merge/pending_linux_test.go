@@ -50,7 +50,7 @@ type folder struct {
 
 func (s *stage) folder(dir string) folder {
 	s.Helper()
-	return folder{s.Files(dir), s.Git(dir, "ls-files", "--stage"), s.Git(dir, "rev-parse", "HEAD"),
+	return folder{s.Files(dir), s.Git(dir, "ls-files", "--stage"), s.Rev(dir, "HEAD"),
 		s.Git(dir, "status", "--porcelain")}
 }
 
@@ -76,7 +76,7 @@ func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 	s.Plan(g, 0, "", false)
 	s.killed(w, request, g)
 	after, calls, chosen := s.folder(dir), g.Calls(), g.Chosen()
-	base := s.Git(s.Repo, "rev-parse", "base")
+	base := s.Rev(s.Repo, "base")
 	reset := func() {
 		s.Git(dir, "reset", "-q", "--hard", before.head)
 		s.sameFolder("reset", s.folder(dir), before)

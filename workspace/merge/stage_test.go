@@ -1,7 +1,9 @@
 package merge_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,20 +64,21 @@ func (s *stage) commit(w workspace.Workspace, path, text, message string) string
 	s.Write(filepath.Join(w.Path, path), text)
 	s.Git(w.Path, "add", "--", path)
 	s.Git(w.Path, "-c", "user.name=Arm", "-c", "user.email=arm@example.org", "commit", "-qm", message)
-	return s.Git(w.Path, "rev-parse", "HEAD")
+	return s.Rev(w.Path, "HEAD")
 }
 
-// onBase commits a file on the branch base, in a work folder of its own.
+// onBase commits a file on the branch base, which no work folder has checked out.
 func (s *stage) onBase(path, text, message string) string {
 	s.Helper()
-	dir := filepath.Join(s.Root, "person")
-	s.Git(s.Repo, "worktree", "add", "-q", dir, "base")
-	s.Write(filepath.Join(dir, path), text)
-	s.Git(dir, "add", "--", path)
-	s.Git(dir, "commit", "-qm", message)
-	id := s.Git(dir, "rev-parse", "HEAD")
-	s.Git(s.Repo, "worktree", "remove", dir)
-	return id
+	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+	cmd := s.Command(s.Repo, "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet")
+	cmd.Stdin = strings.NewReader(fmt.Sprintf("commit refs/heads/base\ncommitter Person <person@example.org> %d +0000\n"+
+		"data %d\n%s\nfrom refs/heads/base^0\nM 100644 inline %s\ndata %d\n%s\n",
+		time.Now().Unix(), len(message), message, quoted, len(text), text))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.Fatalf("commit on base: %v\n%s", err, out)
+	}
+	return s.Rev(s.Repo, "base")
 }
 
 func (s *stage) merge(w workspace.Workspace, request changes.MergeRequest) (changes.Merged, error) {

@@ -40,7 +40,7 @@ func (j *job) work(ctx context.Context) (work, error) {
 		return out, coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
 			"nothing was merged", j.arm.Path, j.arm.Name)
 	}
-	u, err := j.trees.Unsaved(ctx, j.arm)
+	u, err := j.trees.Uncommitted(ctx, j.arm)
 	if err != nil {
 		return out, err
 	}

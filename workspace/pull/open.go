@@ -104,7 +104,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 			"with --base", p.arm.Name, branch)
 	}
 	for _, name := range []string{base, branch} {
-		if _, err := p.repo.Output(ctx, "check-ref-format", heads+name); err != nil || strings.HasPrefix(name, "-") {
+		if !p.repo.CanBeBranch(ctx, name) {
 			return coleo.Errorf(coleo.EInvalid, "%s cannot name a branch: nothing was pushed", shown(name))
 		}
 	}

@@ -185,7 +185,7 @@ func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	gits, chosen, calls := g.Calls(), g.Chosen(), len(s.gh.Calls())
 	check := func(at string) {
 		s.Helper()
-		head := s.Git(s.arm.Path, "rev-parse", "HEAD")
+		head := s.Rev(s.arm.Path, "HEAD")
 		s.Plan(g, 0, "", false)
 		s.Check(s.gh.KillAt(0, false))
 		o, err := s.open(pull.OpenOptions{})
@@ -233,14 +233,14 @@ func TestNoBranchOfOthersIsPushed(t *testing.T) {
 	s.Git(s.Repo, "branch", "release")
 	s.Git(s.Repo, "push", "-q", s.upstream, "release:release")
 	s.Git(s.Repo, "update-ref", "refs/remotes/origin/release", "release")
-	at := s.Git(s.upstream, "rev-parse", "release")
+	at := s.Rev(s.upstream, "release")
 	s.Git(s.arm.Path, "checkout", "-q", "release")
 	s.commit("evil", "not reviewed")
 	if o, err := s.open(pull.OpenOptions{}); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
 		"nothing was pushed") {
 		t.Errorf("the result is %+v, %v", o, err)
 	}
-	if now := s.Git(s.upstream, "rev-parse", "release"); now != at {
+	if now := s.Rev(s.upstream, "release"); now != at {
 		t.Errorf("the remote's branch is at %s", now)
 	}
 	s.Git(s.arm.Path, "checkout", "-q", "-b", "own")

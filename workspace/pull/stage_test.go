@@ -93,7 +93,7 @@ func (s *stage) commit(name, message string) string {
 	s.Write(filepath.Join(s.arm.Path, name), message)
 	s.Git(s.arm.Path, "add", "--", name)
 	s.Git(s.arm.Path, "commit", "-qm", message)
-	return s.Git(s.arm.Path, "rev-parse", "HEAD")
+	return s.Rev(s.arm.Path, "HEAD")
 }
 
 func (s *stage) open(options pull.OpenOptions) (pull.Opened, error) {

@@ -11,9 +11,9 @@ import (
 	"coleo.dev"
 )
 
-// joined merges the values of an option of which the agent CLI reads only one. It returns a command
-// line with one such option and the merged value, so that both the user's and Coleo's settings
-// apply. It returns argv unchanged if argv contains the option at most once.
+// joined merges the values of an option if the agent CLI reads only one of them. It returns a
+// command line with one such option and the merged value, so that both the user's and Coleo's
+// settings apply. It returns argv unchanged if argv contains the option at most once.
 //
 // Each value is a JSON object, or the path of a file with a JSON object. Tables are merged key by
 // key, and lists are appended. Of two other values, the later one stays.

@@ -268,7 +268,7 @@ func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[strin
 
 // mergedFile returns the text of a file that two parts of the launch write. It merges JSON objects and
 // TOML tables like join. In any other file, it puts the text of the later part above the text of the
-// earlier part. Otherwise keys of the later part could belong to the last section of the earlier part.
+// earlier part. In the opposite order, keys of the later part could belong to the last section of the earlier part.
 func mergedFile(path, old, text string) (string, error) {
 	var out string
 	var err error

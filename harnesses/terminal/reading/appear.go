@@ -23,16 +23,16 @@ const (
 	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes back
 	// if it is on the screen again within returnWithin after an answer or after another dialog. It is
 	// often shown only for a moment, because the agent CLI's own server has not received the answer
-	// yet. OpenCode 1.18.33 did so for 200 ms on a loaded machine.
+	// yet. On a loaded machine, OpenCode 1.18.33 showed it for 200 ms.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
 	// draftSettle is how long a dialog must show the same text if its rule shows that the subject is
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
 	// of ten, this took 200 ms.
 	draftSettle = 3 * time.Second
-	// emptySettle is draftSettle for a dialog without a title and without options, about which nobody
-	// could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before each
-	// tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
+	// emptySettle replaces draftSettle for a dialog without a title and without options, about which
+	// nobody could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
+	// each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
 	// more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
 	// partialSettle is how long a dialog without a title or without options must show the same text.
@@ -129,8 +129,8 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture without a dialog that a rule recognizes. If a question was on the screen, its
-// appearance can still continue later (see rejoined).
+// end records a picture that a rule recognizes and that shows no dialog. If a question was on the screen,
+// its appearance can still continue later (see rejoined).
 //
 // The dialog may be missing only because the picture is half drawn: on a loaded machine, Gemini CLI
 // 0.61.0 draws its status line some time before the dialog. Therefore an answered dialog that soon
@@ -158,8 +158,8 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 // the Reader reports it.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn
-// again: an earlier dialog had the same text, and may have been answered.
+// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn again.
+// It may be if an earlier dialog had the same text and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// AnswerRule describes how Coleo finds the last answer on the screen. It is for an
-// agent CLI that keeps no transcript that Coleo can read.
+// AnswerRule describes how Coleo finds the last answer on the screen. It is for an agent CLI
+// without a transcript that Coleo can read.
 type AnswerRule struct {
 	// Begin is the pattern of the first row of an answer: `^● (.*)$`. The last group is the text of
 	// that row. If the pattern has no group, the whole match is the text.
 	Begin patternText `toml:"begin"`
-	// End is the pattern of the first row after an answer. The same row can begin another answer:
+	// End is the pattern of the first row after an answer. That row can also begin another answer:
 	// `^(❯|●)`.
 	End patternText `toml:"end"`
-	// Strip is the pattern of what Coleo removes from each row of an answer except the first row,
-	// such as an indent: `^ `.
+	// Strip is the pattern of the text that Coleo removes from each row of an answer except the
+	// first row, such as an indent: `^ `.
 	Strip patternText `toml:"strip"`
-	// Whole reports whether the answer is everything that was printed since the prompt. Use this
-	// key for a program that prints lines and ends with its prompt, such as a shell.
+	// Whole reports whether the answer is all of the output since the prompt. Use this key for a
+	// program that prints lines and ends with its prompt, such as a shell.
 	Whole bool `toml:"whole"`
 
 	begin, end, strip *regexp.Regexp
@@ -53,8 +53,8 @@ func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
 
-// afterEcho returns the rows after the last row that shows the beginning of a prompt.
-// It returns all rows if no row shows the beginning of the prompt.
+// afterEcho returns the rows after the last row that shows the beginning of a prompt, or all rows
+// if there is no such row.
 func afterEcho(rows []string, prompt string) []string {
 	line, _, _ := strings.Cut(prompt, "\n")
 	echo := firstRunes(squeeze(line), tailRunes)
@@ -79,8 +79,8 @@ func showsEndOf(rows []string, text string) bool {
 	return strings.Contains(plain(strings.Join(rows, "")), lastRunes(plain(text), tailRunes))
 }
 
-// WithoutPrompt drops the rows at the beginning that show the prompt itself. A line editor makes
-// such rows, because it draws the prompt once more when the user submits it.
+// WithoutPrompt removes the rows at the beginning that show the prompt itself. A line editor draws
+// such rows when the user submits the prompt.
 func WithoutPrompt(rows []string, prompt string) []string {
 	for line := range strings.Lines(prompt) {
 		for len(rows) > 0 && strings.TrimSpace(rows[0]) == "" {
@@ -91,8 +91,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf counts how many rows the given text fills, from the first row on. It returns 0 if the rows
-// show another text.
+// rowsOf returns how many rows the given text fills, from the first row on, or 0 if the rows show
+// another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base, if the file names a base. It returns the lists that
-// inherit joins separately, and removes them from s. A base cannot have a base of its own.
+// layBase fills s with the keys of the base that the file names, if any. It removes the lists that inherit
+// merges from s, and returns them. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -32,9 +32,8 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	return under, nil
 }
 
-// inherit appends the rules, dialogs, limits, modes and lines of the catalogue of a base to those of s. It
-// leaves out an entry of the base if s has one with the same name. It also appends the parts of the
-// launch that come after those of the base.
+// inherit appends the rules, dialogs, limits, modes and asks of a base to those of s, except those whose
+// name s has too. It also appends the parts of the launch that come after the parts of the base.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
@@ -60,9 +59,8 @@ func (s *Spec) inherit(under Spec) {
 	s.Launch.Parts = append(s.Launch.Parts, s.Launch.More...)
 }
 
-// renameEnv renames the environment variables of a base, also those in `[[setting]]` and
-// `[[asks]]`. Each key of names is the beginning of an old name. The value of the key is the
-// beginning of the new name.
+// renameEnv renames the environment variables of a base, including those in `[[setting]]` and `[[asks]]`.
+// The map names contains new prefixes, by the old prefix.
 func (s *Spec) renameEnv(names map[string]string) {
 	for _, list := range []*[]string{&s.Launch.CredentialsEnv, &s.Launch.EndpointEnv} {
 		*list = slices.Clone(*list)
@@ -99,8 +97,8 @@ func renamed(name string, names map[string]string) string {
 	return name
 }
 
-// support checks the level of support that a harness claims. A harness with less than
-// full support must say what is missing.
+// support checks the level of support that a harness claims. A harness with less than full support must
+// list what is missing.
 func (c *compiler) support(s *Spec) {
 	if s.Support == "" {
 		s.Support = string(coleo.SupportFull)

@@ -80,8 +80,8 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 	for prompt, want := range map[string]string{"a": "a", " a": " a", "/a": " /a", "\n /a": " /a", "!a": "",
 		"  !a": "", " \n": "",
 		"": "", "\x00\x1b": "", "\u200b\u00a0\ufeff": "", "\r\n\t\n": "", "\u0301": "",
-		"\u00a0/a": " /a", "\ufeff/a": " /a", "\v\u2028\u3000!a": "", // what JavaScript cuts off
-		"\x00/a": " /a", "\x1b[201~!a": "", "\x1b[20\x1b[201~1~a": "[201~a", "\u009b!a": "", // what a paste leaves out
+		"\u00a0/a": " /a", "\ufeff/a": " /a", "\v\u2028\u3000!a": "", // JavaScript trims these characters
+		"\x00/a": " /a", "\x1b[201~!a": "", "\x1b[20\x1b[201~1~a": "[201~a", "\u009b!a": "", // not in a paste
 		"a\rb\r\nc": "a\nb\nc", "a\x1b[31mb\xff": "a[31mb\ufffd", "\u202eabc": "\u202eabc", "👍": "👍",
 	} {
 		got, err := spec.PromptText(prompt)
@@ -91,7 +91,8 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 	}
 }
 
-// Who sends a command to an agent CLI learns what is wrong with it, and what to do.
+// The error for a prompt that the agent CLI would treat as a command must contain the reason and a
+// remedy.
 func TestARefusedPromptNamesTheReason(t *testing.T) {
 	t.Parallel()
 	for harness, prompts := range map[string]map[string]string{
@@ -110,7 +111,8 @@ func TestARefusedPromptNamesTheReason(t *testing.T) {
 	}
 }
 
-// A pattern of a user's own description can match in the middle of a prompt.
+// A pattern of a user's own description can match in the middle of a prompt. The error must name
+// that part.
 func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
 	t.Parallel()
 	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "never = '%\\w+'\nfirst =", 1)))
@@ -123,8 +125,9 @@ func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
 	}
 }
 
-// Claude Code 2.1.329 and Gemini CLI 0.61.0 turn ENTER after a backslash into a new row.
-// Codex 0.169.0 and OpenCode 1.18.33 do not.
+// After a backslash, Claude Code 2.1.329 and Gemini CLI 0.61.0 treat ENTER as a new row. Codex
+// 0.169.0 and OpenCode 1.18.33 do not. Only the first two may refuse a prompt that ends with a
+// backslash.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
 	t.Parallel()
 	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false,

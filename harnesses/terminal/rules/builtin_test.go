@@ -7,8 +7,7 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// builtinSpec returns the Spec of the agent CLI that a folder of recordings is of, or a
-// recording.
+// builtinSpec returns the Spec of the agent CLI of a recording, or of a folder of recordings.
 func builtinSpec(t testing.TB, folder string) *Spec {
 	t.Helper()
 	spec, err := ParseSpec(casttest.Description(t, folder))
@@ -18,7 +17,7 @@ func builtinSpec(t testing.TB, folder string) *Spec {
 	return spec
 }
 
-// readAs returns what the Spec of an agent CLI says of a screen.
+// readAs returns the verdict of an agent CLI's Spec on a screen.
 func readAs(t *testing.T, agent string, screen coleo.Screen) Verdict {
 	t.Helper()
 	spec := builtinSpec(t, agent)

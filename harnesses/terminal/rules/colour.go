@@ -8,15 +8,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colors that a condition can name. Each one is a part of an RGB color, and must
-// stand out from the other two parts. A theme can choose any shade of red for its errors, but
-// rarely chooses another color.
+// colours are the colors that a condition can name. Each one is a component of an RGB color that must
+// be stronger than the other two. Shades do not count, because a theme can choose any shade of red
+// for its errors, but rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
-// colourOf returns which part of a color stands out: "red", "green" or "blue". A part stands out if
-// it is at least a quarter larger than each other part. If no part stands out, or if the color is
-// the default color, colourOf returns "". The first sixteen palette colors have the values that
-// terminals give them by default.
+// colourOf returns the strongest component of a color: "red", "green" or "blue". It must be at least
+// a quarter stronger than each other component. Otherwise, and for the default color, colourOf
+// returns "". The first sixteen palette colors have the default values of terminals.
 func colourOf(c pty.Colour) string {
 	parts, ok := c.RGB()
 	if !ok {
@@ -36,9 +35,9 @@ func colourOf(c pty.Colour) string {
 	return ""
 }
 
-// hasColour reports whether the condition's pattern matches at a place that has the
-// condition's color. The place is the group "mark" of the pattern. Without this group,
-// it is the first character of the match.
+// hasColour reports whether the condition's pattern matches a text in the condition's color. It
+// checks the color of the group "mark" of the pattern or, without this group, of the first character
+// of the match.
 func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	if p.cell == nil || numbers == nil {
 		return false
@@ -59,12 +58,12 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the only option with a separate background. It returns -1 if no
-// option or more than one option has a separate background.
+// markedOption returns the index of the only option with a separate background, or -1 if there is not
+// exactly one.
 //
-// All options are on one row, and markedOption uses the lowest row that shows all of them. Buttons
-// can have the background of the box above them. So a background does not count as separate if most
-// cells of this row, or of a row above, have it.
+// All options are on one row, and markedOption uses the lowest row that shows all of them. A
+// background is not separate if most cells of this row, or of a row above, have it. Buttons can have
+// the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -85,10 +84,9 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// optionOfFrame returns the index of the only option whose background is the color of the frame.
-// The frame is the first character of row y. optionOfFrame returns -1 if no option or more than one
-// option has that background. It is necessary because, in a theme without a background, every
-// button of OpenCode 1.18.33 has a separate background.
+// optionOfFrame returns the index of the only option whose background is the color of the frame, or
+// -1 if there is not exactly one. The frame is the first character of row y. This rule is for themes
+// without a background, in which every button of OpenCode 1.18.33 has a separate background.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -104,9 +102,9 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 	return found
 }
 
-// otherBackgrounds looks in row y for cells whose background is not one of the given backgrounds.
-// It looks only at the given columns. The first result is the index of the first such column in the
-// list, or -1. The second result is the number of further such columns.
+// otherBackgrounds searches the given columns of row y for cells with a background that is not in
+// grounds. found is the index of the first such column in the list, or -1. others is the number of
+// all further ones.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -121,8 +119,8 @@ func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]
 	return found, others
 }
 
-// optionRow returns the lowest row that shows all options, and the column of each
-// option. It returns -1 if there is no such row.
+// optionRow returns the lowest row that shows all options, with the column of each option, or -1 if
+// there is no such row.
 func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	for y := len(p.rows) - 1; y >= 0; y-- {
 		if columns := columnsOf(p.rows[y], options); columns != nil {
@@ -148,7 +146,7 @@ func columnsOf(row string, texts []string) []int {
 	return columns
 }
 
-// backgroundOf returns the background that most cells of row y have.
+// backgroundOf returns the most frequent background of the cells in row y.
 func (p *Picture) backgroundOf(y int) pty.Colour {
 	count := map[pty.Colour]int{}
 	var most pty.Colour
@@ -163,16 +161,16 @@ func (p *Picture) backgroundOf(y int) pty.Colour {
 
 // optionMark is the place and the colors of one option in the rows of a dialog.
 type optionMark struct {
-	row, tail   int        // tail is where the sign of an earlier choice begins in the row, or -1
-	label, sign pty.Colour // of the first character of the label, and of the last one of the row
-	mark        pty.Colour // of the mark; the default color if the option is not marked
+	row, tail   int        // tail is the offset of the sign of an earlier choice in the row, or -1
+	label, sign pty.Colour // colors of the first character of the label, and of the last character of the row
+	mark        pty.Colour // color of the mark; the default color if the option is not marked
 }
 
 // dropTails removes the signs of an earlier choice from the options below the title: see
-// DialogRule.Tail. The label of an option can end with the same sign.
+// DialogRule.Tail. It keeps the same sign at the end of other labels.
 //
-// A chosen option has a color of its own, in its label and in the sign. If the mark has the default
-// color, the screen has no colors, and the conditions TailWhen decide.
+// The label and the sign of a chosen option have a separate color. If the mark has the default color,
+// the screen has no colors, and the conditions TailWhen decide.
 func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	if d.tail == nil || d.option == nil {
 		return
@@ -197,8 +195,8 @@ func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	}
 }
 
-// optionMark reads the option in row i. m is the match of the pattern `option`. An option that can be
-// ticked shows its choice before the label, so it has no other sign.
+// optionMark reads the option in row i. m is the match of the pattern `option`. An option with a tick
+// has no tail, because it shows its choice before the label.
 func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optionMark {
 	row, o := w.rows[i], optionMark{row: i, tail: -1}
 	group := func(name string) (at int, text string) {
@@ -213,7 +211,7 @@ func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optio
 	if tail := d.tail.FindStringIndex(row); tail != nil {
 		o.tail = tail[0]
 	}
-	before := max(0, strings.Index(w.plain[i], row)) // what `strip` has removed at the left
+	before := max(0, strings.Index(w.plain[i], row)) // length of the text that `strip` has removed at the left
 	colour := func(at int) pty.Colour {
 		if p.cell == nil {
 			return 0

@@ -23,7 +23,7 @@ func TestHues(t *testing.T) {
 	}
 }
 
-// A screen of text alone has no colours: a condition on a colour does not hold.
+// On a screen without colors, a condition with a color must not hold.
 func TestTextAloneHasNoColour(t *testing.T) {
 	t.Parallel()
 	f := NewPicture(coleo.Screen{Lines: []string{"┃"}, Cursor: [2]int{-1, -1}}, &Composer{Bottom: cursorEdge})
@@ -41,8 +41,8 @@ func TestTextAloneHasNoColour(t *testing.T) {
 	}
 }
 
-// The rows are what OpenCode 1.18.33 draws: the frame and the marked option are 202, the
-// other options 233, and the box 236 or nothing.
+// These are rows of OpenCode 1.18.33. The frame and the marked option have the color 202, the other
+// options 233, and the box 236 or none.
 func TestTheMarkedOptionHasABackgroundOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const frame, option, marked = "\x1b[38;5;202m┃\x1b[0m  ", "\x1b[48;5;233m", "\x1b[48;5;202m"

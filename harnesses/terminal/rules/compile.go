@@ -22,7 +22,7 @@ const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
 	maxSettings = 60        // number of settings that users may have chosen
-	maxAsks     = 60        // number of things that make the agent CLI ask
+	maxAsks     = 60        // number of actions about which the agent CLI asks
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
@@ -30,17 +30,17 @@ const (
 	maxTime     = 600_000   // a time in ms; no agent CLI takes that long for anything
 )
 
-// names matches the valid names of a harness. Such a name needs no quotes on a command
-// line, in a file name or in a URL.
+// names matches the valid names of a harness. Such a name needs no quotes on a command line, in a
+// file name or in a URL.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// ParseSpec reads a harness.toml without a base. Its errors are EInvalid and name the
-// file and the line.
+// ParseSpec parses a harness.toml without a base. Its errors are EInvalid, and name the file and
+// the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml that may have a base. For the name of a base, the given function
-// returns the harness.toml of that base, or nil if there is no such base. The errors of ParseSpecOn
-// are EInvalid and name the file and the line.
+// ParseSpecOn parses a harness.toml that may have a base. The function bases returns the
+// harness.toml of a base, or nil if there is no base with that name. The errors of ParseSpecOn are
+// EInvalid, and name the file and the line.
 //
 // Keys of the file replace those of the base. Rules, dialogs and asks of the file come before those
 // of the base, and replace those with the same name. Any other list of the file replaces the whole
@@ -112,14 +112,14 @@ func (c *compiler) screen(s *Spec) {
 	c.transcript(&s.Transcript)
 }
 
-// compiler checks a Spec and keeps the first error. Most of its methods take the path of a key, in
-// the form that config.Line takes.
+// compiler checks a Spec and keeps the first error. In its methods, a path is the path of a key in
+// the form of config.Line.
 type compiler struct {
 	file string
 	data []byte
 	err  error
 
-	counted   bool // stepsLeft limits the patterns that are still to be compiled
+	counted   bool // true if stepsLeft limits the patterns that are still to be compiled
 	stepsLeft int
 }
 
@@ -129,7 +129,7 @@ func (c *compiler) fail(path, format string, args ...any) {
 	}
 }
 
-// checkHead checks the keys that describe the harness as a whole, and sets their defaults.
+// checkHead checks the keys that describe the whole harness, and sets their defaults.
 func (c *compiler) checkHead(s *Spec) {
 	if s.Transport == "" {
 		s.Transport = string(coleo.TransportPTY)
@@ -169,8 +169,8 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain checks that a text is one line without control characters, because a terminal would obey
-// them. It also checks the length of the text.
+// plain checks that a text is one line of limited length without control characters, because a
+// terminal would execute them.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
@@ -179,7 +179,7 @@ func (c *compiler) plain(path, text string) {
 }
 
 // atMost checks that a list of n elements is not too long. Its error names the line of the first
-// element beyond the limit.
+// element that is too many.
 func (c *compiler) atMost(path string, n, most int) {
 	if n > most {
 		c.fail(fmt.Sprintf("%s[%d]", path, most), "there are %d of %s, more than %d", n, path, most)
@@ -192,15 +192,14 @@ func (c *compiler) required(path, value string) {
 	}
 }
 
-// pattern is the text of a regular expression, and the place where its compiled form is
-// stored.
+// pattern is the text of a regular expression, and the variable for its compiled form.
 type pattern struct {
 	text string
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns of one TOML table. The first argument is the path of that table,
-// with a dot at its end. The keys of the map are keys of the table.
+// regexps compiles the patterns of one TOML table. table is the path of the table, with a dot at
+// its end. The keys of list are keys of the table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)
@@ -212,7 +211,7 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	case pattern == "":
 		return nil
 	case c.counted && c.stepsLeft < 0:
-		return nil // the patterns before this one are too slow together
+		return nil // the earlier patterns are too slow together
 	case len(pattern) > maxPattern:
 		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
 		return nil
@@ -323,7 +322,7 @@ func (c *compiler) sandbox(s *SandboxFiles) {
 // environName matches the name of an environment variable.
 var environName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// network checks where a sandboxed agent CLI finds its model.
+// network checks the keys about the model servers of a sandboxed agent CLI.
 func (c *compiler) network(l Launch) {
 	for _, text := range l.ModelHosts {
 		if _, _, err := coleo.ParseServer(text); err != nil {

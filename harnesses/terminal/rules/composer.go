@@ -23,38 +23,37 @@ func (c *Composer) cutSidebar(rows []string) {
 	}
 	edge := pty.Cells(last[0][:at[0]])
 	for i, row := range rows {
-		if len(row) > edge { // len is in bytes; each cell has at least one byte
+		if len(row) > edge { // the length in bytes is never less than the number of cells
 			rows[i] = pty.Cut(row, edge)
 		}
 	}
 }
 
-// cursorEdge is the special value of Composer.Bottom for a composer without a lower
-// edge. Such a composer ends at the cursor's row, or below that row if its text goes on
-// there.
+// cursorEdge is the special value of Composer.Bottom for a composer without a lower edge. Such a
+// composer ends at the cursor's row, or below that row if its text continues there.
 const cursorEdge = "cursor"
 
-// cursorInside and cursorNotOutside are the values of Composer.Cursor. They say where the cursor
-// must be. When an overlay opens, the cursor leaves the composer. When the agent CLI ends, the
-// cursor leaves the composer too, although the composer stays on the screen.
+// cursorInside and cursorNotOutside are the values of Composer.Cursor: the places where the cursor
+// must be. The cursor leaves the composer when an overlay opens. It also leaves the composer when
+// the agent CLI ends, although the composer stays on the screen.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
-// pasteMode is the terminal mode that some agent CLIs switch on while they take input. The mode can
-// be on although Coleo never saw the agent CLI switch it on. The agent CLI may have done so before
-// Coleo read the terminal, or the recording may lack that moment.
+// pasteMode is the terminal mode that some agent CLIs switch on while they accept input. The mode
+// can be on although Coleo never saw the agent CLI switch it on. Coleo may have begun to read
+// later, or the recording lacks that moment.
 const pasteMode = string(pty.ModeBracketedPaste)
 
-// ComposerView is the composer as one picture shows it.
+// ComposerView is the composer on one picture.
 type ComposerView struct {
 	top, bottom int    // the composer's rows are rows[top:bottom]
 	Text        string // the rows joined by \n, without blanks at both ends
 	Empty       bool
 }
 
-// Composer describes where the agent CLI takes text: the rows between an upper and a
+// Composer describes the area where the agent CLI accepts text: the rows between an upper and a
 // lower edge.
 type Composer struct {
 	// Bottom is the pattern of the row below the composer: `^─{20,}`. Coleo searches for that row
@@ -62,69 +61,68 @@ type Composer struct {
 	// key is required.
 	Bottom patternText `toml:"bottom"`
 	// Leaves reports whether the composer counts as absent while the cursor is on an empty row. Set
-	// this key if the cursor goes to an empty row when the agent CLI takes the text above that row.
-	// A row that the terminal has wrapped does not count as empty.
+	// this key if the cursor moves to an empty row when the agent CLI accepts the text above that
+	// row. A row that the terminal has wrapped does not count as empty.
 	Leaves bool `toml:"leaves"`
 	// Top is the pattern of the row above the composer: `^─{20,}`. Without `top` and `row`, the
 	// composer begins at the row that matches `first`.
 	Top patternText `toml:"top"`
 	// Row is the pattern of each row of the composer. It replaces `top`. With `row`, the composer
-	// is the unbroken run of matching rows right above the row that matches `bottom`.
+	// consists of all consecutive matching rows right above the row that matches `bottom`.
 	Row patternText `toml:"row"`
-	// First is the pattern of the beginning of the composer's first row: `^❯ ?`. The row must
+	// First is the pattern of the beginning of the composer's first row: `^❯ ?`. That row must
 	// match. Coleo removes the match from the text.
 	First patternText `toml:"first"`
 	// Head is the pattern of rows that do not belong to the composer, such as a title. These rows
 	// are between the row of `top` and the composer's first row.
 	Head patternText `toml:"head"`
-	// Tall reports whether the composer can be taller than the screen. If the composer's first row
-	// is out of sight, the composer begins at the top of the screen. This applies only while the
-	// cursor is above the row of `bottom`.
+	// Tall reports whether the composer can be taller than the screen. If its first row is out of
+	// sight, the composer begins at the top of the screen. This applies only while the cursor is
+	// above the row of `bottom`.
 	Tall bool `toml:"tall"`
-	// Strip is the pattern of what Coleo removes from each row, such as an indent of two blanks: `^
-	// {2}`. Another example is a frame on both sides.
+	// Strip is the pattern of the text that Coleo removes from each row, such as an indent of two
+	// blanks: `^ {2}`. Another example is a frame on both sides.
 	Strip patternText `toml:"strip"`
-	// Side is the pattern of the beginning of a sidebar in the screen's last row. The match begins
-	// at the column where the sidebar begins. Coleo removes the sidebar, so no other pattern sees
-	// it.
+	// Side is the pattern of the beginning of a sidebar in the screen's last row. The sidebar
+	// begins at the column of the match. Coleo removes the sidebar before it applies any other
+	// pattern.
 	Side patternText `toml:"side"`
-	// Drop is the number of rows at the composer's end that hold no text.
+	// Drop is the number of rows without text at the composer's end.
 	Drop int `toml:"drop"`
-	// Empty is the pattern of the composer's text when the composer shows only a hint: `^Type a
-	// message`.
+	// Empty is the pattern of the composer's text when the composer is empty and shows only a hint:
+	// `^Type a message`.
 	Empty patternText `toml:"empty"`
 	// Held is the pattern of the composer's text when the composer shows a note in place of a large
 	// paste: `\[Pasted text #\d+`.
 	Held patternText `toml:"held"`
-	// Tab is what the composer shows in place of a tab. Use this key only if the composer shows no
-	// blanks there.
+	// Tab is the text that the composer shows in place of a tab. Use this key only if the text is
+	// not blanks.
 	Tab string `toml:"tab"`
 	// TabGarbles reports whether the agent CLI draws rows over each other after a tab. If so, Coleo
-	// looks for a text with tabs in another way. It looks for the beginning of the text at the
-	// beginning of the composer. It looks for the end of the text at the beginning of the
-	// composer's last row.
+	// compares only parts of a text with tabs. The beginning of the text must be at the beginning
+	// of the composer. The end of the text must be at the beginning of the composer's last row.
 	TabGarbles bool `toml:"tab_garbles"`
 	// Mode is a terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
-	// that switches the mode on only while it takes input.
+	// that switches the mode on only while it accepts input.
 	Mode string `toml:"mode"`
-	// Cursor says where the cursor must be: `inside` or `not outside` the composer. Use this key if
-	// the composer stays on the screen when the agent CLI opens an overlay. With `inside` the
-	// cursor must also be visible.
+	// Cursor is the required place of the cursor: `inside` or `not outside` the composer. Use this
+	// key if the composer stays on the screen when the agent CLI opens an overlay. With `inside`
+	// the cursor must also be visible.
 	Cursor string `toml:"cursor"`
 	// Open reports whether the lower edge can be missing, such as in a theme without a background.
-	// If no row matches `bottom`, the composer is the run of rows that match `row` around the
-	// cursor. The key needs `row` and `cursor = "inside"`.
+	// If no row matches `bottom`, the composer consists of the consecutive rows around the cursor
+	// that match `row`. The key needs `row` and `cursor = "inside"`.
 	Open bool `toml:"open"`
-	// Refuse is the pattern of prompts that the agent CLI would take as commands: `^[/!]`.
+	// Refuse is the pattern of prompts that the agent CLI would treat as commands: `^[/!]`.
 	Refuse patternText `toml:"refuse"`
 	// Never is the pattern of prompts that Coleo always refuses: `^\s*&`. The agent CLI would not
-	// take such a prompt as text, even with `lead` before it, and the prompt would be lost.
+	// treat such a prompt as text, even with `lead` before it, and the prompt would be lost.
 	Never patternText `toml:"never"`
-	// Lead is what Coleo puts before prompts that match `refuse`, such as a blank. Without this
-	// key, Coleo refuses those prompts.
+	// Lead is the text that Coleo types before prompts that match `refuse`, such as a blank.
+	// Without this key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
-	// Trap is the pattern of what the screen shows if submit would not send the prompt, such as in
-	// the agent CLI's shell mode: `(?m)^ ! for bash mode`.
+	// Trap is the pattern of the screen in a mode in which submit would not send the prompt, such
+	// as the agent CLI's shell mode: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
 	// Breaks reports whether the submit keys sometimes only add an empty row below the text. If
 	// Coleo sees such a row, it presses the submit keys once more.
@@ -176,8 +174,8 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	return v
 }
 
-// allowsCursor reports whether the cursor is at a place that c.Cursor allows. The rows of the
-// composer have the indexes from topRow to endRow-1.
+// allowsCursor reports whether c.Cursor allows the cursor's place. The composer's rows have the
+// indexes from topRow to endRow-1.
 func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
@@ -189,10 +187,9 @@ func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 	return topRow <= y && y < endRow
 }
 
-// findBottom returns the index of the row after the composer's last row, or -1 if the
-// picture shows no lower edge. A composer without a lower edge ends at the cursor's
-// row. But if somebody has moved the cursor up in a long text, the text goes on below
-// the cursor's row.
+// findBottom returns the index of the row after the composer's last row, or -1 if the picture shows
+// no lower edge. A composer without a lower edge ends at the cursor's row. But if somebody has
+// moved the cursor up in a long text, the text continues below the cursor's row.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))
@@ -214,9 +211,9 @@ func (c *Composer) findBottom(p *Picture) int {
 	return -1
 }
 
-// openBottom finds the run of composer rows that contains the cursor, and returns the index of the
-// row after the run. It returns -1 if the cursor is not in such a run. openBottom is for a composer
-// without a lower edge.
+// openBottom handles a composer without a lower edge. It returns the index of the row after the
+// consecutive composer rows around the cursor. It returns -1 if the cursor is not in a composer
+// row.
 func (c *Composer) openBottom(p *Picture) int {
 	y := p.Screen.Cursor[1]
 	if y < 0 || y >= len(p.rows) || !p.Screen.CursorVisible || !c.row.MatchString(p.rows[y]) {
@@ -228,10 +225,9 @@ func (c *Composer) openBottom(p *Picture) int {
 	return y
 }
 
-// nearestBottom returns the index of the topmost composer row that matches the lower edge. It looks
-// at the rows with the indexes from topRow to endRow-1. It returns endRow if none of them matches.
-// On a screen with few rows, Gemini CLI 0.61.0 leaves an old lower edge below the composer's own
-// lower edge.
+// nearestBottom returns the index of the topmost row from topRow to endRow-1 that matches the lower
+// edge, or endRow if there is none. It is needed because on a screen with few rows, Gemini CLI
+// 0.61.0 leaves an old lower edge below the composer's own lower edge.
 func (c *Composer) nearestBottom(p *Picture, topRow, endRow int) int {
 	if c.top == nil || c.bottom == nil || topRow < 1 || !c.top.MatchString(p.rows[topRow-1]) {
 		return endRow
@@ -244,8 +240,7 @@ func (c *Composer) nearestBottom(p *Picture, topRow, endRow int) int {
 	return endRow
 }
 
-// findTop returns the index of the composer's first row. If there is no first row, it returns -1 or
-// endRow.
+// findTop returns the index of the composer's first row. If there is none, it returns -1 or endRow.
 func (c *Composer) findTop(p *Picture, endRow int) int {
 	switch {
 	case c.row != nil:
@@ -274,10 +269,9 @@ func (c *Composer) findTop(p *Picture, endRow int) int {
 	}
 }
 
-// topOfRun looks for the rows that all match c.first and that are right above the row with the
-// index bottom. It returns the index of the topmost of these rows. They are the rest of a composer
-// whose upper edge has scrolled away. If the composer has no head, topOfRun returns -1, because
-// only one row can match c.first in that case.
+// topOfRun returns the index of the topmost of the consecutive rows right above row bottom that
+// match c.first. These rows are the rest of a composer whose upper edge has scrolled away. Without
+// a head, topOfRun returns -1, because only one row can then match c.first.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1
@@ -311,8 +305,8 @@ func (c *Composer) text(rows []string) string {
 	return strings.Trim(strings.Join(rows, "\n"), "\n ")
 }
 
-// EndsEmpty reports whether the last row of the composer holds no text. The picture
-// must show a composer.
+// EndsEmpty reports whether the last row of the composer has no text. The picture must show a
+// composer.
 func (p *Picture) EndsEmpty() bool {
 	row := p.rows[p.Composer.bottom-1]
 	if p.spec.strip != nil {
@@ -321,15 +315,15 @@ func (p *Picture) EndsEmpty() bool {
 	return squeeze(row) == ""
 }
 
-// Rows returns the number of screen rows that the composer takes.
+// Rows returns the number of screen rows of the composer.
 func (v *ComposerView) Rows() int { return v.bottom - v.top }
 
-// EndsWith reports whether the composer's text ends with the given text. Blanks do not count.
+// EndsWith reports whether the composer's text ends with the given text. It ignores blanks.
 func (v *ComposerView) EndsWith(text string) bool {
 	return strings.HasSuffix(squeeze(v.Text), squeeze(text))
 }
 
-// Trapped reports whether the agent CLI is in a mode in which its composer takes no prompt.
+// Trapped reports whether the agent CLI is in a mode in which its composer accepts no prompt.
 func (p *Picture) Trapped() bool {
 	return p.spec.trap != nil && p.spec.trap.MatchString(strings.Join(p.rows, "\n"))
 }

@@ -9,44 +9,41 @@ import (
 	"coleo.dev/printable"
 )
 
-// DialogRule describes how to recognize a dialog, where its parts are, and which keys
-// answer it.
+// DialogRule describes how to recognize a dialog, where its parts are, and which keys answer it.
 //
 // A rule reads two kinds of things from the screen:
 //
-//   - Identity: the kind, the title, the subject and the options. The dialog's
-//     fingerprint is made from these four (contentHash in package reading). If one of
-//     them changes, the dialog counts as another dialog, and Coleo refuses an answer to
-//     the earlier dialog.
+//   - Identity: the kind, the title, the subject and the options. The dialog's fingerprint is made from
+//     these four (contentHash in package reading). If one of them changes, the dialog counts as another
+//     dialog, and Coleo refuses an answer to the earlier dialog.
 //   - State: the marked option. If the mark moves, the dialog is still the same.
 //
-// The patterns of the identity must not match state, such as a mark, a tick, a cursor
-// or typed text.
+// The patterns of the identity must not match state, such as a mark, a tick, a cursor or typed text.
 type DialogRule struct {
 	// Name is the name of the rule. `coleo harness explain` shows it. A rule replaces the rule of
 	// the base with the same name.
 	Name string `toml:"name"`
-	// Kind says what the dialog is about: `permission`, `question`, `trust`, `login`, `plan`,
-	// `update` or `other`. The kind is part of the dialog's identity. Use `permission`, `question`
-	// and `plan` only for dialogs that the agent CLI opens while it works on a prompt.
+	// Kind is what the dialog is about: `permission`, `question`, `trust`, `login`, `plan`, `update` or
+	// `other`. The kind is part of the dialog's identity. Use `permission`, `question` and `plan` only for
+	// dialogs that the agent CLI opens while it works on a prompt.
 	Kind string `toml:"kind"`
 	// When is the list of conditions, 1 to 16. All conditions must hold.
 	When []Cond `toml:"when"`
-	// Strip is the pattern of what Coleo removes from each row before it applies the patterns
+	// Strip is the pattern of the text that Coleo removes from each row before it applies the patterns
 	// below, such as a frame: `^│ | *│$`.
 	Strip patternText `toml:"strip"`
 
 	// The next keys describe the parts of the dialog's identity: the title, the subject and the
 	// options. The kind is also part of the identity.
 
-	// Title is the pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo searches
-	// for that row from the bottom of the screen up. The title is the first group, or the whole
-	// match if there is no group. In a narrow terminal Coleo joins the rows of a title. The title
-	// is part of the dialog's identity. One of `title`, `block` and `heading` is required.
+	// Title is the pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo searches for
+	// that row from the bottom of the screen up. The title is the first group, or the whole match if there
+	// is no group. In a narrow terminal, Coleo joins the rows of a title. The title is part of the
+	// dialog's identity. One of `title`, `block` and `heading` is required.
 	Title patternText `toml:"title"`
-	// Block reports whether the title is the whole paragraph above the numbered options. The
-	// paragraph can have any text. This key needs the group `number` in `option`. Coleo uses `title`
-	// only if there is no such paragraph.
+	// Block reports whether the title is the whole paragraph above the numbered options. The paragraph can
+	// have any text. This key needs the group `number` in `option`. Coleo uses `title` only if there is no
+	// such paragraph.
 	Block bool `toml:"block"`
 	// Heading reports whether the first row below the row of `top` is the title if no row matches
 	// `title`. This key needs `top`.
@@ -54,103 +51,98 @@ type DialogRule struct {
 	// Top is the pattern of the row above the dialog: `^ Permission required`. The subject begins
 	// below this row. Without `top` the subject is the one row above the title.
 	Top patternText `toml:"top"`
-	// Subject says where the subject is: `above` or `below` the title. The subject is the command
-	// or the file that the dialog is about. The subject is part of the dialog's identity. Without
-	// this key the dialog has no subject.
+	// Subject is the place of the subject: `above` or `below` the title. The subject is the command or the
+	// file that the dialog is about. It is part of the dialog's identity. Without this key the dialog has
+	// no subject.
 	Subject string `toml:"subject"`
 	// Option is the pattern of an option's row, below the title: `^(?P<mark>❯| ) (?P<number>\d)\.
-	// (?P<label>.*)$`. The group `label` is required. The label is part of the dialog's identity,
-	// so a tick that can change must be outside the group `label`. The group `mark` is state: it
-	// matches a sign at the marked option, and blanks at the other options. The group `number` is
-	// the digit that Coleo types. The group `tick` is state, too. It matches a blank, or a sign if
-	// the option is ticked: `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several
-	// options can be ticked.
+	// (?P<label>.*)$`. The group `label` is required. The label is part of the dialog's identity, so a
+	// tick that can change must be outside the group `label`. The group `mark` is state: it matches a sign
+	// at the marked option, and blanks at the other options. The group `number` is the digit that Coleo
+	// types. The group `tick` is state, too. It matches a blank, or a sign if the option is ticked:
+	// `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several options can be ticked.
 	Option patternText `toml:"option"`
 	// Unnumbered is the pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
-	// (?P<label>\S.*)$`. Coleo uses this pattern without `option`, or if no row matches `option`.
-	// The options are the marked row and the rows next to it whose text begins in the same column.
-	// The group `label` is required. In such a list Coleo moves the mark, whatever `select` says.
+	// (?P<label>\S.*)$`. Coleo uses this pattern without `option`, or if no row matches `option`. The
+	// options are the marked row and the rows next to it whose text begins in the same column. The group
+	// `label` is required. In such a list Coleo moves the mark, whatever the value of `select` is.
 	Unnumbered patternText `toml:"unnumbered"`
-	// Options are the labels of the options, if the labels are always the same: `["Yes", "No"]`.
-	// This key replaces `option`. The labels are part of the dialog's identity.
+	// Options are the labels of the options if they are always the same: `["Yes", "No"]`. This key
+	// replaces `option`. The labels are part of the dialog's identity.
 	Options []string `toml:"options"`
-	// Choice is the pattern of each option, if the options are in the same row as the title:
-	// `\((\w)\)([^/\[]*)`. All groups together are the label. The label is part of the dialog's
-	// identity.
+	// Choice is the pattern of each option if the options are in the same row as the title:
+	// `\((\w)\)([^/\[]*)`. All groups together are the label. The label is part of the dialog's identity.
 	Choice patternText `toml:"choice"`
 	// End is the pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
-	// Bottom is the pattern of the dialog's last row: `^╰─{20,}╯`. Coleo searches for that row from
-	// the bottom of the screen up, and applies the pattern before `strip`. The rows below it, such
-	// as a status line of the user, are not part of the dialog.
+	// Bottom is the pattern of the dialog's last row: `^╰─{20,}╯`. Coleo searches for that row from the
+	// bottom of the screen up, and applies the pattern before `strip`. The rows below it, such as a status
+	// line of the user, are not part of the dialog.
 	Bottom patternText `toml:"bottom"`
 
-	// The next keys describe state: what can change while the dialog is open. The fingerprint
+	// The next keys describe state: the parts that can change while the dialog is open. The fingerprint
 	// ignores state.
 
 	// State is the pattern of the parts of the subject that are state, such as ticks: `[☐☒] `.
 	// Coleo removes each match from the subject.
 	State patternText `toml:"state"`
-	// TypedSubject reports whether the subject shows text that the user types into the dialog. If
-	// so, the subject is not part of the identity. A dialog of kind `permission` must not have this
-	// key.
+	// TypedSubject reports whether the subject shows text that the user types into the dialog. Such a
+	// subject is not part of the identity. A dialog of kind `permission` must not have this key.
 	TypedSubject bool `toml:"typed_subject"`
 	// Tail is the pattern of the sign after the label of an option that the user has chosen before: ` ✔$`.
-	// Such an option has a color of its own, which neither another option nor the mark has. A label that
-	// ends with the same sign keeps it. An option with the group `tick` has no such sign.
+	// Coleo removes the sign only if the option has a color that neither another option nor the mark has.
+	// Another label that ends with the same sign keeps it. An option with the group `tick` has no such
+	// sign.
 	Tail patternText `toml:"tail"`
-	// TailWhen is what a screen without colors shows if an option was chosen before. While these
-	// conditions hold on such a screen, each option loses the text that `tail` matches.
+	// TailWhen are the conditions that a screen without colors meets if an option was chosen before. While
+	// they hold on such a screen, Coleo removes the text that `tail` matches from each option.
 	TailWhen []Cond `toml:"tail_when"`
-	// Text is a pattern for the free-text option. It matches the label of that option while the
-	// option is empty: `^Type something\.?$`. If the option shows a typed text instead, the text is
-	// state.
+	// Text is a pattern for the free-text option. It matches the label of that option while the option is
+	// empty: `^Type something\.?$`. A typed text in place of this label is state.
 	Text patternText `toml:"text"`
 
-	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^
-	// *← (.*) Submit →$`. The first group holds the names. Coleo applies the pattern before
-	// `strip`. Only the name of the visible question has a separate background, or only this name
-	// is bold.
+	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^ *← (.*)
+	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. Only the
+	// name of the visible question has a separate background, or only this name is bold.
 	Tabs patternText `toml:"tabs"`
-	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group
-	// is the name. If one of `tabs` and `tab` is set, both must be set.
+	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group is the
+	// name. `tabs` and `tab` must be set together.
 	Tab patternText `toml:"tab"`
-	// Chosen is the pattern of the text that names the marked option, if the options come from
-	// `choice`: `\[(Yes|No)\]: ?$`. The group is the label of the option.
+	// Chosen is the pattern of the text that names the marked option if the options come from `choice`:
+	// `\[(Yes|No)\]: ?$`. The group is the label of the option.
 	Chosen patternText `toml:"chosen"`
-	// Default is the index of the option that counts as marked if Coleo finds no mark. The first
-	// option has index 0. Without this key the first option counts as marked. -1 means that the
-	// marked option is not known. With `select = "arrows"` or `select = "row"` this key has no
-	// effect, because Coleo must see the mark.
+	// Default is the index of the option that counts as marked if Coleo finds no mark, from 0. Without
+	// this key the first option counts as marked. -1 means that the marked option is unknown. With `select
+	// = "arrows"` or `select = "row"` this key has no effect, because Coleo must see the mark.
 	Default int `toml:"default"`
-	// Mark has only one value: `background`. Use it if only a background color shows which of
-	// `options` is marked. All options must be on one row.
+	// Mark has only one value: `background`. Use it if only a background color shows which of `options` is
+	// marked. All options must be on one row.
 	Mark string `toml:"mark"`
 
 	// The next keys describe completeness: whether the screen shows the whole subject.
 
-	// Cut is what the screen shows if the subject continues beyond the visible rows. Without this
-	// key, a row that ends with `…` means that the subject continues. The subject is also cut off
-	// if the row of `top` is out of sight.
+	// Cut are the conditions under which the subject continues beyond the visible rows. Without this key,
+	// the subject continues if one of its rows ends with `…`. The subject is also cut off if the row of
+	// `top` is out of sight.
 	Cut []Cond `toml:"cut"`
-	// Draft is what the screen shows before the subject is drawn. While these conditions hold,
-	// Coleo does not report the text of the dialog. After 3 s it reports the text anyway, with a
-	// subject that is cut off.
+	// Draft are the conditions under which the subject is not drawn yet. While they hold, Coleo does not
+	// report the text of the dialog. After 3 s it reports the text anyway, with a subject that is marked
+	// as cut off.
 	Draft []Cond `toml:"draft"`
-	// Gutter is the pattern of what precedes the text in a row of the subject, such as a line
-	// number or a bar: `^ *\d+ `. Coleo removes the match from the title of a `block`. Coleo also
-	// removes the match from rows before it compares them with what a hook reports.
+	// Gutter is the pattern of the text before the content of a subject's row, such as a line number or a
+	// bar: `^ *\d+ `. Coleo removes the match from the title of a `block`, and from rows before it
+	// compares them with a hook's report.
 	Gutter patternText `toml:"gutter"`
-	// Changed is the pattern of a changed row, if the subject is a diff: `^ *\d+ ([-+])`. The last
-	// group is the sign. Coleo compares only changed rows with what a hook reports.
+	// Changed is the pattern of a changed row if the subject is a diff: `^ *\d+ ([-+])`. The last group is
+	// the sign. Coleo compares only changed rows with a hook's report.
 	Changed patternText `toml:"changed"`
 
-	// Answers.
+	// The next keys describe how Coleo answers the dialog.
 
-	// Select says how Coleo picks an option. `digit` types the number before the option, without
-	// `ENTER`. `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`. `row` moves
-	// the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys` picks no option: it presses
-	// the keys of `approve`, `always` and `deny`. The key is required.
+	// Select is the way in which Coleo chooses an option. `digit` types the number before the option,
+	// without `ENTER`. `arrows` moves the mark with `UP` and `DOWN` and then presses `ENTER`. `row` moves
+	// the mark with `LEFT` and `RIGHT` and then presses `ENTER`. `keys` chooses no option: it presses the
+	// keys of `approve`, `always` and `deny`. The key is required.
 	Select string `toml:"select"`
 	// Approve is a pattern for the label of the option that approves: `^Yes$`. If `select` is
 	// `keys`, this key instead lists the keys that Coleo presses to approve: `ENTER`.
@@ -160,25 +152,24 @@ type DialogRule struct {
 	Always string `toml:"always"`
 	// Deny has the same form as `approve`. It is for the option that denies.
 	Deny string `toml:"deny"`
-	// Tick says how Coleo ticks an option, if several options can be ticked. `digit` types the
-	// number of the option. Any other value is the key that ticks the marked option, such as
-	// `ENTER` or `SPACE`. Before it presses this key, Coleo moves the mark with `UP` and `DOWN`.
-	// Without `tick`, Coleo ticks nothing.
+	// Tick is the way in which Coleo ticks an option, if several options can be ticked. `digit` types the
+	// number of the option. Any other value is the key that ticks the marked option, such as `ENTER` or
+	// `SPACE`. Before it presses this key, Coleo moves the mark with `UP` and `DOWN`. Without `tick`,
+	// Coleo ticks nothing.
 	Tick keysText `toml:"tick"`
 	// Submit is the pattern of the row that submits the ticked options: `^(?P<mark>❯)? +Submit$`.
 	// Coleo moves the mark to this row and presses `ENTER`. The group `mark` is required.
 	Submit patternText `toml:"submit"`
-	// All is a pattern for an option that ticks all options above it. It matches the label of that
-	// option: `^All of the above$`. The option itself has no tick. Whoever picks this option picks
-	// all options above it.
+	// All is a pattern for the label of an option that ticks all options above it: `^All of the above$`.
+	// The option itself has no tick. To choose this option means to choose all options above it.
 	All patternText `toml:"all"`
-	// More is the pattern of a row below the title: `^ *▼`. Such a row means that options may be
-	// out of sight. If a row matches, Coleo looks for the free-text option.
+	// More is the pattern of a row below the title which shows that more options may be out of sight: `^
+	// *▼`. If a row matches, Coleo searches for the free-text option.
 	More patternText `toml:"more"`
-	// SubmitKeys are the keys that submit the ticked options, if no row submits them: `TAB`. All
-	// options must be in sight when Coleo types these keys. If `tick` is a key that ticks the
-	// marked option, Coleo types the submit keys at the last option. With `tick`, either `submit`
-	// or `submit_keys` is required. `tick = "digit"` needs `submit_keys`.
+	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. All options
+	// must be visible when Coleo types these keys. If `tick` is a key that ticks the marked option, Coleo
+	// types the submit keys at the last option. With `tick`, either `submit` or `submit_keys` is required.
+	// `tick = "digit"` needs `submit_keys`.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
 	// `deny`.
@@ -191,7 +182,7 @@ type DialogRule struct {
 	state, tail, text, unnumbered  *regexp.Regexp
 	submit, tabs, tab, all, more   *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
-	answers                        answerer // the style that Select names
+	answers                        answerer // the style that the key `select` names
 }
 
 func (c *compiler) dialog(path string, d *DialogRule) {
@@ -204,8 +195,7 @@ func (c *compiler) dialog(path string, d *DialogRule) {
 	c.ticks(at, d)
 }
 
-// readsDialog checks the keys that say how a dialog is recognized and read. It does not
-// check the keys that say how the dialog is answered.
+// readsDialog checks the keys for recognizing and reading a dialog, but not the keys for answering it.
 func (c *compiler) readsDialog(path string, d *DialogRule) {
 	at := path + "."
 	c.plain(at+"name", d.Name)
@@ -240,8 +230,8 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 	c.dialogParts(path, d)
 }
 
-// dialogParts checks that the patterns of a dialog have the groups that they need, and
-// that the dialog has a title.
+// dialogParts checks that the patterns of a dialog have the required groups, and that the dialog has a
+// title.
 func (c *compiler) dialogParts(path string, d *DialogRule) {
 	at := path + "."
 	if d.unnumbered != nil && d.unnumbered.SubexpIndex("label") < 0 {
@@ -264,13 +254,13 @@ func (c *compiler) dialogParts(path string, d *DialogRule) {
 	}
 }
 
-// SubjectIsPartOf reports whether the visible rows of the subject are part of a tool's input. It is
-// for a subject that the screen cuts off.
+// SubjectIsPartOf reports whether the visible rows of a subject that the screen cuts off are part of a
+// tool's input.
 func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
-// showsPartOf reports whether the visible rows are part of a tool's input. If the rows show a diff,
-// only the changed rows count, because the input does not contain the unchanged rows. The removed
-// rows must be in the input in order, and so must the added rows.
+// showsPartOf reports whether the visible rows are part of a tool's input. If the rows show a diff, only
+// the changed rows count, because the input does not contain the unchanged ones. The removed rows and the
+// added rows must each be in the input in order.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder

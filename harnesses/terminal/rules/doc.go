@@ -1,21 +1,22 @@
-// Package rules holds what Coleo knows about one agent CLI with a screen: its description in
-// harness.toml. It also applies that description to a single picture.
+// Package rules contains the description of one agent CLI with a screen, its harness.toml, and
+// applies the description to a single picture.
 //
-// ParseSpec reads and checks a description and returns a Spec. NewPicture prepares a screen and
+// ParseSpec reads and checks a description, and returns a Spec. NewPicture prepares a screen and
 // finds the composer on it. Spec.Read applies the dialogs and then the rules of the description to
 // a Picture, and returns a Verdict.
 //
 // Everything here is pure: it uses no clock, no process and no file. A Picture and a Verdict
-// describe one moment. Package reading adds what earlier pictures showed.
+// describe one moment. Package reading adds the knowledge from earlier pictures.
 //
 // The files, by subject:
 //
-//   - the description: spec, launch, hook, transcript, compile, base
+//   - the description: spec, launch, hook, transcript, compile, base, setting
 //   - the rules of a pack, which only read: readings
 //   - conditions: region, match, colour
-//   - pictures and the composer: picture, composer, shows, echo, text
+//   - pictures and the composer: picture, composer, shows, text
 //   - dialogs: dialog, verdict, title, options
-//   - how a dialog is answered: respond, styles
+//   - how a dialog is answered: respond
 //   - how several options of a dialog are ticked: several
-//   - what is typed, and what was answered: prompt, answer
+//   - modes and models: mode
+//   - the text of prompts and answers: prompt, answer
 package rules

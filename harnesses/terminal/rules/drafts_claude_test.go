@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Claude Code 2.1.329 draws the buttons of the edit of a notebook before the edit.
+// Claude Code 2.1.329 draws the buttons of an edit of a notebook before the edit. This picture must
+// count as a draft.
 func TestClaudeCodesDraftOfANotebook(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../claudecode/harness.toml")

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// The drafts that OpenCode 1.18.33 shows before it knows the subject, according to its
-// source; and whole dialogs.
+// OpenCode 1.18.33 shows these drafts before it knows the subject, according to its source.
+// Complete dialogs must not count as drafts.
 func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "opencode-1.18.33")

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// A prompt is found in the transcript in whatever form that shows it, and nothing else is
-// taken for it.
+// A prompt must be found in each form in which a transcript shows it, and no other text may be
+// treated as the prompt.
 func TestAPromptIsFoundInTheTranscript(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

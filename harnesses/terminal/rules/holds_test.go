@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// The shown text is what Gemini CLI 0.61.0 draws.
+// The shown text comes from Gemini CLI 0.61.0.
 func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	t.Parallel()
 	const (
@@ -24,7 +24,7 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	if (&Composer{}).endsLike(shown, text) {
 		t.Error("it is taken for whole where tabs are drawn as they are")
 	}
-	// A row that is drawn wider than it was counted loses its end.
+	// The end of a row is lost if the row is drawn wider than the agent CLI has counted.
 	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one,
 		"say\tx\tx\tx\tx and so on and on it goes, as said") {
 		t.Error("one row that runs over is not seen")
@@ -49,7 +49,7 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	}
 }
 
-// The shown texts are what Claude Code 2.1.329 draws.
+// The shown texts come from Claude Code 2.1.329.
 func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
 	t.Parallel()
 	for text, tt := range map[string]struct {
@@ -71,7 +71,7 @@ func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
 	}
 }
 
-// A paste that is folded to a note has not been taken while the note is shown.
+// While the composer shows a note in place of a paste, the paste must not count as taken.
 func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	t.Parallel()
 	c := &Composer{held: regexp.MustCompile(`\[Pasted Content \d+ chars\]`)}
@@ -84,8 +84,8 @@ func TestAFoldedPasteIsTakenOnceItsNoteIsGone(t *testing.T) {
 	}
 }
 
-// When somebody has moved up in a text of several rows, the rows below the cursor belong
-// to the composer too. Otherwise the next prompt would be joined to them.
+// If somebody has moved the cursor up in a text of several rows, the rows below the cursor must
+// still belong to the composer. Otherwise the next prompt would be joined to them.
 func TestWhatIsBelowTheCursorIsInTheComposer(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "aider")

@@ -11,36 +11,35 @@ import (
 	"coleo.dev/printable"
 )
 
-// Hook describes what an agent CLI reports to a hook program, and what each report proves. The
-// parts of Launch pass the hook to the agent CLI on the command line or in the environment. They
-// never write the hook into one of the user's files.
+// Hook describes what an agent CLI reports to a hook program, and what each report proves. The parts
+// of Launch pass the hook to the agent CLI on the command line or in the environment. They never
+// write it into one of the user's files.
 type Hook struct {
 	// The key that names the event in a report: `hook_event_name`. This key is required if the
 	// table has a `report`.
 	Event string `toml:"event"`
-	// The key whose value is the id of a turn: `prompt_id`. Set it if the agent CLI can queue
+	// The key whose value is the id of a turn: `prompt_id`. Set this key if the agent CLI can queue
 	// prompts.
 	Turn string `toml:"turn"`
-	// What the agent CLI puts around the text of a prompt, such as `</?pasted>`. Coleo removes each
-	// match before it compares prompts.
+	// The pattern of the text that the agent CLI adds around a prompt, such as `</?pasted>`. Coleo
+	// removes each match before it compares prompts.
 	Strip patternText `toml:"strip"`
-	// The user's file that may already name a hook program. Use this table for an agent
-	// CLI that takes only one hook. If the file names a hook program, the agent CLI
-	// keeps using the user's hook program. Coleo then adds its own hook only if `key`
-	// is set.
+	// The user's file that may already name a hook program. Use this table for an agent CLI that
+	// supports only one hook. If the file names a hook program, the agent CLI keeps using it, and
+	// Coleo adds its own hook only if `key` is set.
 	UserHook UserHook `toml:"unless"`
-	// What one event of the agent CLI proves. An event can have several reports. Coleo uses the
-	// first report whose `when` conditions all hold. In a part, `.Hook.Events` is the list of the
+	// The proof that one event of the agent CLI gives. An event can have several reports. Coleo uses
+	// the first report whose `when` conditions all hold. In a part, `.Hook.Events` is the list of the
 	// events that have a report.
 	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
 }
 
-// UserHook describes a file of the user that may already name a hook program. It is for
-// an agent CLI that takes only one hook. The user's hook always runs. If Key is set and
-// its value can be read, the agent CLI gets Coleo's hook, and Coleo's hook starts the
-// user's hook. Otherwise the agent CLI gets only the user's hook.
+// UserHook describes a file of the user that may already name a hook program. It is for an agent CLI
+// that supports only one hook. The user's hook always runs. If Coleo can read the value of Key,
+// Coleo's hook replaces the user's hook, and starts it. Otherwise the agent CLI has only the user's
+// hook.
 type UserHook struct {
 	// The environment variable that names the folder of the file. It takes precedence
 	// over `folder`.
@@ -51,21 +50,20 @@ type UserHook struct {
 	File string `toml:"file"`
 	// The pattern that matches the file's text if the file names a hook: `(?m)^notify`.
 	Pattern patternText `toml:"pattern"`
-	// The key of the user's hook in the file. Set it only if the file is TOML and the
-	// value is a command line as a list. The agent CLI then starts Coleo's hook, which
-	// passes each report on to the user's hook.
+	// The key of the user's hook in the file. Set this key only if the file is TOML and the value is
+	// a command line as a list. The agent CLI then starts Coleo's hook, which passes each report to
+	// the user's hook.
 	Key string `toml:"key"`
 
 	pattern *regexp.Regexp
 }
 
-// Report is what one event proves. An event can have several reports. Coleo uses the first report
-// whose When conditions all hold.
+// Report is the proof that one event gives. An event can have several reports. Coleo uses the first
+// report whose When conditions all hold.
 type Report struct {
 	// The name of the event, such as `PreToolUse`. The key is required.
 	Event string `toml:"event"`
-	// The values that other keys of the report must have: `{ notification_type =
-	// "permission_prompt" }`.
+	// The required values of other keys in the report: `{ notification_type = "permission_prompt" }`.
 	When map[string]string `toml:"when"`
 	// The state that the event claims: `processing`, `executing` or `waiting_approval`.
 	// Without this key, the event ends the hook's earlier claim.
@@ -94,7 +92,7 @@ type Report struct {
 	Detail string `toml:"detail"`
 }
 
-// PolicyRule says how a policy judges what the agent CLI asks about. If a harness has no
+// PolicyRule describes how a policy judges the calls about which the agent CLI asks. Without a
 // PolicyRule, a policy leaves each dialog to a person.
 type PolicyRule struct {
 	// The shell that runs commands.
@@ -103,8 +101,8 @@ type PolicyRule struct {
 	Tools []PolicyTool `toml:"tool"`
 }
 
-// PolicyTool says how to judge the calls of one tool. If a call has an input that PolicyTool does
-// not name, the policy leaves the call to a person.
+// PolicyTool describes how to judge the calls of one tool. If a call has an input that PolicyTool
+// does not name, the policy leaves the call to a person.
 type PolicyTool struct {
 	// The agent CLI's name of the tool. A `*` at the end stands for any text: `mcp__*`. The key is
 	// required.
@@ -116,16 +114,16 @@ type PolicyTool struct {
 	Command string `toml:"command"`
 	// The names of the inputs that are paths of files.
 	Files []string `toml:"files"`
-	// The names of the inputs that the dialog shows in its subject, from top to bottom. A dialog
-	// that shows anything else is about another call. The key is required, except with `about`.
+	// The names of the inputs that the dialog shows in its subject, from top to bottom. If the dialog
+	// shows any other text, it is about another call. The key is required, except with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern for text in the subject's rows that does not come from inputs: `^ Bash command$`.
+	// The pattern of text in the subject's rows that does not come from inputs: `^ Bash command$`.
 	// Coleo removes each match before it compares the rows.
 	Rows patternText `toml:"rows"`
-	// The pattern for the title and the rows of the subject. Use it for a dialog that does not show
-	// its inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or
-	// the name `tool`. The text that an input's group matches must be the end of that input. The
-	// text that the group `tool` matches must be a part of the tool's name.
+	// The pattern of the title and the rows of the subject. Use it for a dialog that does not show
+	// its inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the
+	// name `tool`. The text that an input's group matches must be the end of that input. The text
+	// that the group `tool` matches must be a part of the tool's name.
 	About patternText `toml:"about"`
 	// The names of the other inputs that a call can have. They do not change how the call is
 	// judged. `*` stands for all other inputs.
@@ -159,8 +157,8 @@ func (c *compiler) policy(p *PolicyRule) {
 	}
 }
 
-// Tool returns the PolicyTool for the tool with the given name. It returns nil if the policy leaves
-// that tool to a person.
+// Tool returns the PolicyTool for the tool with the given name, or nil if the policy leaves that tool
+// to a person.
 func (p *PolicyRule) Tool(name string) *PolicyTool {
 	fits := func(t PolicyTool) bool {
 		begin, open := strings.CutSuffix(t.Name, "*")
@@ -172,12 +170,12 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about one call of the tool t. toolName is the tool's
-// name. textInputs holds those inputs of the call that are texts.
+// IsAbout reports whether the dialog asks about one call of the tool t. toolName is the tool's name.
+// textInputs contains the inputs of the call that are texts.
 //
-// If t has a pattern About, that pattern decides: see names. Otherwise the subject must contain the
-// inputs in t.Shows, and nothing else. If the subject is cut off, its visible rows must be part of
-// these inputs. IsAbout ignores blanks.
+// If t has a pattern About, that pattern decides: see describesCall. Otherwise the subject must
+// consist of the inputs in t.Shows. If the subject is cut off, its visible rows must be part of these
+// inputs. IsAbout ignores blanks.
 func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
@@ -229,16 +227,16 @@ func (v Verdict) describesCall(about *regexp.Regexp, name string, inputs map[str
 	return true
 }
 
-// IsNamed reports whether Coleo recognizes the tool's dialogs by the pattern About, which names
-// only parts of a call. A call of another tool could have the same text. So Coleo accepts a call
-// only if the newest reported call is of the same tool.
+// IsNamed reports whether the pattern About, which names only parts of a call, recognizes the tool's
+// dialogs. The dialog of another tool could have the same text. So Coleo accepts a call only if the
+// newest reported call is of the same tool.
 func (t *PolicyTool) IsNamed() bool { return t.about != nil }
 
 // CutOff reports whether the screen does not show the whole subject of the dialog.
 func (v Verdict) CutOff() bool { return v.shown != nil || v.Dialog.Truncated }
 
-// claimable holds the states that a hook is allowed to claim. In each of these states, the arm
-// takes no new work.
+// claimable contains the states that a hook may claim. In each of these states, the arm accepts no
+// new work.
 var claimable = []coleo.State{coleo.Processing, coleo.Executing, coleo.WaitingApproval}
 
 func (c *compiler) hook(h *Hook) {
@@ -262,7 +260,7 @@ func (c *compiler) hook(h *Hook) {
 // In reports whether the given text of the user's file names a hook.
 func (u *UserHook) In(text []byte) bool { return u.pattern != nil && u.pattern.Match(text) }
 
-// Bare returns the prompt without blanks, and without the text that the agent CLI puts around
+// Bare returns the prompt without blanks, and without the text that the agent CLI adds around
 // prompts.
 func (h *Hook) Bare(prompt string) string {
 	if h.strip != nil {
@@ -271,8 +269,8 @@ func (h *Hook) Bare(prompt string) string {
 	return squeeze(prompt)
 }
 
-// ReportsTools reports whether the hook reports a tool before the agent CLI draws the
-// dialog about the tool.
+// ReportsTools reports whether the hook reports a tool before the agent CLI draws the dialog about
+// the tool.
 func (h *Hook) ReportsTools() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool {
 		return r.Tool != "" && r.State == string(coleo.Executing)
@@ -290,8 +288,7 @@ func (h *Hook) Events() []string {
 	return out
 }
 
-// Find returns the report that describes the given line of the hook's file. It returns nil if no
-// report does.
+// Find returns the report that describes the given line of the hook's file, or nil if there is none.
 func (h *Hook) Find(l hook.Line) *Report {
 	event := l.Text(h.Event)
 	for i, r := range h.Reports {

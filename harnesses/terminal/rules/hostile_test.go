@@ -9,9 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// TestAHostileSpecIsOneClearLine checks the error for each hostile file. It is one line
-// that begins with the file and the line number and names what is wrong, and it comes
-// quickly.
+// TestAHostileSpecIsOneClearLine checks the error for each hostile file. The error must come
+// quickly, and must be one line that begins with the file and the line number and names the fault.
 func TestAHostileSpecIsOneClearLine(t *testing.T) {
 	t.Parallel()
 	rule := "[[rule]]\nname = \"more\"\nstate = \"idle\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n"
@@ -98,7 +97,7 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 	}
 }
 
-// Even the slowest accepted patterns keep a look at a full screen short.
+// Even with the slowest accepted patterns, a look at a full screen must be short.
 func TestTheSlowestPatternsAreBearable(t *testing.T) {
 	t.Parallel()
 	slow := "(.{0,480}x){2}y"

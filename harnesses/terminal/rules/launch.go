@@ -17,9 +17,9 @@ import (
 // Launch describes how Coleo starts the agent CLI. The strings in Parts are Go templates. The
 // templates can use the fields of a launchFacts.
 type Launch struct {
-	// The environment variables that the agent CLI gets from the user, besides `PATH`,
-	// `HOME`, the language and the like. A name that ends with `_` stands for all
-	// variables that begin with that name: `["MINE_API_KEY", "MINE_"]`.
+	// The environment variables of the user that the agent CLI receives, besides `PATH`, `HOME`, the
+	// language and the like. A name that ends with `_` stands for all variables that begin with it:
+	// `["MINE_API_KEY", "MINE_"]`.
 	CredentialsEnv []string `toml:"credentials_env"`
 	// The files below HOME in which the agent CLI keeps its login, such as `[".mine/auth.json"]`.
 	// Coleo only checks whether one of them exists. It never reads them.
@@ -31,9 +31,9 @@ type Launch struct {
 	// The environment variables that contain the URL of a model server: `["MINE_BASE_URL"]`. If one
 	// of them is set, the agent CLI reaches the server in that variable instead of `model_hosts`.
 	EndpointEnv []string `toml:"endpoint_env"`
-	// The agent CLI's own word for each of Coleo's permission modes. The permission modes are
-	// `ask`, `edit`, `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
-	// permission mode that this table leaves out.
+	// The agent CLI's own word for each of Coleo's permission modes, which are `ask`, `edit`, `plan`
+	// and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a permission mode that is not
+	// in this table.
 	Permission map[string]string `toml:"permission"`
 	// One piece of the command line, the environment and HOME. Coleo applies the parts in the order
 	// of the file. The guide lists the values that the templates of a part can use.
@@ -42,74 +42,70 @@ type Launch struct {
 	// after the parts of the base. Without a base, use only `part`.
 	More []Part `toml:"more"`
 	// The prefixes with which this agent CLI renames the environment variables of the base: `{
-	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this
-	// agent CLI uses instead. The names in `[[setting]]` and `[[asks]]` of the base change too.
+	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this agent
+	// CLI uses instead. The names in `[[setting]]` and `[[asks]]` of the base change too.
 	RenameEnv map[string]string `toml:"rename_env"`
-	// If this key is `true`, Coleo chooses the id of a new conversation. The id is a UUID. Parts
-	// use the id as `{{.Conversation}}`.
+	// This key is `true` if Coleo chooses the id of a new conversation, a UUID. Parts use the id as
+	// `{{.Conversation}}`.
 	NewID bool `toml:"new_id"`
 	// This key is `true` if the agent CLI can begin with a copy of a conversation. Parts use the id
 	// of that conversation as `{{.Fork}}`.
 	Fork bool `toml:"fork"`
-	// The user's file in which the agent CLI keeps its trusted folders. Use this table only if
-	// neither the command line nor the environment can make the agent CLI trust a folder. Coleo
-	// edits the file only with `--trust-workdir`.
+	// The user's file in which the agent CLI keeps its trusted folders. Use this table only if neither
+	// the command line nor the environment can make the agent CLI trust a folder. Coleo edits the file
+	// only with `--trust-workdir`.
 	Trust Trust `toml:"trust"`
 	// The files and folders of HOME that the agent CLI needs in a sandbox. Without this table,
 	// Coleo refuses to start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
-	// Patterns for the names of files and folders that the agent CLI writes into its folder for itself,
+	// Patterns of the names of files and folders that the agent CLI writes into its folder for itself,
 	// such as its history: `[".mine.history*"]`. `*` and `?` stand for characters of a name. `coleo arm
 	// merge` leaves these files out, unless git tracks them.
 	OwnFiles []string `toml:"own_files"`
 	// The options that the agent CLI reads only once, even if the command line repeats them:
-	// `["--settings"]`. The value of each option is JSON, or the path of a JSON file. If the
-	// command line repeats an option, Coleo joins its values into one.
+	// `["--settings"]`. The value of each option is JSON, or the path of a JSON file. If the command
+	// line repeats an option, Coleo merges its values into one.
 	Join []string `toml:"join"`
-	// The regular expression for the message that the agent CLI prints if it does not have the
-	// conversation to continue. Coleo uses it only if the agent CLI ends while it is starting.
-	// `coleo arm recover` then starts a new conversation.
+	// The regular expression for the message that the agent CLI prints if the conversation to continue
+	// does not exist. Coleo uses it only if the agent CLI ends while it is starting. `coleo arm
+	// recover` then starts a new conversation.
 	NoConversation patternText `toml:"no_conversation"`
 }
 
 // Part is a piece of the command line, the environment and HOME.
 type Part struct {
-	// The condition for the part. Coleo skips the part if this template gives an empty text or
-	// `false`. Without this key, Coleo always uses the part. An example is `{{.Model}}`.
+	// The condition for the part, such as `{{.Model}}`. Coleo skips the part if this template gives an
+	// empty text or `false`. Without this key, Coleo always uses the part.
 	If templateText `toml:"if"`
 	// The arguments that Coleo adds to the command line: `["--model", "{{.Model}}"]`.
 	Args []templateText `toml:"args"`
 	// The environment variables that Coleo sets.
 	Env map[string]templateText `toml:"env"`
-	// The files that Coleo writes. Each key is a path below HOME, and its value is the
-	// text of the file. Coleo writes the files only if the arm has its own HOME, as in
-	// the checks.
+	// The files that Coleo writes. Each key is a path below HOME, and its value is the text of the
+	// file. Coleo writes the files only if the arm has its own HOME, as in the checks.
 	Files map[string]templateText `toml:"files"`
 }
 
-// Trust describes the user's file in which the agent CLI keeps its trusted folders. It
-// is for an agent CLI that learns neither from its command line nor from its
-// environment which folders to trust. Coleo edits the file only with --trust-workdir.
+// Trust describes the user's file in which the agent CLI keeps its trusted folders. It is for an agent
+// CLI that neither its command line nor its environment can make trust a folder. Coleo edits the file
+// only with --trust-workdir.
 type Trust struct {
-	// The path of the file below HOME: `.mine.json`. The file holds one JSON object.
+	// The path of the file below HOME: `.mine.json`. The file contains one JSON object.
 	File string `toml:"file"`
 	// The environment variable that names another folder for the file.
 	FolderEnv string `toml:"folder_env"`
-	// The keys that lead to the value that Coleo sets to true: `["projects",
-	// "{{.Workdir}}", "trusted"]`.
+	// The path of keys to the value that Coleo sets to true: `["projects", "{{.Workdir}}", "trusted"]`.
 	Path []templateText `toml:"path"`
 }
 
-// SandboxFiles says which files and folders of HOME the agent CLI has in a sandbox. In the sandbox,
-// the rest of HOME is an empty folder. The content of that folder is lost at the end of the
-// sandbox. All paths are below HOME. A path that ends with `/` is a folder. Coleo makes a missing
-// folder, but not a missing file.
+// SandboxFiles lists the files and folders of HOME that exist in the agent CLI's sandbox. The rest of
+// HOME is an empty folder in the sandbox, whose content is lost at its end. All paths are below HOME. A
+// path that ends with `/` is a folder. Coleo creates a missing folder, but not a missing file.
 type SandboxFiles struct {
 	// The files and folders that the agent CLI writes: its login and its conversations, such
 	// as `[".mine/", ".mine.json"]`.
 	Writable []string `toml:"writable"`
-	// The files and folders that the agent CLI only reads. They may lie inside folders that it
-	// writes.
+	// The files and folders that the agent CLI only reads. They may be inside folders that it writes.
 	Readable []string `toml:"readable"`
 	// The kinds of sandboxes in which the checks of the suite have passed: `bwrap`, `podman` or
 	// `docker`. Any other kind needs `--untested`.
@@ -163,7 +159,7 @@ func (c *compiler) part(path string, p Part) {
 	}
 }
 
-// checkAsks checks the [[asks]] tables, which list the things that make the agent CLI ask.
+// checkAsks checks the [[asks]] tables, which list the actions about which the agent CLI asks.
 func (c *compiler) checkAsks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}
@@ -204,8 +200,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
-		// The model never gets the labels of a plan's options. So a page of a plan needs no labels
-		// if it takes words.
+		// A page of a plan that accepts words needs no labels, because the model never receives the
+		// labels of a plan's options.
 		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
 			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
 		}
@@ -249,8 +245,8 @@ func Render(text string, facts any) (string, error) {
 	return b.String(), err
 }
 
-// templates returns all templates of a part. Each key of the result is the place of a template
-// within the part, such as args[0] or env.NAME.
+// templates returns all templates of a part, by their places within the part, such as args[0] or
+// env.NAME.
 func (p Part) templates() map[string]string {
 	out := map[string]string{"if": p.If}
 	for i, v := range p.Args {

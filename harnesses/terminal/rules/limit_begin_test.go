@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// The rows above an error can be those of an earlier turn, or an older error (Aider 0.86.2).
+// The rows above an error can belong to an earlier turn or an older error (Aider 0.86.2). They must
+// not be part of the error.
 func TestTheTextOfAnErrorHasNoOlderRows(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "aider")

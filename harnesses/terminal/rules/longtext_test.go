@@ -9,7 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// composerWithEndOf returns a picture whose composer shows the end of a text, below a transcript.
+// composerWithEndOf returns a picture with a transcript, and with a composer that shows the end of
+// a text.
 func composerWithEndOf(text string) *Picture {
 	return &Picture{
 		spec:     &Composer{},
@@ -19,8 +20,8 @@ func composerWithEndOf(text string) *Picture {
 	}
 }
 
-// timeToCompare returns the shortest time in which a picture is compared with a text in every
-// way in which a prompt is looked for.
+// timeToCompare returns the shortest measured time of all comparisons of a picture with a text that
+// Coleo does while it sends a prompt.
 func timeToCompare(text string) time.Duration {
 	f := composerWithEndOf(text)
 	best := time.Hour
@@ -35,7 +36,8 @@ func timeToCompare(text string) time.Duration {
 	return best
 }
 
-// Each picture is compared with the prompt that is being sent.
+// Each picture is compared with the prompt that is being sent. The time must not grow with the
+// length of the prompt.
 func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T) {
 	prompt := func(size int) string {
 		return strings.Repeat("some words that one may send ", size/29)
@@ -46,7 +48,7 @@ func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T)
 	}
 }
 
-// Looking only at the edge of a text gives the same result as looking at the whole text.
+// Reading only the edge of a text must give the same result as reading the whole text.
 func TestTheEdgeOfATextIsFoundWithoutTheRest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// Cond is one condition on the screen. A text must be visible or, with `not`, must not be visible.
-// Rules, dialogs and other keys have lists of conditions.
+// Cond is one condition on the screen. A text must be visible or, with `not`, must not be visible. Rules,
+// dialogs and other keys have lists of conditions.
 type Cond struct {
-	// The part of the screen to look at: `screen`, `bottom N`, `cursor`, `cursor line`,
-	// `wrapped line`, `title`, `modes`, `composer`, `composer rows`, `below composer`,
-	// `above composer N` or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide
-	// says what each part holds. The key is required.
+	// The part of the screen that is checked: `screen`, `bottom N`, `cursor`, `cursor line`, `wrapped
+	// line`, `title`, `modes`, `composer`, `composer rows`, `below composer`, `above composer N` or `above
+	// cursor N`. N is a number of rows that are not blank, 1 to 99. The guide describes each part. The key
+	// is required.
 	Where string `toml:"where"`
 	// The regular expression that the part must match, such as `esc to interrupt`. Coleo joins the
 	// rows of the part with `\n`. If the expression begins with `(?m)`, `^` and `$` match at each
 	// row. The key is required.
 	Pattern patternText `toml:"pattern"`
 	// The color of the text: `red`, `green` or `blue`. The color component with that name must be a
-	// quarter stronger than the other two. Coleo checks the color of the group `mark` of the
-	// pattern. Without this group, it checks the first character of the match. Only `screen`,
-	// `bottom N`, `cursor`, `composer rows`, `below composer`, `above composer N` and `above cursor
-	// N` have colors.
+	// quarter stronger than the other two. Coleo checks the color of the group `mark` of the pattern.
+	// Without this group, it checks the first character of the match. Only `screen`, `bottom N`, `cursor`,
+	// `composer rows`, `below composer`, `above composer N` and `above cursor N` have colors.
 	Colour string `toml:"colour"`
-	// If this key is `true`, the condition holds if the pattern is not found. The condition also
-	// holds if the screen does not show the part, such as a composer. Without this key, the
-	// condition holds if the pattern is found. The key is not allowed with `screen`, or with more
-	// than 15 rows, because a model can write the text that must not show there.
+	// This key is `true` if the condition holds when the pattern is not found. The condition also holds if
+	// the screen does not show the part, such as a composer. Without this key, the condition holds when
+	// the pattern is found. The key is not allowed with `screen`, or with more than 15 rows, because a
+	// model can write the forbidden text there.
 	Not bool `toml:"not"`
 
 	where   region
@@ -36,10 +35,10 @@ type Cond struct {
 	needs   []string // each text that pattern matches contains at least one of these words
 }
 
-// match reports whether a condition holds. It also returns the text of the pattern's
-// group "detail", and the rows in which the pattern was found.
+// match reports whether a condition holds. It also returns the text of the pattern's group "detail", and
+// the rows that contain the match.
 func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // the outcome if the picture does not show the region
+	a := outcome{ok: c.Not} // for a region that the picture does not show
 	if p.memo != nil {
 		a, rows = p.memo.outcomeOf(p, c)
 	} else if all, present := p.region(c.where); present {
@@ -51,8 +50,7 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. The text consists of the same rows, joined
-// by \n.
+// evaluate tests a condition on the rows of its region. text is the same rows, joined by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -88,30 +86,29 @@ func (p *Picture) matchAll(conds []Cond) (ok bool, detail string, rows []string)
 	return true, detail, rows
 }
 
-// mayMatch reports whether the text contains one of the words that the pattern of c needs. If it
-// contains none, the pattern cannot match.
+// mayMatch reports whether the text contains one of the words that the pattern of c needs. Otherwise the
+// pattern cannot match.
 func (c *Cond) mayMatch(text string) bool {
 	return c.needs == nil || slices.ContainsFunc(c.needs,
 		func(word string) bool { return strings.Contains(text, word) })
 }
 
-// Shows reports whether all given conditions hold on the picture. It returns true if there are no
-// conditions.
+// Shows reports whether all given conditions hold on the picture. It returns true if there are none.
 func (p *Picture) Shows(conds []Cond) bool {
 	ok, _, _ := p.matchAll(conds)
 	return ok
 }
 
-// A search for a word takes a hundredth of the time of a regular expression. Most patterns are not
-// for the present screen. A pattern can match only if the text contains one of certain words (see
-// needsOf). So Coleo first searches for these words, and tries the pattern only if it finds one.
+// Most patterns are not for the present screen, so Coleo first searches for a word and only then tries the
+// pattern: a pattern can match only if the text contains one of certain words (see needsOf). A search for
+// a word takes a hundredth of the time of a regular expression.
 
-// maxNeeds is the largest number of words that needsOf returns for one pattern. A
-// search for more words would take longer than it saves.
+// maxNeeds is the largest number of words that needsOf returns for one pattern. A search for more words
+// would take longer than it saves.
 const maxNeeds = 8
 
-// needsOf returns a list of words for a pattern. Every text that the pattern matches contains at
-// least one of these words. needsOf returns nil if it finds no such list.
+// needsOf returns a list of words. Every text that the pattern matches contains at least one of them. It
+// returns nil if it finds no such words.
 func needsOf(pattern string) []string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -140,8 +137,8 @@ func needed(re *syntax.Regexp) []string {
 	return nil
 }
 
-// ofEach returns the words that the alternatives of a pattern need. It returns nil if
-// one alternative needs no word, or if there are more than maxNeeds words.
+// ofEach returns the words that the alternatives of a pattern need. It returns nil if one alternative
+// needs no word, or if there are more than maxNeeds words.
 func ofEach(alternatives []*syntax.Regexp) []string {
 	var all []string
 	for _, sub := range alternatives {

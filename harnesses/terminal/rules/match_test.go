@@ -11,7 +11,7 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		`(?m)^ *Do you want to proceed\?`: {"Do you want to proceed?"},
 		`^(Yes|No, stop it) .*\?$`:        {"Yes", "No, stop it"},
-		`^(Allow|Apply this) .*\?$`:       {"llow", "pply this"}, // the parser takes the A out
+		`^(Allow|Apply this) .*\?$`:       {"llow", "pply this"}, // Go's parser makes the A a common prefix
 		`(?i)press esc`:                   nil,
 		`(yes|\d) no+`:                    {" n"},
 		`(ab)?c*`:                         nil,
@@ -27,7 +27,7 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	}
 }
 
-// FuzzNeeds compares the words that a pattern is said to need with the pattern itself.
+// FuzzNeeds checks that a pattern matches only texts that contain one of the words that it needs.
 func FuzzNeeds(f *testing.F) {
 	f.Add(`(?m)^ (Allow once|Reject)\s+(x|yz)+$`, " Reject  x")
 	f.Add(`a{0}b{2}|(?s:c.)`, "bb")

@@ -13,22 +13,20 @@ import (
 // maxModes is the largest number of modes of a harness.
 const maxModes = 30
 
-// Mode describes one mode of an agent CLI: how the screen shows it, and how Coleo
-// switches to it.
+// Mode describes one mode of an agent CLI: how the screen shows it, and how Coleo switches to it.
 type Mode struct {
-	// The name of the mode, as `coleo arm mode` takes it. It consists of letters, digits,
-	// dots, dashes and underscores. Use the agent CLI's own word, such as `plan`. The key is
-	// required.
+	// The name of the mode in `coleo arm mode`. It consists of letters, digits, dots, dashes and
+	// underscores. Use the agent CLI's own word, such as `plan`. The key is required.
 	ID string `toml:"id"`
 	// The name that Coleo shows to people.
 	Title string `toml:"title"`
-	// What the screen shows in this mode. Coleo tries the modes in the order of the file. The first
-	// mode whose conditions all hold is the present mode. If there is no such mode, the present
-	// mode stays what it was. A mode without conditions must have `instructions`.
+	// The conditions under which the screen shows this mode. Coleo tries the modes in the order of
+	// the file. The first mode whose conditions all hold is the present mode. If there is no such
+	// mode, the present mode does not change. A mode without conditions must have `instructions`.
 	When []Cond `toml:"when"`
 	// The permission mode that makes the agent CLI start in this mode: `ask`, `edit`, `plan` or
-	// `all`. A restart of the agent CLI uses it. So Coleo presses nothing to reach this mode after
-	// the restart.
+	// `all`. A restart of the agent CLI uses it, so that Coleo need not press any key to reach this
+	// mode afterwards.
 	Permission string `toml:"permission"`
 	// This key is `true` if `keys.mode` reaches this mode. Coleo presses those keys until the
 	// screen shows the mode.
@@ -38,16 +36,16 @@ type Mode struct {
 	// The command that switches to this mode, such as `/approval-mode plan`. Coleo uses the command
 	// instead of keys. This key needs `command_when`.
 	Command string `toml:"command"`
-	// What the screen must show before Coleo submits the command, as for `compact_when`.
+	// The conditions under which Coleo submits the command, as for `compact_when`.
 	CommandWhen []Cond `toml:"command_when"`
-	// This key is `true` if the agent CLI asks about less in this mode than a user may expect.
+	// This key is `true` if the agent CLI asks less often in this mode than a user may expect.
 	// Coleo switches to such a mode only with `--allow`.
 	Confirm bool `toml:"confirm"`
 	// The model of this mode, as `PROVIDER/MODEL` or `MODEL`, until the user chooses another one.
 	// Without this key, a switch to the mode does not change the model.
 	DefaultModel string `toml:"default_model"`
-	// The text that Coleo puts before the next prompt. Use it for a mode that neither a key nor a
-	// command can switch to.
+	// The text that Coleo puts before the next prompt. Use it for a mode to which neither a key nor
+	// a command switches.
 	Instructions string `toml:"instructions"`
 	// The modes to which the agent CLI can switch from this mode. Without this key, it can switch
 	// to any mode.
@@ -56,26 +54,25 @@ type Mode struct {
 	Color string `toml:"color"`
 }
 
-// ModelRule says how Coleo gives a running agent CLI another model.
+// ModelRule describes how Coleo changes the model of a running agent CLI.
 type ModelRule struct {
 	// The command that changes the model, such as `/model {{.Model}}`. Without this key, Coleo
 	// changes the model by a restart that resumes the conversation.
 	Command templateText `toml:"command"`
-	// What the screen must show before Coleo submits the command, as for `compact_when`.
-	// The key is required with `command`.
+	// The conditions under which Coleo submits the command, as for `compact_when`. The key is
+	// required with `command`.
 	When []Cond `toml:"when"`
-	// What the screen shows when the model has changed. A group named `detail` must match the name
-	// of the new model. This key is required if `command` is set.
+	// The conditions under which the screen shows that the model has changed. A group named
+	// `detail` must match the name of the new model. This key is required if `command` is set.
 	Seen []Cond `toml:"seen"`
-	// The provider of the agent CLI's models, as models.dev calls it, such as `anthropic`. Set this
-	// key if all models of the agent CLI come from one provider.
+	// The provider of the agent CLI's models, under its name on models.dev, such as `anthropic`.
+	// Set this key if all models of the agent CLI come from one provider.
 	Provider string `toml:"provider"`
-	// The pattern for the names of the agent CLI's models. A name has the form PROVIDER/MODEL or
+	// The pattern for the names of the agent CLI's models, which have the form PROVIDER/MODEL or
 	// MODEL. Coleo starts no arm with a model of another name, unless the arm has another model
-	// server. Without this key, the agent CLI takes any name.
+	// server. Without this key, any name is allowed.
 	Pattern patternText `toml:"pattern"`
-	// The names that the agent CLI takes although they do not match `pattern`, such as `sonnet`.
-	// The key requires `pattern`.
+	// The allowed names that do not match `pattern`, such as `sonnet`. The key requires `pattern`.
 	Names []string `toml:"names"`
 }
 
@@ -85,8 +82,7 @@ var modeIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // modeColors matches the values of Mode.Color.
 var modeColors = regexp.MustCompile(`^([a-z]{1,20}|#[0-9a-f]{6})$`)
 
-// ModeOf returns the id of the mode that the picture shows. It returns "" if the picture
-// shows none.
+// ModeOf returns the id of the mode on the picture, or "" if the picture shows none.
 func (s *Spec) ModeOf(p *Picture) string {
 	for i := range s.Modes {
 		if m := &s.Modes[i]; len(m.When) > 0 && p.Shows(m.When) {
@@ -105,7 +101,7 @@ func (s *Spec) Mode(id string) *Mode {
 	return &s.Modes[i]
 }
 
-// ModeList returns the modes in the form that other packages use, and in the order of the file.
+// ModeList returns the modes in the order of the file, in the form for other packages.
 func (s *Spec) ModeList() []coleo.Mode {
 	var out []coleo.Mode
 	for _, m := range s.Modes {
@@ -116,8 +112,8 @@ func (s *Spec) ModeList() []coleo.Mode {
 	return out
 }
 
-// CommandFor returns the command that changes the model of a running agent CLI. It returns "" if
-// there is no such command.
+// CommandFor returns the command that changes the model of a running agent CLI, or "" if there is
+// none.
 func (m *ModelRule) CommandFor(model string) (string, error) {
 	if m.Command == "" {
 		return "", nil
@@ -131,8 +127,8 @@ func (m *ModelRule) CommandFor(model string) (string, error) {
 	return out.String(), err
 }
 
-// ShownModel returns the name of the new model, if the picture shows that the model has changed.
-// Otherwise it returns "".
+// ShownModel returns the name of the new model if the picture shows that the model has changed, and
+// "" otherwise.
 func (s *Spec) ShownModel(p *Picture) string {
 	if len(s.Model.Seen) == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// geminiBox is a box of Gemini CLI, with the width of the terminal. The composer and each prompt in the transcript
-// are such boxes.
+// geminiBox returns a box of Gemini CLI with the width of the terminal. The composer and each prompt in the
+// transcript are such boxes.
 func geminiBox(row string) string {
 	return strings.Repeat("▄", 60) + "\n" + row + "\n" + strings.Repeat("▀", 60) + "\n"
 }
@@ -17,8 +17,8 @@ func geminiBox(row string) string {
 const geminiError = "✕ [API Error: {\"error\":{\"code\":400,\"message\":\"scripted failure 400\"}}]\n\n\n" +
 	"ℹ This request failed. Press F12 for diagnostics, or run\n  /settings and change \"Error Verbosity\"\n"
 
-// The screens below an error, as they were seen (Gemini CLI 0.61.0, Qwen Code 0.24.4). An error above a newer prompt
-// says nothing about the present turn.
+// An error above a newer prompt must not count for the present turn. The screens are real ones of Gemini CLI
+// 0.61.0 and Qwen Code 0.24.4.
 func TestAnErrorCountsOnlyForItsOwnTurn(t *testing.T) {
 	t.Parallel()
 	above := "\n\n" + strings.Repeat("─", 60) + "\n YOLO Ctrl+Y\n"

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// Tick says whether an option is ticked.
+// Tick is whether an option is ticked.
 type Tick int
 
 // The ticks of an option.
@@ -19,19 +19,19 @@ const (
 	Ticked               // the option is ticked
 )
 
-// optionRows holds what a dialog shows beside the labels of its options. Each of the two slices has
-// one value for each option, or is empty.
+// optionRows contains what a dialog shows in addition to the labels of its options. Each of the two
+// slices has one value for each option, or is empty.
 type optionRows struct {
 	numbers    []string
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
-	submit     Tick // the row that submits: NoTick if it is out of sight, Ticked if the mark is there
+	submit     Tick // the submit row: NoTick if it is out of sight, Ticked if the mark is there
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title into the dialog. It returns the row of the first
-// option. If there is no option, it returns the row at which the dialog ends. It also returns what
-// the dialog shows beside the labels.
+// parseOptions reads the options below the title into the dialog. end is the row of the first
+// option, or the row at which the dialog ends if there is no option. shown is what the dialog shows
+// in addition to the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -74,8 +74,8 @@ func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (
 	return first, shown
 }
 
-// parseUnnumbered reads the options of a list without numbers below the title. Its
-// results are like those of parseOptions.
+// parseUnnumbered reads the options of a list without numbers below the title. Its results are like
+// those of parseOptions.
 func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	marked, column := -1, 0
 	for i := title + 1; i < len(w.rows); i++ {
@@ -106,7 +106,7 @@ func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog
 	return first, shown
 }
 
-// tickOf returns the tick that the text of the group "tick" stands for, if the group was found.
+// tickOf returns the tick for the text of the group "tick", or NoTick if the group was not found.
 func tickOf(text string, found bool) Tick {
 	switch {
 	case !found:
@@ -117,8 +117,8 @@ func tickOf(text string, found bool) Tick {
 	return Ticked
 }
 
-// label returns the label of an option, joined with its continuation rows. A
-// continuation row has a larger indent than the option.
+// label returns the label of an option, joined with its continuation rows. A continuation row has a
+// larger indent than the option.
 func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 	for i := at; i-at < wrapRows && w.continues(i); i++ {
 		next := w.rows[i+1]
@@ -130,8 +130,8 @@ func (d *DialogRule) label(w wrappedRows, at int, text string) string {
 	return text
 }
 
-// Numbers returns the numbers of the options. It returns nil if an option has no
-// number, or if the numbers are not consecutive.
+// Numbers returns the numbers of the options. It returns nil if an option has no number, or if the
+// numbers are not consecutive.
 func (v Verdict) Numbers() []int {
 	var out []int
 	for i, text := range v.options.numbers {
@@ -158,10 +158,10 @@ func (v Verdict) TakesText(label string) bool {
 // SubjectIsState reports whether the dialog's identity leaves out the subject.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options on the screen with the options of the whole list. The screen began
-// with option firstNumber, but the whole list begins with option 1.
+// Widen replaces the options on the screen by the options of the whole list, which begins with
+// option 1. firstNumber is the number of the first option on the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
-	wide := *v.Dialog // a copy, because the options may be those of the rule
+	wide := *v.Dialog // a copy, because the options may belong to the rule
 	wide.Options = labels
 	if wide.Default >= 0 {
 		wide.Default += firstNumber - 1

@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// In a long list, arrows reach all options. Digits reach only options with a number of one digit.
+// In a long list, all options must be offered if arrows select them. If digits do, only options
+// with one digit must be offered.
 func TestEachOptionOfALongListIsOffered(t *testing.T) {
 	t.Parallel()
 	d := &coleo.Dialog{Title: "Which?", Options: strings.Split("a b c d e f g h i j k l", " ")}

@@ -11,19 +11,18 @@ import (
 // Picture is the screen of one moment, prepared for the rules.
 type Picture struct {
 	Screen   coleo.Screen
-	rows     []string  // the screen's lines, with normal blanks instead of no-break blanks
-	spec     *Composer // the description by which the composer is found
+	rows     []string  // the screen's lines, with normal blanks in place of no-break blanks
+	spec     *Composer // the description of the composer
 	Composer *ComposerView
 	cell     func(x, y int) pty.Cell // nil if the picture has only text
-	memo     Memo                    // results on earlier pictures; nil: every condition is evaluated
+	memo     Memo                    // results on earlier pictures; if nil, every condition is evaluated
 }
 
-// Use gives the picture a function and a Memo. The function returns the cells of the picture's
-// screen. The Memo holds the results of conditions on earlier pictures. The picture can call the
-// function as long as the picture is in use.
+// Use sets a function that returns the cells of the picture's screen, and a Memo with the results
+// of conditions on earlier pictures. The function must stay valid while the picture is in use.
 func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
-// NewPicture returns the picture of a screen. It looks for the composer by the description c.
+// NewPicture returns the picture of a screen. It searches for the composer that c describes.
 func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	f := &Picture{Screen: s, spec: c, rows: make([]string, len(s.Lines))}
 	for i, line := range s.Lines {
@@ -34,15 +33,14 @@ func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	return f
 }
 
-// Memo keeps the results of conditions for the next pictures. The result of a condition depends
-// only on the rows of its region, so it stays valid until these rows change. But a condition with a
-// color is evaluated on each picture, because rows have no colors. A Memo is not safe for
-// concurrent use.
+// Memo keeps the results of conditions for the next pictures. A result stays valid until the rows
+// of the condition's region change. But a condition with a color is evaluated on each picture,
+// because rows have no colors. A Memo is not safe for concurrent use.
 type Memo map[region]*regionMemo
 
-// regionMemo holds what a region showed when a condition on it was last evaluated.
+// regionMemo contains a region at the time when a condition on it was last evaluated.
 type regionMemo struct {
-	picture  *Picture // the picture from which rows and present were taken
+	picture  *Picture // the picture that rows and present come from
 	rows     []string
 	present  bool
 	text     string // rows joined by \n
@@ -53,11 +51,11 @@ type regionMemo struct {
 type outcome struct {
 	ok        bool
 	detail    string
-	from, end int // the rows of the region in which the pattern was found are rows[from:end]
+	from, end int // rows[from:end] are the rows of the region that contain the match
 }
 
-// recall returns the results that the Memo keeps for a region. If the region has changed, recall
-// first forgets the results on the earlier rows.
+// recall returns the results of the Memo for a region. If the region has changed, it first forgets
+// them.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]
 	if s == nil {

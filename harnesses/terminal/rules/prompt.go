@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// PromptText returns the prompt in a form that the composer takes as text. If the
-// prompt has no such form, the error is EInvalid.
+// PromptText returns the prompt in a form that the composer treats as text. If the prompt has no such form,
+// the error is EInvalid.
 func (s *Spec) PromptText(prompt string) (string, error) {
 	c, prompt := &s.Composer, plain(prompt)
 	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
@@ -28,11 +28,12 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 	return "", s.notText(begin, c.refuse)
 }
 
-// shownWord is how many columns of a prompt's first word an error shows. Commands are shorter.
+// shownWord is the largest number of columns of a prompt's first word that an error shows. Commands are
+// shorter.
 const shownWord = 40
 
-// notText returns the error for a prompt that the agent CLI would not take as text. The pattern matches the
-// part of the prompt that is the reason.
+// notText returns the error for a prompt that the agent CLI would not treat as text. The pattern matches
+// the part of the prompt that is the reason.
 func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 	at := pattern.FindStringIndex(prompt)
 	if at[0] == 0 {
@@ -49,26 +50,26 @@ func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 		"put a word after it, or leave it out", s.Title, part)
 }
 
-// plain returns a prompt in the form that Coleo types. Its only line end is \n. It has no blanks at
-// its end, and none of the characters that pty.Plain removes.
+// plain returns a prompt in the form that Coleo types. Its only line end is \n. It has neither blanks at
+// its end nor the characters that pty.Plain removes.
 //
-// All other checks use the result of plain. Otherwise an invisible first character,
-// which is not typed, could hide the first visible character from a check.
+// All other checks use the result of plain. Otherwise an invisible first character, which is not typed,
+// could hide the first visible character from a check.
 func plain(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
 }
 
-// cutOff reports whether agent CLIs remove a character from the beginning of a prompt. They remove
-// blanks of all kinds and the byte order mark.
+// cutOff reports whether agent CLIs remove a character from the beginning of a prompt. They remove blanks
+// of all kinds and the byte order mark.
 func cutOff(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// invisible reports whether a character shows nothing on the screen by itself.
+// invisible reports whether a character alone is invisible on the screen.
 func invisible(r rune) bool { return cutOff(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
-// KeySequence turns the names of keys into their bytes. Each element of the result is one write. In
-// the names, a blank separates two writes, and + joins keys into one write. So "ESCAPE ESCAPE" is
-// two writes, and "y+ENTER" is one. A single character stands for itself.
+// KeySequence turns the names of keys into their bytes. Each element of the result is one write. In the
+// names, a blank separates two writes, and + joins keys into one write. So "ESCAPE ESCAPE" is two writes,
+// and "y+ENTER" is one. A single character stands for itself.
 func KeySequence(names string) ([][]byte, error) {
 	var out [][]byte
 	for group := range strings.FieldsSeq(names) {

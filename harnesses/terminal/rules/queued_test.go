@@ -8,9 +8,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// Gemini CLI 0.61.0 keeps a prompt that comes before it is ready, and announces that. On a
-// loaded machine its list of such prompts is gone a second and more before the prompt is in
-// the transcript and the model is asked. The first picture was seen then, under load.
+// Gemini CLI 0.61.0 announces and keeps a prompt that comes before it is ready. On a loaded
+// machine, its list of such prompts disappears a second or more before the prompt is in the
+// transcript. Meanwhile Gemini CLI must not count as idle. The first picture was seen at that time.
 func TestGeminiIsNotIdleWhileItKeepsAPrompt(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "gemini-0.61.0")

@@ -11,24 +11,25 @@ import (
 	"coleo.dev/printable"
 )
 
-// maxAllSteps is the largest number of compiled steps of all patterns of Readings
-// together. It is several times the number in any built-in harness.toml.
+// maxAllSteps is the largest number of compiled steps of all patterns of Readings together. It is
+// several times the number in any built-in harness.toml.
 const maxAllSteps = 100_000
 
-// maxFixedOptions is the largest number of fixed labels of a dialog of Readings.
+// maxFixedOptions is the largest number of fixed labels of a dialog of Readings. Real dialogs have
+// only a few.
 const maxFixedOptions = 20
 
-// Readings are the content of a pack. They contain a composer, rules and dialogs that only read the
-// screen. They name no keystrokes, and nothing else that Coleo types, starts or sends. A pack is
-// decoded strictly: a TOML key that only a harness.toml may have is an error.
+// Readings are the content of a pack: a composer, rules and dialogs that only read the screen. They
+// contain no keystrokes and nothing else that Coleo types, starts or sends. A TOML key that only a
+// harness.toml may have is an error in a pack.
 type Readings struct {
 	Composer ReadComposer `toml:"composer"`
 	Rules    []Rule       `toml:"rule"`
 	Dialogs  []ReadDialog `toml:"dialog"`
 }
 
-// ReadComposer contains the keys of Composer that say where the composer is and what it shows. It
-// leaves out the keys that decide what Coleo types.
+// ReadComposer contains the keys of Composer that describe where the composer is and what it shows,
+// but not the keys that decide what Coleo types.
 type ReadComposer struct {
 	Bottom patternText `toml:"bottom"`
 	Leaves bool        `toml:"leaves"`
@@ -46,8 +47,8 @@ type ReadComposer struct {
 	Open   bool        `toml:"open"`
 }
 
-// ReadDialog contains the keys of DialogRule that say how a dialog is recognized and read. It
-// leaves out the keys that say how to answer the dialog.
+// ReadDialog contains the keys of DialogRule for recognizing and reading a dialog, but not the keys
+// for answering it.
 type ReadDialog struct {
 	Name         string      `toml:"name"`
 	Kind         string      `toml:"kind"`
@@ -76,19 +77,19 @@ type ReadDialog struct {
 	Gutter       patternText `toml:"gutter"`
 }
 
-// Pack holds Readings in checked and compiled form. It also holds the versions of the agent CLI on
-// which the Readings were judged.
+// Pack contains Readings in checked and compiled form, and the versions of the agent CLI on which
+// they were judged.
 type Pack struct {
 	Serial   int64
 	Versions []string
 
 	spec      Spec // the rules and the dialogs; no dialog has an answer
-	composes  bool // the pack says where the composer is
-	knowsIdle bool // a rule of the pack reads idle
+	composes  bool // true if the pack describes the composer
+	knowsIdle bool // true if a rule of the pack has the state idle
 }
 
-// Compile checks and compiles Readings. The data are the TOML text of the Readings. The errors are
-// EInvalid and name the file and the line.
+// Compile checks and compiles Readings. data is the TOML text of the Readings. The errors are
+// EInvalid, and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}
@@ -118,8 +119,8 @@ func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	return p, c.err
 }
 
-// readRule checks a rule of Readings. The rule's state must be one of the four states of a turn.
-// Any other state would outrank what the screen shows.
+// readRule checks a rule of Readings. The rule's state must be one of the four states of a turn,
+// because any other state would outrank what the screen shows.
 func (c *compiler) readRule(path string, r *Rule) {
 	c.rule(path, r)
 	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
@@ -153,8 +154,7 @@ func (c *compiler) readDialog(path string, r ReadDialog) DialogRule {
 	return d
 }
 
-// readComposer checks some keys of a pack's composer. In a harness.toml these keys can have any
-// value.
+// readComposer checks the keys of a pack's composer that can have any value in a harness.toml.
 func (c *compiler) readComposer(b *Composer) {
 	if b.Drop < 0 || b.Drop > maxConds {
 		c.fail("composer.drop", "composer.drop = %d is not between 0 and %d", b.Drop, maxConds)
@@ -164,8 +164,8 @@ func (c *compiler) readComposer(b *Composer) {
 	}
 }
 
-// packName returns the name under which Coleo shows a rule of a pack. It differs from
-// every name of a built-in rule.
+// packName returns the name under which Coleo shows a rule of a pack. It differs from the names of
+// all built-in rules.
 func packName(name string) string { return "pack: " + name }
 
 // copySameFields copies each field of the first struct to the field with the same name in the
@@ -177,9 +177,9 @@ func copySameFields(to, from any) {
 	}
 }
 
-// WithPack returns a copy of the Spec with a pack. The Spec's own rules do not change. If the pack
-// says where the composer is, the Spec's own keys still decide what Coleo types. If p is nil, the
-// copy has no pack.
+// WithPack returns a copy of the Spec with a pack. The Spec's own rules do not change. Even if the
+// pack describes the composer, the Spec's own keys decide what Coleo types. If p is nil, the copy
+// has no pack.
 func (s *Spec) WithPack(p *Pack) *Spec {
 	out := *s
 	out.pack = p
@@ -201,14 +201,13 @@ func (s *Spec) WithPack(p *Pack) *Spec {
 // Pack returns the pack of the Spec, or nil if it has none.
 func (s *Spec) Pack() *Pack { return s.pack }
 
-// Judged reports whether the Spec or its pack was judged on this version of the agent
-// CLI.
+// Judged reports whether the Spec or its pack was judged on this version of the agent CLI.
 func (s *Spec) Judged(version string) bool {
 	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
 }
 
-// Picture returns a picture of the screen with the composer that the pack describes. If the pack
-// does not describe a composer, it returns the Spec's own picture.
+// Picture returns a picture of the screen with the composer that the pack describes, or the Spec's
+// own picture if the pack describes none.
 func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	if !p.composes {
 		return own
@@ -216,9 +215,9 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture that Pack.Picture returned. If
-// the dialog in the verdict has no option at its Default, Read sets Default to -1. This means that
-// the marked option is not known.
+// Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If the dialog
+// in the verdict has no option at its Default, Read sets Default to -1, because the marked option
+// is unknown.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
@@ -235,11 +234,10 @@ func (p *Pack) Judged(version string) bool {
 // KnowsIdle reports whether a rule of the pack has the state idle.
 func (p *Pack) KnowsIdle() bool { return p.knowsIdle }
 
-// maxLimits is the largest number of limits in a Spec. It leaves room for a few wordings of each
-// kind.
+// maxLimits is the largest number of limits in a Spec: enough for a few wordings of each kind.
 const maxLimits = 30
 
-// LimitRule says how an agent CLI words one limit of its model.
+// LimitRule describes how an agent CLI words one limit of its model.
 type LimitRule struct {
 	// The kind of the limit. `rate` means too many requests. `quota` means that the plan is used
 	// up. `overload` means that the servers are busy. `network` means that the servers cannot be
@@ -280,8 +278,8 @@ func (c *compiler) limits(s *Spec) {
 	s.limitWhere = where
 }
 
-// LimitIn returns the kind of limit that caused an error. The text is the error in one line.
-// LimitIn returns false if the error names no limit.
+// LimitIn returns the kind of limit that caused an error, or false if the error names no limit.
+// text is the error in one line.
 func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	for _, l := range s.Limits {
 		if l.pattern.MatchString(text) {
@@ -291,8 +289,8 @@ func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	return "", false
 }
 
-// ErrorOn returns the error that a picture shows for a turn, in one line. It returns "" if the Spec
-// does not say where the screen shows errors.
+// ErrorOn returns the error of a turn on a picture, in one line. It returns "" if the Spec does not
+// describe where the screen shows errors.
 func (s *Spec) ErrorOn(p *Picture) string {
 	if s.LimitWhere == "" {
 		return ""

@@ -71,7 +71,8 @@ func TestReadingsHoldNothingThatIsTyped(t *testing.T) {
 	}
 }
 
-// A pattern may match where one of its groups does not, or where a region has no rows.
+// A pattern may match although one of its groups does not, or in a region without rows. Neither may
+// cause a panic.
 func TestHostilePatternsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	when := "when = [{ where = \"screen\", pattern = \"x\" }]\n"

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/config"
 )
 
-// referencePage has a section that is made from the types of a description. It begins
-// and ends with these marks.
+// referencePage is a page with a section that is generated from the types of a description. The
+// section is between these marks.
 const (
 	referencePage  = "../../../docs/harness-reference.md"
 	referenceBegin = "<!-- begin: made by `go test ./harnesses/terminal/rules -run Reference -update` -->\n"
@@ -49,7 +49,7 @@ func TestTheReferenceIsMadeFromTheTypes(t *testing.T) {
 	}
 }
 
-// A key that takes one of several words names all of them in its comment.
+// If a key accepts one of several words, its comment must name all of them.
 func TestTheReferenceNamesEachWord(t *testing.T) {
 	t.Parallel()
 	structs := parseStructs(t)
@@ -77,7 +77,7 @@ func TestTheReferenceNamesEachWord(t *testing.T) {
 	check("Composer", "cursor", cursorInside, cursorNotOutside)
 }
 
-// texts returns the words of a type of string.
+// texts returns words of a string type as strings.
 func texts[T ~string](words []T) []string {
 	var out []string
 	for _, word := range words {
@@ -110,8 +110,8 @@ event = "event"
 event = "Stop"
 `
 
-// defaultsOfKeys returns the values that keys have in a description that leaves them out,
-// by the paths of the keys. Empty values are left out.
+// defaultsOfKeys returns the default values of keys, by the paths of the keys. It leaves out empty
+// values.
 func defaultsOfKeys(t *testing.T) map[string]string {
 	t.Helper()
 	written := &Spec{}
@@ -127,8 +127,7 @@ func defaultsOfKeys(t *testing.T) map[string]string {
 	return out
 }
 
-// addDefaults adds the values that are in a description once it is read, and that are not
-// written in it.
+// addDefaults adds the values of a parsed description that the text does not contain.
 func addDefaults(out map[string]string, path string, written, read reflect.Value) {
 	switch {
 	case read.Kind() == reflect.Struct:
@@ -149,21 +148,21 @@ func addDefaults(out map[string]string, path string, written, read reflect.Value
 	}
 }
 
-// structType is a struct of a description, as its source has it.
+// structType is a struct of a description, as its source defines it.
 type structType struct {
 	name   string
 	doc    string
 	fields []structField
 }
 
-// structField is a field that is a key of a description.
+// structField is a field for a key of a description.
 type structField struct {
 	name, key, doc string
 	is             ast.Expr
 }
 
-// parseStructs returns the structs of this package by their names, and those of the root
-// package by their names with "coleo." before them.
+// parseStructs returns the structs of this package by their names, and those of the root package by
+// their names with the prefix "coleo.".
 func parseStructs(t *testing.T) map[string]structType {
 	t.Helper()
 	out := map[string]structType{}
@@ -195,7 +194,7 @@ func keysOf(is *ast.StructType) []structField {
 		if f.Tag == nil {
 			continue
 		}
-		tags, _ := strconv.Unquote(f.Tag.Value) // it is what the compiler takes
+		tags, _ := strconv.Unquote(f.Tag.Value) // cannot fail, because the compiler accepts the tag
 		if key := reflect.StructTag(tags).Get("toml"); key != "" {
 			doc := f.Doc.Text() + f.Comment.Text()
 			out = append(out, structField{f.Names[0].Name, key, oneLine(doc), f.Type})
@@ -207,10 +206,11 @@ func keysOf(is *ast.StructType) []structField {
 // oneLine joins the lines of a comment.
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ") }
 
-// sharedTables names the tables that several keys have. They are described once.
+// sharedTables contains the types of the tables that several keys have. The page describes each of
+// them once.
 var sharedTables = map[string]string{"Cond": "condition"}
 
-// reference is the reference while it is made.
+// reference contains the text of the reference so far.
 type reference struct {
 	t        *testing.T
 	structs  map[string]structType
@@ -273,8 +273,8 @@ func (f structField) meaning() string {
 	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
-// tableOf returns the struct that a field, or each element of it, is a table of. It
-// returns "" for a field that is a value or a shared table.
+// tableOf returns the name of the struct of a field that is a table or a list of tables. It returns
+// "" for a value, and for a shared table.
 func (r *reference) tableOf(is ast.Expr) string {
 	if list, ok := is.(*ast.ArrayType); ok {
 		is = list.Elt
@@ -291,7 +291,7 @@ func (r *reference) tableOf(is ast.Expr) string {
 	return ""
 }
 
-// typeName returns the name of a type, with its package if it is another's.
+// typeName returns the name of a type, with the package if the type is from another one.
 func typeName(is ast.Expr) string {
 	switch x := is.(type) {
 	case *ast.Ident:
@@ -302,7 +302,7 @@ func typeName(is ast.Expr) string {
 	return ""
 }
 
-// valueTypes says in plain words what a key of a Go type takes.
+// valueTypes maps Go types to plain words for the values of a key.
 var valueTypes = map[string]string{
 	"string": "text", "bool": "true or false", "int": "number", "Milliseconds": "milliseconds",
 	"patternText": "pattern",
@@ -310,7 +310,7 @@ var valueTypes = map[string]string{
 	"DialogKind": "text", "PermissionMode": "text", "coleo.SandboxKind": "text",
 }
 
-// typeOf returns in plain words what a key takes.
+// typeOf describes the values of a key in plain words.
 func (r *reference) typeOf(is ast.Expr) string {
 	switch x := is.(type) {
 	case *ast.ArrayType:

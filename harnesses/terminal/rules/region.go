@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// region names a part of the screen that a condition looks at:
+// region names a part of the screen that a condition checks:
 //
 //	screen            all rows
 //	bottom N          the last N rows that are not blank
@@ -21,7 +21,7 @@ import (
 //	wrapped line      the cursor's row and the rows above it that the terminal wrapped
 //	title             the window title
 //	modes             the names of the terminal modes that are on, one per row;
-//	                  "bracketed_paste?" if it is not known whether that mode is on
+//	                  "bracketed_paste?" if it is unknown whether that mode is on
 //	composer          the composer's text
 //	composer rows     all rows between the composer's edges, also those that the text lacks
 //	below composer    the rows below the composer
@@ -29,8 +29,8 @@ import (
 //	above cursor N    the last N rows above the cursor's row that are not blank; it is not
 //	                  on the screen while the cursor is hidden
 //
-// If the screen does not show a region, such as a composer, no pattern matches in that
-// region. A condition with Not holds for such a region.
+// If the screen does not show a region, such as a composer, no pattern matches in that region. A
+// condition with Not holds for such a region.
 type region struct {
 	name string
 	n    int
@@ -39,13 +39,13 @@ type region struct {
 var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|composer rows|` +
 	`below composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
 
-// mostRowsNot is the largest N of a region in a condition with Not. A larger region
-// would contain part of the transcript. A model could then write the text that must not
-// show, and the arm would be locked until that text is gone.
+// mostRowsNot is the largest N of a region in a condition with Not. A larger region would contain
+// part of the transcript. A model could then write the forbidden text, and the arm would be locked
+// until that text is gone.
 const mostRowsNot = 15
 
-// isWhole reports whether a region is too large for a condition with Not. It is too large if it is
-// the whole screen, or has more than mostRowsNot rows.
+// isWhole reports whether a region is too large for a condition with Not: the whole screen, or more
+// than mostRowsNot rows.
 func (r region) isWhole() bool { return r.name == "screen" || r.n > mostRowsNot }
 
 func parseRegion(s string) (region, error) {
@@ -61,7 +61,7 @@ func parseRegion(s string) (region, error) {
 	return region{name: m[2], n: n}, err
 }
 
-// region returns the rows of a region, and whether the screen shows the region.
+// region returns the rows of a region, or false if the screen does not show the region.
 func (p *Picture) region(r region) ([]string, bool) {
 	switch r.name {
 	case "screen":
@@ -99,8 +99,8 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
-// Part returns the rows of a part of the screen, and whether the screen shows that part. The part
-// is named in the form of Cond.Where.
+// Part returns the rows of a part of the screen, or false if the screen does not show that part.
+// name has the form of Cond.Where.
 func (p *Picture) Part(name string) (rows []string, shown bool) {
 	r, err := parseRegion(name)
 	if err != nil {
@@ -116,9 +116,9 @@ func (p *Picture) cursorRow() string {
 	return ""
 }
 
-// cursorLine returns the cursor's row, joined with the rows above that continue into
-// it. A row continues into the next row if it had no room for the first character of
-// the next row. A row that only draws a line does not continue.
+// cursorLine returns the cursor's row, joined with the rows above that continue into it. A row
+// continues into the next row if it had no room for the first character of the next row. A row that
+// only draws a line does not continue.
 func (p *Picture) cursorLine() string {
 	line := p.cursorRow()
 	for y := min(p.cursorY(), len(p.rows)) - 1; y >= 0; y-- {
@@ -138,8 +138,8 @@ func (p *Picture) showsCursor() bool {
 	return p.Screen.CursorVisible && 0 <= y && y < len(p.rows)
 }
 
-// wrappedLine returns the cursor's row, joined with the rows above that the terminal
-// wrapped into it.
+// wrappedLine returns the cursor's row, joined with the rows above that the terminal has wrapped
+// into it.
 func (p *Picture) wrappedLine() string {
 	line, wrapped := p.cursorRow(), p.Screen.Wrapped
 	for y := p.cursorY(); 0 < y && y < len(wrapped) && y < len(p.rows) && wrapped[y]; y-- {
@@ -148,8 +148,7 @@ func (p *Picture) wrappedLine() string {
 	return line
 }
 
-// cursorY returns the cursor's row. If the cursor's row is not known, it returns the
-// last row with text.
+// cursorY returns the cursor's row, or the last row with text if the cursor's row is unknown.
 func (p *Picture) cursorY() int {
 	if y := p.Screen.Cursor[1]; y >= 0 {
 		return y
@@ -188,8 +187,8 @@ func lastRows(rows []string, n int) []string {
 	return out
 }
 
-// rowNumbers returns the numbers of the screen rows of a region. It returns nil if the
-// region does not consist of whole screen rows. The screen must show the region.
+// rowNumbers returns the numbers of the screen rows of a region. It returns nil if the region does
+// not consist of whole screen rows. The screen must show the region.
 func (p *Picture) rowNumbers(r region) []int {
 	switch r.name {
 	case "screen":
@@ -218,8 +217,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows that are not blank, above the row with the given
-// number.
+// notBlank returns the numbers of the last n rows above the row with the given number that are not
+// blank.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

@@ -14,20 +14,18 @@ import (
 //   - The mark is moved to an option, and ENTER is pressed.
 //   - Several options are ticked, as Ticking describes.
 type Steps struct {
-	Keys     string // for KeySequence; "" if the mark must be moved
+	Keys     string // names of keys for KeySequence; "" if the mark must be moved
 	Option   int    // index of the option, from 0; -1 if the option for Text is out of sight
 	Back, On string // the keys that move the mark to a lower or a higher index
 	Text     string // the text to type at the option before ENTER; "" for nothing
-	// Ticking is set if several options are ticked. All other fields are empty in that
-	// case.
+	// Ticking is set if several options are ticked. All other fields are then empty.
 	Ticking *Ticking
 }
 
-// answerer is one way to answer a dialog, called a style. The key `select` of a
-// dialog's rule names the style.
+// answerer is one style of answering a dialog. The key `select` of a dialog's rule names the style.
 type answerer interface {
-	// check compiles the keys of a dialog's rule that the style needs, and records an error if one
-	// is wrong. The path of the rule ends with a dot.
+	// check compiles the keys of a dialog's rule that the style needs, and records an error if one is
+	// wrong. at is the path of the rule, with a dot at its end.
 	check(c *compiler, at string, d *DialogRule)
 	// steps turns a decision on the verdict's dialog into keys. It returns one of these errors:
 	//
@@ -43,8 +41,8 @@ type answerStyle struct {
 	answerer
 }
 
-// answerStyles holds every style. To add a style, write a type in its own file, and add
-// one line here.
+// answerStyles contains every style. To add a style, write a type in its own file, and add one line
+// here.
 var answerStyles = []answerStyle{
 	{"digit", byDigit{}},
 	{"arrows", byMark{back: "UP", on: "DOWN"}},
@@ -52,7 +50,7 @@ var answerStyles = []answerStyle{
 	{"keys", byKeys{}},
 }
 
-// selects finds the style that a dialog's rule names, and checks the keys that the style needs.
+// selects finds the style in a dialog's rule, and checks the keys that the style needs.
 func (c *compiler) selects(at string, d *DialogRule) {
 	var names []string
 	for _, style := range answerStyles {
@@ -110,8 +108,8 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	return v.by.answers.steps(v, d)
 }
 
-// labels compiles the patterns of a dialog's rule that find the option for each choice.
-// It is for the styles that pick an option.
+// labels compiles the patterns of a dialog's rule that find the option for each choice. It is for the
+// styles that choose an option.
 func (c *compiler) labels(at string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
 		"deny": {d.Deny, &d.deny}})
@@ -141,8 +139,8 @@ func notOffered(d *coleo.Dialog, decision coleo.Decision) error {
 		decision.Choice, d.Options)
 }
 
-// byDigit answers a dialog by typing the number that the dialog shows before an option.
-// The number answers the dialog without ENTER.
+// byDigit answers a dialog by typing the number that the dialog shows before an option. The number
+// answers the dialog without ENTER.
 type byDigit struct{}
 
 func (byDigit) check(c *compiler, at string, d *DialogRule) { c.labels(at, d) }
@@ -159,9 +157,9 @@ func (byDigit) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Keys: digit}, err
 }
 
-// digit returns the key that picks the option with the index n. The key is the number that the
-// dialog shows before the option. In a list that has scrolled, this number differs from the
-// option's place in the list.
+// digit returns the key that chooses the option with the index n: the number that the dialog shows
+// before the option. In a list that has scrolled, this number differs from the option's place in the
+// list.
 func (v Verdict) digit(n int) (string, error) {
 	number := strconv.Itoa(n + 1)
 	if n < len(v.options.numbers) {
@@ -175,14 +173,14 @@ func (v Verdict) digit(n int) (string, error) {
 	return number, nil
 }
 
-// byMark answers a dialog in two steps. First it moves the mark of the list to an
-// option. When it sees the mark at that option, it presses ENTER.
+// byMark moves the mark of the list to an option, and presses ENTER when the screen shows the mark
+// there.
 type byMark struct {
 	back, on string // the keys that move the mark to a lower and to a higher index
 }
 
-// check makes Coleo answer only if it sees the mark. ENTER takes the marked option. If Coleo
-// guessed which option is marked, ENTER could take another option.
+// check makes Coleo answer only if the screen shows the mark. ENTER chooses the marked option, so if
+// Coleo guessed which option is marked, ENTER could choose another one.
 func (byMark) check(c *compiler, at string, d *DialogRule) {
 	c.labels(at, d)
 	d.Default = -1
@@ -196,8 +194,8 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: m.back, On: m.on}, nil
 }
 
-// byKeys answers a dialog with the keys that the dialog's rule names for approve, always and deny. If
-// the rule lists several options, no key belongs to one of them. byKeys then refuses the number of an
+// byKeys answers a dialog with the keys of approve, always and deny in the dialog's rule. If the rule
+// lists several options, byKeys refuses the number of an option, because no key belongs to a single
 // option.
 type byKeys struct{}
 
@@ -215,7 +213,7 @@ func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
 		if len(v.by.Options) != 1 {
 			return Steps{}, notOffered(v.Dialog, d)
 		}
-		d.Choice = coleo.ChoiceApprove // the keys of approve take the only option
+		d.Choice = coleo.ChoiceApprove // the keys of approve choose the only option
 	}
 	keys := map[coleo.Choice]string{coleo.ChoiceApprove: v.by.Approve, coleo.ChoiceApproveAlways: v.by.Always,
 		coleo.ChoiceDeny: v.by.Deny}[d.Choice]

@@ -10,8 +10,8 @@ import (
 
 // Setting is a setting that users of the agent CLI may have chosen.
 type Setting struct {
-	// The name, as `coleo harness test --settings` takes it. It consists of small
-	// letters, digits, dots, dashes and underscores. The key is required.
+	// The name of the setting in `coleo harness test --settings`. It consists of small letters,
+	// digits, dots, dashes and underscores. The key is required.
 	Name string `toml:"name"`
 	// One sentence that describes the setting for people. The key is required.
 	Doc string `toml:"doc"`
@@ -23,13 +23,13 @@ type Setting struct {
 	// the file. If a part of the launch writes the same file, Coleo merges the two texts of a JSON
 	// or TOML file. In any other file, Coleo puts this text before the text of the part.
 	Files map[string]templateText `toml:"files"`
-	// The sentence with which Coleo refuses to start an arm that has the setting. Use
-	// this key if the setting prevents Coleo from reading the screen or from typing.
-	// Without this key, Coleo must work with the setting. This key needs `seen`.
+	// The sentence with which Coleo refuses to start an arm that has the setting. Use this key if
+	// the setting prevents Coleo from reading the screen or from typing. Without this key, Coleo
+	// must work with the setting. This key needs `seen`.
 	Refused string `toml:"refused"`
-	// How Coleo sees, at the start of an arm, that the user has chosen the setting. One
-	// sign is enough. Each sign has exactly one of `arg`, `env` and `file`. A sign with `file_env`
-	// needs no `file`.
+	// The signs by which Coleo detects, at the start of an arm, that the user has chosen the
+	// setting. One sign is enough. Each sign has exactly one of `arg`, `env` and `file`. A sign
+	// with `file_env` needs no `file`.
 	Seen []Sign `toml:"seen"`
 }
 
@@ -40,9 +40,9 @@ type Sign struct {
 	Arg patternText `toml:"arg"`
 	// The environment variable that contains the setting.
 	Env string `toml:"env"`
-	// The file that contains the setting. Coleo looks for the file below HOME and in the work
-	// folder. If the path is absolute, such as a file of the machine's administrator, Coleo looks
-	// only there.
+	// The file that contains the setting. Coleo searches for the file below HOME and in the work
+	// folder. If the path is absolute, such as a file of the machine's administrator, Coleo
+	// searches only there.
 	File string `toml:"file"`
 	// The environment variable that names another file instead of `file`.
 	FileEnv string `toml:"file_env"`
@@ -70,10 +70,10 @@ func (s Sign) InArgs(argv []string) bool {
 // content of the file.
 func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
 
-// absolute reports whether the file is in one place of the machine.
+// absolute reports whether the file has only one place on the machine.
 func (s Sign) absolute() bool { return s.Folder == "" && filepath.IsAbs(s.File) }
 
-// Files returns the paths of all files in which the sign can be, for an arm with the given work
+// Files returns the paths of all files that may contain the sign, for an arm with the given work
 // folder and environment.
 func (s Sign) Files(workdir string, env map[string]string) []string {
 	switch named := env[s.FileEnv]; {
@@ -102,7 +102,7 @@ func (s Sign) Files(workdir string, env map[string]string) []string {
 }
 
 // projects returns the work folder. With Parents it also returns the folders above, up to the root
-// of the repository. Without a repository, these are all folders above.
+// of the repository, or all of them if there is no repository.
 func (s Sign) projects(workdir string) []string {
 	list := []string{workdir}
 	for folder := filepath.Clean(workdir); s.Parents; {

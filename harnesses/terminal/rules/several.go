@@ -8,15 +8,14 @@ import (
 	"coleo.dev"
 )
 
-// byTick is a value of DialogRule.Tick. It means that Coleo ticks an option by typing its number.
+// byTick is the value of DialogRule.Tick with which Coleo ticks an option by typing its number.
 const byTick = "digit"
 
 // Ticking describes how to tick several options and then submit them.
 type Ticking struct {
 	Want []int  // the numbers of the options to tick, from 1; all other options are unticked
-	Text string // the text for the option that takes a text; "" for none
-	// Key ticks the marked option. It is "" if each option is ticked by typing its
-	// number.
+	Text string // the text for the free-text option; "" for none
+	// Key is the key that ticks the marked option. It is "" if the number of an option ticks it.
 	Key        string
 	SubmitKeys string // the keys that submit; "" if a row of the dialog submits
 }
@@ -24,14 +23,14 @@ type Ticking struct {
 // Wants reports whether to tick the option with the given index, counted from 0.
 func (s *Ticking) Wants(option int) bool { return slices.Contains(s.Want, option+1) }
 
-// ticks checks the keys of a dialog's rule that say how options are ticked.
+// ticks checks the keys of a dialog's rule for ticking options.
 func (c *compiler) ticks(at string, d *DialogRule) {
 	if d.Tick == "" {
 		return
 	}
 	if d.Tick != byTick {
 		c.keys(at+"tick", d.Tick)
-		d.Default = -1 // the mark must be seen
+		d.Default = -1 // Coleo must see the mark
 	}
 	if d.option == nil || d.option.SubexpIndex("tick") < 0 {
 		c.fail(at+"tick", "dialog %q: tick needs an option with a group called tick", d.Name)
@@ -49,7 +48,7 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	c.keys(at+"submit_keys", d.SubmitKeys)
 }
 
-// submitRow looks for the row that submits, and returns its mark. The possible values are those of
+// submitRow searches for the row that submits, and returns its mark as a value of
 // optionRows.submit.
 func (d *DialogRule) submitRow(rows []string) Tick {
 	if d.submit == nil {
@@ -111,8 +110,8 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 // ticksAll reports whether the option with the given label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// spreadAll returns the wanted numbers, with one change. If an option ticks all options above it,
-// spreadAll replaces the option's number by the numbers of the options above it.
+// spreadAll returns the wanted numbers. It replaces the number of an option that ticks all options
+// above it by the numbers of those options.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {
 		if n < 1 || n > len(v.Dialog.Options) || !v.by.ticksAll(v.Dialog.Options[n-1]) {
@@ -126,20 +125,20 @@ func (v Verdict) spreadAll(want []int) (out []int) {
 	return out
 }
 
-// takesOne reports whether a decision names exactly one option, and that option must be chosen
-// alone. Such an option cannot be ticked, and does not tick other options.
+// takesOne reports whether a decision names exactly one option that must be chosen alone, because
+// it cannot be ticked and does not tick other options.
 func (v Verdict) takesOne(d coleo.Decision) bool {
 	n := d.Option
 	return len(d.Options) == 0 && d.Words == "" && n >= 1 && n <= len(v.options.ticks) &&
 		v.options.ticks[n-1] == NoTick && !v.by.ticksAll(v.Dialog.Options[n-1])
 }
 
-// fillText returns the steps for an answer in the user's own words. The steps type the words into
-// the free-text option, and choose that option.
+// fillText returns the steps for an answer in the user's own words. They type the words into the
+// free-text option and choose it.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
-	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == byTick: // the mark cannot be seen
+	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == byTick: // Coleo cannot see the mark
 		return Steps{}, noText(v.Dialog)
 	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)
@@ -147,8 +146,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText accepts only one line of printable characters without blanks at its ends. For any other
-// text it returns an EInvalid error.
+// checkText returns EInvalid unless the text is one line of printable characters without blanks at
+// its ends.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters",
@@ -157,12 +156,12 @@ func checkText(text string) error {
 	return nil
 }
 
-// noText returns the error for a decision with a text on a dialog that takes no text.
+// noText returns the error for a decision with a text on a dialog that accepts no text.
 func noText(d *coleo.Dialog) error {
 	return coleo.Errorf(coleo.EUnsupported,
 		"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 }
 
-// SameText reports whether two texts are equal without their blanks. A terminal may
-// have wrapped one of the texts.
+// SameText reports whether two texts are equal without their blanks, because a terminal may have
+// wrapped one of them.
 func SameText(a, b string) bool { return squeeze(a) == squeeze(b) }

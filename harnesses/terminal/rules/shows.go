@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Holds reports whether the composer ends with the last characters of the given text.
-// It also returns true if the composer shows a note in place of a long pasted text.
+// Holds reports whether the composer ends with the last characters of the given text, or shows a note
+// in place of a long pasted text.
 func (p *Picture) Holds(text string) bool {
 	if p.Composer == nil {
 		return false
@@ -16,7 +16,7 @@ func (p *Picture) Holds(text string) bool {
 	return p.Folded() || p.spec.endsLike(p.Composer.Text, text)
 }
 
-// Joined reports whether the composer holds the given text and other text before it.
+// Joined reports whether the composer contains the given text and other text before it.
 func (p *Picture) Joined(text string) bool {
 	if p.Composer == nil || p.Folded() || !p.Holds(text) {
 		return false
@@ -45,10 +45,10 @@ func (c *Composer) endsLike(shown, text string) bool {
 	return whole || c.garblesTabs(text) && beginsLike(shown, text) && endsBelow(shown, text)
 }
 
-// endsComposed reports whether the shown text and the wanted text have the same end. The shown text
-// may have one character in place of a letter with combining marks. For example, Claude Code
-// 2.1.329 shows the letter e and a combining accent as the one character é. In that place,
-// endsComposed accepts any letter.
+// endsComposed reports whether the shown text and the wanted text have the same end. It accepts any
+// letter where the wanted text has a letter with combining marks, because the screen may show one
+// character there. For example, Claude Code 2.1.329 shows the letter e and a combining accent as the
+// one character é.
 func endsComposed(shown, text string) bool {
 	var all []rune
 	for _, r := range text[endOf(text, tailRunes+1):] {
@@ -68,19 +68,19 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garblesTabs reports whether the agent CLI may show a text in another order. This happens if the
-// text has tabs, and the agent CLI draws rows over each other after a tab.
+// garblesTabs reports whether the agent CLI may show a text in another order. It may if the text has
+// tabs and the agent CLI draws rows over each other after a tab.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
-// tabOver is the number of columns by which a drawn tab is wider than the agent CLI counts. Because
-// of the difference, text can run over the edge of a row. The next row overwrites that text.
+// tabOver is the number of columns by which a drawn tab is wider than the agent CLI has counted.
+// Because of the difference, text can run over the edge of a row, where the next row overwrites it.
 const tabOver = 3
 
-// endsBelow reports whether the last shown row is the end of a text. It allows for tabs that are
-// drawn wider than the agent CLI counted. The agent CLI draws the last row last. So the last row
-// begins with its own words, and not with text that ran over from the row above. Text that runs
-// over the edge of the last row itself is lost. The lost text is at most one word, plus tabOver
-// columns for each tab after the beginning of the last row.
+// endsBelow reports whether the last shown row is the end of a text, although tabs are drawn wider than
+// the agent CLI has counted. The last row begins with its own words, because the agent CLI draws it
+// last, over text that ran over from the row above. Text that runs over the edge of the last row itself
+// is lost. At most one word is lost, and tabOver columns for each tab after the beginning of the last
+// row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -113,8 +113,8 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed cuts off the beginning of a text, and returns the rest. It chooses the beginning
-// so that squeeze leaves n bytes of the beginning.
+// behindSqueezed cuts off the beginning of a text, and returns the rest. The beginning is the part from
+// which squeeze makes n bytes.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -125,9 +125,8 @@ func behindSqueezed(text string, n int) string {
 	return ""
 }
 
-// Overflows reports whether the screen shows the end of the given text right before the cursor. It
-// is for a composer that is taller than the screen, so that the edges of the composer are out of
-// sight.
+// Overflows reports whether the screen shows the end of the given text right before the cursor. It is
+// for a composer that is taller than the screen, so that its edges are out of sight.
 func (p *Picture) Overflows(text string) bool {
 	c, y, text := p.spec, p.Screen.Cursor[1], squeezedEnd(text, tailRunes)
 	if !c.Tall || p.Composer != nil || !p.Screen.CursorVisible || y < 0 || y >= len(p.rows) ||
@@ -137,7 +136,7 @@ func (p *Picture) Overflows(text string) bool {
 	return c.endsLike(strings.Join(p.rows[:y+1], "\n"), text)
 }
 
-// Released reports whether the picture shows a composer that does not hold the given text.
+// Released reports whether the picture shows a composer that does not contain the given text.
 func (p *Picture) Released(text string) bool {
 	if p.Composer == nil {
 		return false
@@ -148,10 +147,10 @@ func (p *Picture) Released(text string) bool {
 	return p.Composer.Empty || !left
 }
 
-// OtherText returns what the composer holds besides texts that the caller has typed. It returns "" if
-// the composer holds nothing else. The caller also passes the texts of which one stands in the composer
-// for sure. OtherText cuts off the first of these that ends the composer. It cuts off nothing else, so
-// that it loses no word of somebody else.
+// OtherText returns the text in the composer that the caller has not typed, or "" if there is none.
+// typed lists the texts that the caller has typed. The composer is known to contain one of the texts in
+// standing. OtherText cuts the first of these off the end of the composer's text. It cuts off nothing
+// else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""
@@ -184,7 +183,7 @@ func (p *Picture) BeforeFold() string {
 	return strings.TrimSpace(strings.TrimSuffix(p.Composer.Text[:at[0]], "["))
 }
 
-// BeginsWith reports whether a text begins with the given beginning. Blanks do not count.
+// BeginsWith reports whether a text has the given beginning. It ignores blanks.
 func BeginsWith(text, beginning string) bool {
 	return strings.HasPrefix(squeeze(text), squeeze(beginning))
 }

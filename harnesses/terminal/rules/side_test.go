@@ -8,7 +8,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// OpenCode 1.18.33 at 200x60, also with words of double-width characters.
+// The screen is one of OpenCode 1.18.33 at 200x60, also with words of double-width characters. The
+// composer must not contain the sidebar.
 func TestASidebarIsNotRead(t *testing.T) {
 	t.Parallel()
 	row := func(left, right string) string {

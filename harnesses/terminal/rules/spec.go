@@ -11,23 +11,21 @@ import (
 // names (docs/harness-reference.md).
 type (
 	patternText  = string // a regular expression of Go's package regexp
-	keysText     = string // names of keys, in the form that KeySequence takes
-	templateText = string // a template, in the form that Render takes
+	keysText     = string // names of keys for KeySequence
+	templateText = string // a template for Render
 )
 
-// Spec is a harness.toml: what Coleo knows about one agent CLI.
+// Spec is a harness.toml, the description of one agent CLI.
 //
-// docs/harness-reference.md is generated from the field comments of this type, and of
-// every type that its fields use. So the comments are written for the author of a
-// harness.toml.
+// docs/harness-reference.md is generated from the field comments of this type and of every type
+// that its fields use. So these comments are for the author of a harness.toml.
 type Spec struct {
 	// The name of a built-in harness that this file changes. The file's keys replace those of the
-	// base. The file's rules, dialogs and `[[asks]]` come before those of the base. A rule, a
-	// dialog or a line of `[[asks]]` replaces the rule, dialog or line of the base with the same
-	// name. Any other list of the file replaces the whole list of the base.
+	// base. The file's rules, dialogs and `[[asks]]` come before those of the base, and replace
+	// those with the same name. Any other list of the file replaces the whole list of the base.
 	Base string `toml:"base"`
-	// The name of the harness, as `coleo arm spawn --harness` takes it. It consists of
-	// small letters, digits, dots, dashes and underscores. The key is required.
+	// The name of the harness in `coleo arm spawn --harness`. It consists of small letters, digits,
+	// dots, dashes and underscores. The key is required.
 	Name string `toml:"name"`
 	// The name of the agent CLI that Coleo shows to people, such as `Claude Code`.
 	Title string `toml:"title"`
@@ -36,7 +34,7 @@ type Spec struct {
 	// The versions of the agent CLI on which somebody checked this description, such as
 	// `["1.2.3"]`.
 	Checked []string `toml:"checked"`
-	// The program to start. Coleo looks for it in `PATH`. The key is required.
+	// The program to start. Coleo searches for it in `PATH`. The key is required.
 	Command string `toml:"command"`
 	// The command that installs the agent CLI. Coleo shows it if the program is missing.
 	Install string `toml:"install"`
@@ -56,8 +54,8 @@ type Spec struct {
 	// What the harness lacks for full support. Each item is one sentence. The list is
 	// required with less than full support, and must be empty with full support.
 	Missing []string `toml:"missing"`
-	// This key is `true` if the program uses no model. A shell is an example. The checks that need
-	// a model then skip the program.
+	// This key is `true` if the program uses no model, such as a shell. The checks that need a
+	// model then skip the program.
 	NoModel bool `toml:"no_model"`
 	// How Coleo talks to the agent CLI: `pty` through its terminal, `http` through its API. `http`
 	// is only for a harness that has its own Go code. With `http`, only the top level,
@@ -70,22 +68,21 @@ type Spec struct {
 	// whenever the terminal has a new size. Coleo then waits for that update before it sends the
 	// next size.
 	WholeAfterResize bool `toml:"whole_after_resize"`
-	// What makes the agent CLI draw its whole picture again: `signal`, `rows` or
-	// `columns`. With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or
-	// `columns`, Coleo makes the terminal one row or one column smaller, and then as
-	// large as before. Coleo does so once if no rule knows a picture, or if a picture
-	// shows work and does not change. Coleo types nothing for this. Without this key,
-	// Coleo never makes the agent CLI draw its picture again.
+	// How Coleo makes the agent CLI draw its whole picture again: `signal`, `rows` or `columns`.
+	// With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or `columns`, Coleo makes
+	// the terminal one row or one column smaller, and then as large as before. Coleo does so once
+	// if no rule knows a picture, or if a picture shows work and does not change. It types no key
+	// for this. Without this key, Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
-	// A regular expression for an agent CLI whose escape sequence says "working" even if only work
-	// in the background goes on. Coleo matches the expression with the text that the agent CLI adds
-	// to the word "working". If the expression matches, the turn has ended and the arm is idle.
-	// Coleo shows the text.
+	// A regular expression for an agent CLI whose escape sequence reports "working" even if only
+	// work in the background continues. Coleo matches the expression with the text that the agent
+	// CLI adds to the word "working". If it matches, the turn has ended and the arm is idle. Coleo
+	// shows the text.
 	Background patternText `toml:"background"`
 
-	// How the agent CLI names a file in a prompt, such as `@{path}`. In this form, Coleo puts the
-	// files of a prompt before the text of the prompt. Without this key, or if a path has a blank
+	// How the agent CLI names a file in a prompt, such as `@{path}`. Coleo puts the files of a
+	// prompt before the text of the prompt in this form. Without this key, or if a path has a blank
 	// or another special character, Coleo lists the paths after the text.
 	Attach string `toml:"attach"`
 
@@ -93,101 +90,97 @@ type Spec struct {
 	// capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// The kinds of the agent CLI's work that the events of its runs contain. `coleo harness test`
-	// compares these events with the model server's record. Leave the table out if Coleo reads no
-	// record of the agent CLI.
+	// compares these events with the model server's record. Omit the table if Coleo reads no record
+	// of the agent CLI.
 	Work coleo.ReportedWork `toml:"work"`
 	// How Coleo starts the agent CLI.
 	Launch Launch `toml:"launch"`
-	// A setting that users of the agent CLI may have chosen, and that changes its
-	// picture or its keys. `coleo harness test NAME --settings all` tests each setting.
-	// The table also says which settings Coleo refuses at the start of an arm. At most
-	// 60 are allowed.
+	// A setting that users of the agent CLI may have chosen, and that changes its picture or its
+	// keys. `coleo harness test NAME --settings all` tests each setting. The table also defines
+	// which settings Coleo refuses at the start of an arm. At most 60 are allowed.
 	Settings []Setting `toml:"setting"`
-	// One thing that makes the agent CLI ask its user: a tool of the model, or a way to
-	// start. `coleo harness test NAME --asks all` gives each possible answer to each
-	// dialog, and checks what the agent CLI does after the answer. At most 60 are
-	// allowed.
+	// An action about which the agent CLI asks its user: a tool of the model, or a way to start.
+	// `coleo harness test NAME --asks all` gives each possible answer to each dialog, and checks
+	// what the agent CLI does after the answer. At most 60 are allowed.
 	Asks []coleo.Ask `toml:"asks"`
-	// The tools that the agent CLI offers to the model and that never ask in the mode
-	// `ask`. The keys are the names of the tools. The values are the arguments with
-	// which the checks call the tools. The checks do not call a tool with an empty
-	// value. `coleo harness test NAME --asks all` fails for a tool that is neither here
-	// nor in `[[asks]]`.
+	// The tools that the agent CLI offers to the model and that never ask in the mode `ask`. The
+	// keys are the names of the tools. The values are the arguments with which the checks call the
+	// tools. The checks do not call a tool with an empty value. `coleo harness test NAME --asks
+	// all` fails for a tool that is neither here nor in `[[asks]]`.
 	QuietTools map[string]string `toml:"quiet_tools"`
-	// What the agent CLI reports to a hook. A hook is a program that the agent CLI
-	// starts at certain moments. Leave the table out for an agent CLI that starts no
-	// such program.
+	// The reports of the agent CLI to a hook. A hook is a program that the agent CLI starts at
+	// certain moments. Omit the table for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
-	// How a policy judges what the agent CLI asks about. The policy needs a hook that reports tools
-	// with their inputs and folders. Leave the table out if the hook does not report these.
+	// How a policy judges the calls about which the agent CLI asks. The policy needs a hook that
+	// reports tools with their inputs and folders. Omit the table if the hook does not report
+	// these.
 	Policy PolicyRule `toml:"policy"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
 	// `CTRL_K`, `CTRL_L`, `CTRL_U`, `CTRL_Y`, `CTRL_Z` or one character. A blank separates two
 	// writes, and `+` joins keys into one write: `ESCAPE ESCAPE`, `y+ENTER`.
 	Keys Keys `toml:"keys"`
-	// How long Coleo waits. Leave these keys out unless a check needs another value.
-	// The longest time is 600000 ms.
+	// The times that Coleo waits. Omit these keys unless a check needs another value. The longest
+	// time is 600000 ms.
 	Timing Timing `toml:"timing"`
-	// What the screen must show before Coleo submits the command of `keys.compact`. The reason is
-	// that an agent CLI completes commands from a menu. It runs the marked entry of the menu,
+	// The conditions under which Coleo submits the command of `keys.compact`. They are needed
+	// because an agent CLI completes commands from a menu, and runs the marked entry of the menu,
 	// whatever was typed. This key is required if `[capabilities]` claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
-	// What the screen shows once the agent CLI has finished its start, and not earlier. Some agent
-	// CLIs draw their composer before they ask whether the folder is trusted. After a start, the
-	// arm is idle only when these conditions have held once. If they do not hold, Coleo accepts an
-	// idle screen after 30 s, and calls the idle state unproven. A rule with the state
-	// `initializing` means that the agent CLI will start again. From then on, Coleo ignores these
-	// conditions. It accepts an idle screen after 30 s, or when the agent CLI has turned bracketed
-	// paste off. In a recording, Coleo reads the first start as if these conditions had held,
-	// because the recorded screen may not contain the sign.
+	// The conditions that hold after the agent CLI has finished its start, and not earlier. They
+	// are needed because some agent CLIs draw their composer before they ask whether the folder is
+	// trusted. After a start, the arm is idle only when these conditions have held once. If they do
+	// not hold, Coleo accepts an idle screen after 30 s, and calls the idle state unproven. A rule
+	// with the state `initializing` means that the agent CLI will start again. From then on, Coleo
+	// ignores these conditions. It accepts an idle screen after 30 s, or when the agent CLI has
+	// turned bracketed paste off. In a recording, Coleo reads the first start as if these
+	// conditions had held, because the recorded screen may not contain the sign.
 	Ready []Cond `toml:"ready"`
-	// What the screen shows once the agent CLI has opened the copy of a conversation, and not
-	// earlier. Some agent CLIs draw an empty composer before they open the copy. After a start with
-	// a copy, these conditions replace `ready`.
+	// The conditions that hold after the agent CLI has opened the copy of a conversation, and not
+	// earlier. They are needed because some agent CLIs draw an empty composer before they open the
+	// copy. After a start with a copy, these conditions replace `ready`.
 	ForkReady []Cond `toml:"fork_ready"`
-	// What the screen shows between the first and the last key of `keys.interrupt`. Coleo presses
-	// the last key only while these conditions hold. If they do not hold, Coleo presses the first
-	// key again. If there are no conditions here, Coleo presses the keys one after the other.
+	// The conditions between the first and the last key of `keys.interrupt`. Coleo presses the last
+	// key only while they hold, and presses the first key again until they do. Without conditions,
+	// Coleo presses the keys one after another.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// A mode of the agent CLI, such as planning: how the screen shows it, and how Coleo
 	// switches to it. At most 30 are allowed.
 	Modes []Mode `toml:"mode"`
-	// How Coleo gives a running agent CLI another model.
+	// How Coleo changes the model of a running agent CLI.
 	Model ModelRule `toml:"model"`
 	// The errors with which the agent CLI reports a limit of its model, such as a quota. Coleo
 	// tries the limits in the order of the file. The first limit whose pattern is found decides. At
 	// most 30 are allowed. A file's limits come before those of its base.
 	Limits []LimitRule `toml:"limit"`
 	// The part of the screen that shows the whole error of a turn, such as `above composer 10`.
-	// Coleo searches it for a limit while the state is `error`. Leave the key out if the agent
-	// CLI's record contains its errors.
+	// Coleo searches it for a limit while the state is `error`. Omit the key if the agent CLI's
+	// record contains its errors.
 	LimitWhere string `toml:"limit_where"`
-	// The row with which an error of a turn begins, as a regular expression. Coleo leaves out the
+	// The regular expression of the row with which an error of a turn begins. Coleo leaves out the
 	// rows above the last such row in `limit_where`, because they can belong to an earlier turn.
 	LimitBegin string `toml:"limit_begin"`
 	// This key is `true` if the agent CLI keeps nothing of a turn that ends with an error before
 	// the model has replied. If a limit of the model ends such a turn, Coleo later repeats the
 	// prompt of that turn.
 	LimitForgets bool `toml:"limit_forgets"`
-	// The area of the screen where the agent CLI takes text: the rows between an upper and a lower
-	// edge.
+	// The area of the screen where the agent CLI accepts text: the rows between an upper and a
+	// lower edge.
 	Composer Composer `toml:"composer"`
 	// A kind of screen, and the state of the agent CLI that such a screen means. Coleo
 	// tries the rules after the dialogs, in the order of the file. The first rule whose
 	// conditions all hold decides. At most 100 rules are allowed.
 	Rules []Rule `toml:"rule"`
-	// How to recognize one kind of dialog, and how to answer it. Coleo tries the
-	// dialogs before the rules. The first dialog whose conditions all hold decides. At
-	// most 100 dialogs are allowed. The kind, the title, the subject and the options
-	// are the dialog's identity. Coleo makes the dialog's fingerprint from these four.
-	// If one of them changes, the dialog counts as another dialog. The marked option is
-	// the dialog's state: if the mark moves, the dialog is still the same. So the
-	// patterns must not take a mark, a tick or typed text into the title, the subject
-	// or a label.
+	// How to recognize one kind of dialog, and how to answer it. Coleo tries the dialogs before the
+	// rules. The first dialog whose conditions all hold decides. At most 100 dialogs are allowed.
+	// The kind, the title, the subject and the options are the dialog's identity. Coleo makes the
+	// dialog's fingerprint from these four. If one of them changes, the dialog counts as another
+	// dialog. The marked option is the dialog's state: if the mark moves, the dialog is still the
+	// same. So the patterns of the title, the subject and the labels must not match a mark, a tick
+	// or typed text.
 	Dialogs []DialogRule `toml:"dialog"`
-	// How Coleo finds the last answer on the screen. Coleo uses this table if the agent
-	// CLI keeps no transcript that Coleo can read.
+	// How Coleo finds the last answer on the screen. Coleo uses this table if the agent CLI keeps
+	// no transcript that Coleo can read.
 	Answer AnswerRule `toml:"answer"`
 	// The file of JSON lines in which the agent CLI keeps a conversation. Answers in this file are
 	// complete. To name a nested key, join all keys on the path to it with dots:
@@ -202,13 +195,13 @@ type Spec struct {
 	pack           *Pack // newer rules that only read the screen; nil if there are none
 }
 
-// HasNoConversation reports whether a screen says that the agent CLI does not have the conversation
-// to continue.
+// HasNoConversation reports whether a screen shows that the conversation to continue does not
+// exist.
 func (s *Spec) HasNoConversation(screen string) bool {
 	return s.noConversation != nil && s.noConversation.MatchString(screen)
 }
 
-// OnlyBackground reports whether the turn has ended and only work in the background goes on. The
+// OnlyBackground reports whether the turn has ended and only work in the background continues.
 // detail is the text that the agent CLI adds to the word "working".
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
@@ -218,30 +211,29 @@ func (s *Spec) OnlyBackground(detail string) bool {
 type Keys struct {
 	// The keys that submit the composer's text, such as `ENTER`. The key is required.
 	Submit keysText `toml:"submit"`
-	// The keys that queue a prompt while the agent CLI works. They must not answer a
-	// dialog. While the agent CLI works, Coleo presses these keys instead of `submit`.
-	// During that time Coleo refuses a long text if the composer would show only a note
-	// in place of the text.
+	// The keys that queue a prompt while the agent CLI works. They must not answer a dialog. While
+	// the agent CLI works, Coleo presses these keys instead of `submit`. Meanwhile Coleo refuses a
+	// long text if the composer would show only a note in place of the text.
 	Queue keysText `toml:"queue"`
 	// The keys that stop a running turn, such as `ESCAPE`.
 	Interrupt keysText `toml:"interrupt"`
-	// The command or the keys that end the agent CLI, such as `/exit`. No part of Coleo
-	// uses this key yet, because Coleo ends an arm through its processes.
+	// The command or the keys that end the agent CLI, such as `/exit`. Coleo does not use this key
+	// yet, because it ends an arm through its processes.
 	Quit string `toml:"quit"`
 	// The command that shortens the conversation, such as `/compact`. Coleo types the
 	// command, and submits it once `compact_when` holds.
 	Compact string `toml:"compact"`
 	// The key that switches to the next mode, such as `SHIFT_TAB`. Coleo presses the key once, and
-	// checks which mode the screen shows. If that mode is not the wanted one, Coleo presses the key
+	// checks which mode the screen shows. If it is not the wanted mode, Coleo presses the key
 	// again. In an empty composer, the key must change nothing else.
 	Mode keysText `toml:"mode"`
-	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again
-	// as long as each press changes something. So one press should remove a whole row,
-	// wherever in the row the cursor is.
+	// The keys that empty the composer, such as `CTRL_U`. Coleo presses the keys again while each
+	// press changes something. So one press should remove a whole row, wherever in the row the
+	// cursor is.
 	Clear keysText `toml:"clear"`
 	// The keys that leave the mode of `composer.trap`, such as `ESCAPE`. Coleo presses these keys
 	// before each prompt that it types, if the agent CLI is idle and its composer is empty. The
-	// keys must change nothing else. If no keys are named here, Coleo types nothing in such a mode.
+	// keys must change nothing else. Without this key, Coleo types nothing in such a mode.
 	Leave keysText `toml:"leave"`
 }
 
@@ -251,34 +243,32 @@ type Milliseconds int
 // Duration returns the time as a Duration.
 func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.Millisecond }
 
-// Timing says how long Coleo waits.
+// Timing contains the times that Coleo waits.
 type Timing struct {
 	// How long the screen must show the state `idle` or `error` before Coleo reports that state.
-	// During a turn, the screen may briefly show `idle`. This value must be longer than any such
-	// moment.
+	// The value must be longer than any moment during a turn at which the screen shows `idle`.
 	Settle Milliseconds `toml:"settle_ms"`
-	// The time after a submit in which Coleo accepts `idle` only if it has seen work.
+	// How long after a submit Coleo accepts `idle` only if it has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`
 	// The pause between the keys of a sequence.
 	KeyGap Milliseconds `toml:"key_gap_ms"`
-	// How old a dialog must be before Coleo presses keys in the dialog. It is also the
-	// pause between the last move of the mark and `ENTER`.
+	// How old a dialog must be before Coleo presses keys in the dialog. It is also the pause
+	// between the last move of the mark and `ENTER`.
 	DialogGap Milliseconds `toml:"dialog_gap_ms"`
-	// How long the agent CLI can take from its start to the first screen that a rule
-	// recognizes. After that time Coleo reports that no rule knows the screen.
+	// How long the agent CLI may take from its start to the first screen that a rule recognizes.
+	// Afterwards Coleo reports that no rule knows the screen.
 	Start Milliseconds `toml:"start_ms"`
-	// How long a screen after the start can stay unknown to all rules before Coleo
-	// reports it.
+	// How long a screen after the start may stay unknown to all rules before Coleo reports it.
 	Unknown Milliseconds `toml:"unknown_ms"`
-	// How long the agent CLI can take to stop after an interrupt.
+	// How long the agent CLI may take to stop after an interrupt.
 	Interrupted Milliseconds `toml:"interrupted_ms"`
 }
 
 // Rule is a kind of picture, and the state that it means. If the picture shows no dialog, the first
-// rule whose conditions all hold decides. If a pattern has a group named detail, the text of that
-// group becomes the reading's detail.
+// rule whose conditions all hold decides. The text of a pattern's group "detail" becomes the
+// reading's detail.
 type Rule struct {
 	// The name of the rule. `coleo harness explain` shows it. The key is required.
 	Name string `toml:"name"`
@@ -287,7 +277,7 @@ type Rule struct {
 	// shows when it ends. While the process still runs, Coleo treats such a screen as unknown. The
 	// key is required.
 	State string `toml:"state"`
-	// If this key is `true`, Coleo ignores the rule while the agent CLI is still starting.
+	// This key is `true` if Coleo ignores the rule while the agent CLI is still starting.
 	Late bool `toml:"late"`
 	// The conditions, 1 to 16. All conditions must hold. If a pattern has a group named
 	// `detail`, Coleo shows the group's text with the state: `attempt (?P<detail>\d+)`.

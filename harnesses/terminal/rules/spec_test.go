@@ -20,7 +20,7 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
-// askLine is the beginning of a line of a catalogue.
+// askLine is the beginning of an [[asks]] table.
 const askLine = "[[asks]]\nname = \"a\"\ndoc = \"A.\"\nkind = \"other\"\n"
 
 func TestAWrongSpecIsReportedWithFileAndLine(t *testing.T) {
@@ -177,7 +177,8 @@ func TestTheComposerIsFoundWhereItIs(t *testing.T) {
 	}
 }
 
-// In a theme without a background, OpenCode 1.18.33 draws no lower edge.
+// In a theme without a background, OpenCode 1.18.33 draws no lower edge. The composer must then be
+// the rows around the cursor.
 func TestAComposerWithoutALowerEdgeIsAroundTheCursor(t *testing.T) {
 	t.Parallel()
 	open, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first = \"^> ?\"",

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// Pictures that were once read wrongly, as they were seen.
+// These are real pictures that earlier rules read wrongly.
 func TestPicturesThatWereMisreadOnce(t *testing.T) {
 	t.Parallel()
 	half := strings.Repeat("▄", 80) + "\n >   Type your message or @path/to/file\n" + strings.Repeat("▀", 80)

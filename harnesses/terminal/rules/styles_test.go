@@ -17,16 +17,17 @@ option = '^(?P<mark>>| )(?P<number>\d+)\. (?P<label>.*)$'
 end = '^y/n'
 `
 
-// menu is a picture of that dialog.
+// menu is the text of that dialog.
 const menu = "Run it?\n 3. Always\n>4. Once\n 10. Never\ny/n"
 
-// Patterns of options, for the styles that choose one, and keys, for those that press some.
+// These are the patterns of options for the styles that choose an option, and the keys for the
+// style that presses keys.
 const (
 	labelPatterns = "approve = '^Once$'\nalways = '^Always$'\ndeny = '^Never$'\n"
 	choiceKeys    = "approve = \"ENTER\"\ndeny = \"n+ENTER\"\n"
 )
 
-// readMenu returns what a spec says of the menu.
+// readMenu returns the verdict of menuSpec, with the given answers, on the menu.
 func readMenu(t *testing.T, answers string) Verdict {
 	t.Helper()
 	spec, err := ParseSpec("x.toml", []byte(menuSpec+answers))

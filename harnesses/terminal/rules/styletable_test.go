@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// A style that is added to the table is offered by the error of an unknown one.
+// The error of an unknown style must offer all styles in the table.
 func TestTheErrorOfAnUnknownStyleNamesTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	_, err := ParseSpec("x.toml", []byte(menuSpec+"select = \"mouse\"\n"))
@@ -27,7 +27,7 @@ func TestTheErrorOfAnUnknownStyleNamesTheKnownOnes(t *testing.T) {
 	}
 }
 
-// Only the table of styles compares the names of styles.
+// Only the table of styles may compare the names of styles.
 func TestStylesAreNamedInTheirTableAlone(t *testing.T) {
 	t.Parallel()
 	isStyle := func(text string) bool {
@@ -45,7 +45,7 @@ func TestStylesAreNamedInTheirTableAlone(t *testing.T) {
 	}
 }
 
-// parsePackage parses the Go files of a folder that are not tests, by their paths.
+// parsePackage parses the Go files of a folder except tests, and returns them by their paths.
 func parsePackage(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -64,7 +64,7 @@ func parsePackage(t *testing.T, dir string) map[string]*ast.File {
 	return out
 }
 
-// comparedTexts returns the string literals that a comparison or a case compares with.
+// comparedTexts returns the string literals in a comparison or in a case.
 func comparedTexts(n ast.Node) []string {
 	var compared []ast.Expr
 	switch x := n.(type) {

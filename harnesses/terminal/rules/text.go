@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// squeeze drops all blanks, because different screens break lines at different places. It also
-// drops combining marks, joiners and symbols such as emoji, because programs disagree about the
-// width of these characters. Some agent CLIs assume that such a character is narrower than it is,
-// and paint over it.
+// squeeze removes all blanks, because different screens break lines at different places. It also
+// removes combining marks, joiners and symbols such as emoji, because programs disagree about their
+// width. Some agent CLIs assume that such a character is narrower than it is, and paint over it.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.So) {
@@ -19,12 +18,12 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// squeezedEnd returns the last n runes of squeeze(s). It squeezes no more of s than it needs,
+// squeezedEnd returns the last n runes of squeeze(s). It squeezes only as much of s as it needs,
 // because a prompt may be long, and Coleo compares every picture with the prompt.
 func squeezedEnd(s string, n int) string { return squeeze(s[endOf(s, n):]) }
 
-// endOf returns the offset in s at which the last n runes of squeeze(s) begin. If squeeze(s) has
-// fewer than n runes, endOf returns 0.
+// endOf returns the offset in s at which the last n runes of squeeze(s) begin, or 0 if squeeze(s)
+// has fewer than n runes.
 func endOf(s string, n int) int {
 	at := len(s)
 	for at > 0 && n > 0 {
@@ -53,10 +52,10 @@ func lastRunes(s string, n int) string {
 	return s[at:]
 }
 
-// boxDrawing holds the characters that draw a box or a scroll bar, and the blank.
+// boxDrawing contains the characters that draw a box or a scroll bar, and the blank.
 const boxDrawing = "─━═╌╍┄┅│┃║╭╮╰╯┌┐└┘├┤█▀▄ "
 
-// joinRows joins rows into one text. It drops indents and rows that only draw frames.
+// joinRows joins rows into one text, without indents and without rows that only draw frames.
 func joinRows(rows []string) string {
 	var out []string
 	for _, row := range rows {
@@ -67,16 +66,15 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter stands for a letter with a combining mark in the text that Coleo searches
-// for.
+// anyLetter replaces a letter with a combining mark in the text for which Coleo searches.
 const anyLetter = '\uffff'
 
-// tailRunes is how many characters of a prompt Coleo must see. In the composer it must see the end
-// of the prompt, and in the transcript the beginning.
+// tailRunes is how many characters of a prompt Coleo must see: the last ones in the composer, and
+// the first ones in the transcript. So many characters rarely agree by chance.
 const tailRunes = 24
 
-// markup holds the characters of a prompt that a transcript may leave out. Claude Code
-// 2.1.329 draws `code` without the backquotes.
+// markup contains the characters of a prompt that a transcript may lack. Claude Code 2.1.329 draws
+// `code` without the backquotes.
 const markup = "`*_~"
 
 // Echoes reports whether the transcript above the composer shows the beginning or the end of the
@@ -102,9 +100,9 @@ func (p *Picture) Above() []string {
 	return p.rows[:p.Composer.top]
 }
 
-// occurrences returns how many times the rows show a piece of a text. The given function chooses
-// the piece. Line breaks, blanks and markup do not count. If text consists only of emoji, the emoji
-// must be in the rows.
+// occurrences returns how many times the rows show a piece of a text. The function cut returns the
+// piece. Line breaks, blanks and markup do not count, and emoji count only if the text consists of
+// emoji alone.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
 		if piece := edge(text, bare, cut); piece != "" {
@@ -114,9 +112,9 @@ func occurrences(rows []string, text string, cut func(string, int) string) int {
 	return 0
 }
 
-// edge strips a text with stripText. It returns the piece that cutPiece takes from the beginning or
-// the end of the result. To save time with a long text, edge first strips only a short part of it.
-// If the piece is then too short, edge tries a part that is eight times as long.
+// edge strips a text with stripText, and returns the piece that cutPiece takes from the result. It
+// first strips only a short part of a long text, to save time. If the piece is then too short, edge
+// tries a part that is eight times as long.
 func edge(text string, stripText func(string) string, cutPiece func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
 		if piece := cutPiece(stripText(cutPiece(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {
@@ -132,7 +130,7 @@ func unmarked(s string) string {
 
 func unspaced(s string) string { return dropRunes(s, unicode.IsSpace) }
 
-// dropRunes removes from s the runes for which drop returns true.
+// dropRunes returns s without the runes for which drop returns true.
 func dropRunes(s string, drop func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if drop(r) {

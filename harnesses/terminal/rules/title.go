@@ -55,8 +55,7 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 	return at, max(at, above-1)
 }
 
-// findHeading reads the title from the first row below the row that matches `top`. If several rows
-// match, findHeading uses the lowest of them.
+// findHeading reads the title from the first row below the lowest row that matches `top`.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -73,9 +72,9 @@ func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last 
 
 func (d *DialogRule) isTop(row string) bool { return d.top != nil && d.top.MatchString(row) }
 
-// firstOption returns the row of option 1. If several options have the number 1, it
-// returns the row of the one at the bottom of the screen. If no option 1 is on the
-// screen, it returns the row of the topmost option. If there is no option, it returns 0.
+// firstOption returns the row of option 1, or the lowest such row if there are several. If no
+// option 1 is on the screen, it returns the row of the topmost option. If there is no option, it
+// returns 0.
 func (d *DialogRule) firstOption(rows []string) int {
 	number, highest := d.option.SubexpIndex("number"), 0
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -106,9 +105,8 @@ func (d *DialogRule) chooseFrom(text string, out *coleo.Dialog) {
 }
 
 const (
-	// wrapMargin is the largest distance in columns between the right edge and the end
-	// of a row that was wrapped. Indents, frames and scroll bars take some of these
-	// columns.
+	// wrapMargin is the largest distance in columns between the right edge and the end of a row
+	// that was wrapped. Indents, frames and scroll bars need some of these columns.
 	wrapMargin = 8
 	// fullMargin is like wrapMargin, but for a word that is longer than a row.
 	fullMargin = 2
@@ -119,13 +117,13 @@ const (
 // wrappedRows joins the rows of a text that an agent CLI has wrapped in a narrow
 // terminal.
 type wrappedRows struct {
-	rows  []string // the rows as the patterns of a dialog see them
-	plain []string // the rows as they are on the screen
+	rows  []string // the rows after `strip`, to which the patterns of a dialog are applied
+	plain []string // the rows on the screen
 	cols  int
 }
 
-// continues reports whether the text of row i continues in the next row. The text continues if row
-// i had no room for the first word of the next row.
+// continues reports whether the text of row i continues in the next row. It does if row i had no
+// room for the first word of the next row.
 func (w wrappedRows) continues(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
 		return false
@@ -162,8 +160,8 @@ func (w wrappedRows) join(text string, i int) string {
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
 // pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog with several questions, of which it shows one at a time. The
-// first result is 0 if no name stands out, or more than one.
+// of all questions. It is for a dialog that shows several questions one at a time. page is 0 unless
+// exactly one name stands out.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
@@ -194,8 +192,8 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne returns the number of the only column for which the function returns true, counted from
-// 1. It returns 0 if there is no such column, or more than one.
+// onlyOne returns the number of the only column for which holds returns true, counted from 1, or 0
+// if there is not exactly one.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0
 	for i, x := range columns {

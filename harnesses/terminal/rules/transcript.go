@@ -13,11 +13,11 @@ type Transcript struct {
 	// The path of the file below HOME. The path can contain `*`. `{id}` stands for the
 	// id of the conversation: `.mine/chats/{id}.jsonl`.
 	File string `toml:"file"`
-	// How Coleo recognizes an entry of the user, as KEY=VALUE: `type=user`. The answer
-	// comes after the last entry of the user.
+	// The sign of an entry of the user, as KEY=VALUE: `type=user`. The answer comes after the last
+	// entry of the user.
 	Prompt string `toml:"prompt"`
-	// How Coleo recognizes an entry of the model, as KEY=VALUE: `type=assistant`. The answer is the
-	// text of the last such entry that has text.
+	// The sign of an entry of the model, as KEY=VALUE: `type=assistant`. The answer is the text of
+	// the last such entry with a text.
 	Answer string `toml:"answer"`
 	// The key of the text in the user's entries and in the model's entries:
 	// `message.content.text`.
@@ -42,12 +42,12 @@ func (c *compiler) transcript(t *Transcript) {
 	c.required("transcript.text", t.Text)
 }
 
-// Search looks for the answer to a prompt in the entries of a transcript.
+// Search searches the entries of a transcript for the answer to a prompt.
 type Search struct {
 	rule   *Transcript
-	prompt string // the beginning of the prompt; the user's entry must contain it
+	prompt string // the beginning of the prompt, which the user's entry must contain
 	last   string // the model's last text after the last prompt
-	mine   bool   // the last prompt is the one whose answer is searched for
+	mine   bool   // true if the last prompt is the one whose answer is wanted
 }
 
 // Search returns a search for the answer to the given prompt.
@@ -55,8 +55,7 @@ func (t *Transcript) Search(prompt string) *Search {
 	return &Search{rule: t, prompt: firstRunes(squeeze(prompt), tailRunes)}
 }
 
-// Take adds the next entry to the search. The entry is a value that was decoded from
-// JSON.
+// Take adds the next entry, a decoded JSON value, to the search.
 func (s *Search) Take(entry any) {
 	t := s.rule
 	text := strings.Join(t.texts(entry, strings.Split(t.Text, ".")), "")
@@ -69,8 +68,8 @@ func (s *Search) Take(entry any) {
 	}
 }
 
-// Answer returns the model's last text after the prompt. It returns "" if there is no
-// such text yet, or if a later prompt has followed.
+// Answer returns the model's last text after the prompt. It returns "" if there is no such text
+// yet, or if a later prompt has followed.
 func (s *Search) Answer() string {
 	if !s.mine {
 		return ""
@@ -78,8 +77,7 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings to which the path leads in an entry. It leaves out the strings that
-// t.Without excludes.
+// texts returns the strings at the path keys of an entry, without those that t.Without excludes.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -90,8 +88,7 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has the value at the key of the pair, which has the form
-// key=value.
+// holdsPair reports whether an entry has the key and the value of a pair in the form key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -106,8 +103,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk follows a path through a JSON value. At each end of the path, it calls the given function
-// with the object there, and with the value in that object.
+// walk follows a path through a JSON value. At each end of the path, it calls take with the object
+// there, and with the value in that object.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

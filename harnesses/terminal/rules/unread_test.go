@@ -9,13 +9,13 @@ import (
 	"coleo.dev"
 )
 
-// The rows of a session of Claude Code 2.1.329 with a name: the row below each dialog.
+// These are the rows below each dialog in a session of Claude Code 2.1.329 that has a name.
 const (
 	nameRow     = "\n──────────────────────────────────────────────── My session ─"
 	longNameRow = "\n A session with a very long name that certainly does not … ─"
 )
 
-// A dialogCase is a screen that no rule read rightly, and how a rule must read it.
+// A dialogCase is a screen that no earlier rule read rightly, with the correct reading.
 type dialogCase struct {
 	rows, rule, title string
 	options           []string
@@ -72,7 +72,8 @@ func TestQuestionsOfServersAreRead(t *testing.T) {
 	})
 }
 
-// A command may contain the row of the title. The rows above it are then not in the subject.
+// A command may contain a row that looks like the title. The subject then lacks the rows above it,
+// so it must count as cut off.
 func TestACommandWithTheTitleInItIsCutOff(t *testing.T) {
 	t.Parallel()
 	const title = "  Would you like to run the following command?\n\n"
@@ -86,8 +87,8 @@ func TestACommandWithTheTitleInItIsCutOff(t *testing.T) {
 	})
 }
 
-// A corner of a box in a command is not the top of the dialog, and the row of the title in a command
-// is not the title. Otherwise, a command could hide its first rows.
+// A command may contain the corner of a box, or the row of the title. Neither may count as a part of
+// the dialog's frame, because otherwise a command could hide its first rows.
 func TestACommandHidesNoneOfItsRows(t *testing.T) {
 	t.Parallel()
 	const frame = "──────────────────────────────────────"
@@ -120,7 +121,7 @@ func TestACommandHidesNoneOfItsRows(t *testing.T) {
 	}
 }
 
-// A status line of the user may be below a dialog, with any rows. They are no part of the dialog.
+// A status line of the user below a dialog can have any rows. They must not be part of the dialog.
 func TestAStatusLineIsNoPartOfADialog(t *testing.T) {
 	t.Parallel()
 	const frame = "────────────────────────────"
@@ -141,7 +142,8 @@ func TestAStatusLineIsNoPartOfADialog(t *testing.T) {
 	}
 }
 
-// The message of an MCP server may look like the title, the options or the keys of its question.
+// The message of an MCP server may look like the title, the options or the keys of its question. It
+// must not change the question without the subject counting as cut off.
 func TestAMessageChangesNoQuestion(t *testing.T) {
 	t.Parallel()
 	const line = "────────────────────────────"
@@ -192,7 +194,8 @@ func checkDialogs(t *testing.T, folder string, list []dialogCase) {
 	}
 }
 
-// A long name leaves no room for the line above the composer.
+// If a session has a long name, there is no room for the line above the composer. The composer must
+// still be found.
 func TestTheComposerOfANamedSessionIsFound(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "claudecode")
@@ -205,7 +208,8 @@ func TestTheComposerOfANamedSessionIsFound(t *testing.T) {
 	}
 }
 
-// With a setting of Gemini CLI, the composer stays below the dialog. It was read as idle.
+// With a setting of Gemini CLI, the composer stays below the dialog. Such a screen must not read as
+// idle.
 func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
 	t.Parallel()
 	const frame = "────────────────────────────────────"
@@ -239,7 +243,8 @@ func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
 	}
 }
 
-// Aider shows several commands one below the other. A blank row between them looks like their top.
+// Aider shows several commands one below the other. The subject must count as cut off, because a
+// blank row between the commands looks like its top.
 func TestSeveralCommandsOfAiderAreCutOff(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "aider")

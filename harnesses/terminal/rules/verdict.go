@@ -7,25 +7,25 @@ import (
 	"coleo.dev"
 )
 
-// Verdict is what the rules found on one picture.
+// Verdict is the result of the rules on one picture.
 type Verdict struct {
 	State   coleo.State // "" if no rule recognizes the picture
 	Rule    string
 	Detail  string
-	Rows    []string // the rows in which the rule's patterns were found
+	Rows    []string // the rows that contain the matches of the rule's patterns
 	Dialog  *coleo.Dialog
 	by      *DialogRule // the rule that recognized the dialog
 	Late    bool        // the rule does not count while the agent CLI is still starting
 	shown   []string    // the visible rows of the subject, if the subject is cut off
 	subject []string    // the visible rows of the subject
-	options optionRows  // what the options show in addition to their labels
+	options optionRows  // what the dialog shows in addition to the labels of its options
 
 	Draft   bool // the subject of the dialog is not drawn yet
 	Partial bool // the screen shows no title or no options, although the rule has them
 }
 
-// Read applies the dialogs and then the rules to a picture. Its result depends on
-// nothing else.
+// Read applies the dialogs and then the rules to a picture. Its result depends only on the picture
+// and the Spec.
 func (s *Spec) Read(p *Picture) Verdict {
 	for i := range s.Dialogs {
 		d := &s.Dialogs[i]
@@ -50,9 +50,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 	return Verdict{}
 }
 
-// parse reads the parts of the dialog on a picture. If parse cannot find a part, the part stays
-// empty, and the dialog still counts. parse also returns the visible rows of the subject, and what
-// the dialog shows beside the labels of its options.
+// parse reads the parts of the dialog on a picture. A part that it cannot find stays empty, and the
+// dialog still counts. parse also returns the visible rows of the subject, and what the dialog shows
+// in addition to the labels of its options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
 	plain := d.aboveBottom(p.rows)
 	rows := make([]string, len(plain))
@@ -95,8 +95,8 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	return out, shown, options
 }
 
-// aboveBottom returns the rows down to the dialog's last row. Without the key `bottom`, or if no row
-// matches it, it returns all rows.
+// aboveBottom returns the rows down to the dialog's last row. It returns all rows without the key
+// `bottom`, or if no row matches it.
 func (d *DialogRule) aboveBottom(rows []string) []string {
 	for i := len(rows) - 1; i >= 0 && d.bottom != nil; i-- {
 		if d.bottom.MatchString(rows[i]) {
@@ -118,8 +118,8 @@ func (d *DialogRule) withoutState(rows []string) []string {
 	return out
 }
 
-// findTop returns the first row of a subject above the title. It also reports whether the dialog
-// continues above the screen.
+// findTop returns the first row of a subject above the title, and whether the dialog continues above
+// the screen.
 func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	if d.top == nil {
 		return max(0, title-1), false
@@ -132,7 +132,7 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff reports whether the screen says that the subject continues beyond its visible rows.
+// cutsOff reports whether the screen shows that the subject continues beyond its visible rows.
 func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
 		return p.Shows(d.Cut)
@@ -147,8 +147,8 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
-// isPartial reports whether a dialog lacks its title or its options, although its rule has them.
-// Such a dialog may be half drawn.
+// isPartial reports whether a dialog lacks its title or its options although its rule has them. Such
+// a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 &&
 		(d.option != nil || d.unnumbered != nil || d.choice != nil)

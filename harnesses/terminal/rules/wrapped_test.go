@@ -9,7 +9,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// Dialogs in terminals of 60 columns, as they were seen.
+// These are real dialogs in terminals of 60 columns. A text that the terminal has wrapped must be
+// read as one text.
 func TestWhatANarrowTerminalWrapsIsOneText(t *testing.T) {
 	t.Parallel()
 	rule := strings.Repeat("─", 60)

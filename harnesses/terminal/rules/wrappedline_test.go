@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestAWrappedLineIsWhatTheTerminalHasWrapped checks that rows that are full and end
-// there do not continue, though the text below looks as if it did.
+// TestAWrappedLineIsWhatTheTerminalHasWrapped checks that a full row does not continue if it ends
+// there, although the text below looks like its continuation.
 func TestAWrappedLineIsWhatTheTerminalHasWrapped(t *testing.T) {
 	t.Parallel()
 	full := "$ " + strings.Repeat("x", 18) // 20 columns
