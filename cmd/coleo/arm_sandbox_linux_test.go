@@ -248,7 +248,7 @@ func TestALimitThatCannotBeKeptIsRefused(t *testing.T) {
 		"cpus=none is no number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
 	}
 	if _, err := limits.Plan(coleo.SandboxLimits{CPUs: 1}); err != nil {
-		refusals["the limit cpus cannot be kept"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
+		refusals["the limit cpus cannot be enforced"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
 	}
 	for want, flags := range refusals {
 		r := w.run(append([]string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", dir}, flags...)...)
