@@ -61,7 +61,8 @@ export class DialogPanel {
 
   /** Returns what the user has entered and not sent, and where the focus is. */
   entered() {
-    const changed = [...this.node.querySelectorAll("input")].filter((i) => i.checked !== i.defaultChecked || i.value !== i.defaultValue);
+    const isChanged = (i) => (i.type === "checkbox" ? i.checked !== i.defaultChecked : i.value !== i.defaultValue);
+    const changed = [...this.node.querySelectorAll("input")].filter(isChanged);
     const focus = this.node.contains(document.activeElement) ? nameOf(document.activeElement) : "";
     return { changed, focus, open: Boolean(this.node.querySelector("details[open]")) };
   }
