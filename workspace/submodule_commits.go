@@ -184,9 +184,9 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
 }
 
-// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. An
-// annotated tag is only kept, if it is newer than the worktree and the counterpart lacks it. It is no reason
-// to refuse a removal, because it may come from a remote.
+// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. If an
+// annotated tag is newer than the worktree and the counterpart lacks it, the tag is kept. Such a tag is no
+// reason to refuse a removal, because it may come from a remote.
 func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
 	if err != nil {

@@ -66,7 +66,8 @@ Choose an option of the arm's open dialog, by its number. The first is 1.
 Where several options may be ticked, name all of them: 1,3. All others are
 unticked, and the dialog is submitted. Coleo sees each tick before it presses
 the next key. If anything else is seen, it stops, says what is ticked, and
-submits nothing.
+submits nothing. Coleo never submits a list without ticks: to choose none of
+the options, use 'coleo arm deny'.
 
 --text is an answer in words. In a dialog, Coleo types it into the option that
 takes text. If there are several questions, this answers the one that is shown.

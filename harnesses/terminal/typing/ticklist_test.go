@@ -137,3 +137,17 @@ func TestKeysSubmitOnlyAListThatIsInSight(t *testing.T) {
 		})
 	}
 }
+
+// An agent CLI could take a list without ticks for any answer. So "none of them" must be refused, and the
+// error must say what to do.
+func TestAListWithoutTicksIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{tickByMark, tickByKey, tickBySpace} {
+		b := newBoxes()
+		err := answerBoxes(t, boxesSpec+how, b, reply(""))
+		if b.done || coleo.ErrorCode(err) != coleo.EInvalid ||
+			!strings.Contains(err.Error(), "Coleo submits no list without ticks: deny the dialog") {
+			t.Errorf("submitted was %q, %v; want nothing, and EInvalid", b.submitted, err)
+		}
+	}
+}
