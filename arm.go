@@ -318,7 +318,7 @@ func ParseSelector(words []string) (Selector, error) {
 			one, ok := parseCondition(strings.TrimSpace(word))
 			if !ok {
 				return nil, Errorf(EInvalid, "the selector %q has the bad condition %q: write KEY=VALUE, KEY!=VALUE, KEY or !KEY, "+
-					"with commas between; nothing was done", text, word)
+					"separated by commas; nothing was done", text, word)
 			}
 			out = append(out, one)
 		}

@@ -161,7 +161,7 @@ func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 
 // BudgetOrder sets or removes the budget of an arm, or only asks for the arm's budgets.
 type BudgetOrder struct {
-	Budget *Budget `json:"budget,omitempty" doc:"The new budget. 0 dollars mean none. Without it, nothing is changed."`
+	Budget *Budget `json:"budget,omitempty" doc:"The new budget; 0 dollars remove it; left out, nothing is changed"`
 }
 
 // BudgetReport lists the budgets that apply to an arm.

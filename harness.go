@@ -120,7 +120,7 @@ type Info struct {
 // docs/packs.md.
 type PackInfo struct {
 	Serial   int64    `json:"serial"`
-	Versions []string `json:"versions"` // the versions of the agent CLI on which the rules were judged
+	Versions []string `json:"versions"` // the versions of the agent CLI with which the rules were tested
 }
 
 // Judged reports whether the harness or its pack was judged on the given version of the agent CLI.

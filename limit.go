@@ -63,8 +63,8 @@ type Limiter interface {
 	Limit(errors []string, now time.Time) *Limit
 }
 
-// OnLimit says what happens when an arm meets a limit. It is a list of steps with commas between
-// them, such as "model:haiku,handover:codex,wait". "" means OnLimitWait.
+// OnLimit says what happens when an arm meets a limit. It is a list of steps separated by commas,
+// such as "model:haiku,handover:codex,wait". "" means OnLimitWait.
 type OnLimit string
 
 // LastStep is the last step of an OnLimit.

@@ -21,7 +21,7 @@ const (
 )
 
 // SandboxNetwork says which part of the network a sandboxed agent CLI can reach. It is one of the
-// words below, or NetworkAllow and a list of servers with commas between them.
+// words below, or NetworkAllow and a list of servers separated by commas.
 type SandboxNetwork string
 
 // The values of SandboxNetwork.
@@ -46,12 +46,12 @@ type Sandbox struct {
 	// Limit says how much of the machine the arm can use. "" means no limits.
 	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
 	// LimitedBy names the mechanism that enforced the limits at the last start, for users.
-	LimitedBy string `json:"limited_by,omitempty" doc:"Coleo sets it: what keeps the limits"`
+	LimitedBy string `json:"limited_by,omitempty" doc:"Set by Coleo: what enforces the limits"`
 	// Image is the image of a container. Coleo never downloads it.
 	Image string `json:"image,omitempty" maxLength:"255" doc:"The image of a container, for docker and podman; the agent CLI must be in it"`
 	// Folder is the folder in which the agent CLI can write. If it is empty, the agent CLI can
 	// write in the arm's work folder. The Folder of a subarm is the folder of its parent.
-	Folder string `json:"folder,omitempty" doc:"Coleo sets it for a subarm: the folder of its parent"`
+	Folder string `json:"folder,omitempty" doc:"Set by Coleo for a subarm: the folder of its parent"`
 }
 
 // On reports whether there is a sandbox. It returns false for a nil Sandbox.
@@ -90,7 +90,7 @@ func (s *Sandbox) Container() bool {
 func ImageName(text string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	if len(text) > 255 || strings.Trim(text, letters+"._-/:@") != "" || text != strings.TrimLeft(text, "._-/:@") {
-		return Errorf(EInvalid, "%q is no name of an image, such as my-agents:1", text)
+		return Errorf(EInvalid, "%q is not the name of an image, such as my-agents:1", text)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (s *Sandbox) Check() error {
 	switch s.Kind {
 	case SandboxNone, SandboxBwrap, SandboxDocker, SandboxPodman:
 	default:
-		return Errorf(EInvalid, "nothing was started: %q is no sandbox: choose %s, %s, %s or %s", s.Kind, SandboxNone,
+		return Errorf(EInvalid, "nothing was started: %q is not a sandbox: choose %s, %s, %s or %s", s.Kind, SandboxNone,
 			SandboxBwrap, SandboxDocker, SandboxPodman)
 	}
 	if s.Image != "" && !s.Container() {
@@ -122,7 +122,7 @@ func (s *Sandbox) Check() error {
 		return Errorf(EInvalid, "nothing was started: the limit %q of a sandbox: %w", s.Limit, err)
 	}
 	if !s.On() && s.Limit.On() {
-		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo keeps no limits: add --sandbox %s",
+		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo enforces no limits: add --sandbox %s",
 			SandboxBwrap)
 	}
 	if !s.On() && s.Network != "" && s.Network != NetworkAll {
@@ -202,13 +202,13 @@ func ParseServer(text string) (host string, port uint16, err error) {
 		host, digits = text[:at], text[at+1:]
 		number, err := strconv.ParseUint(digits, 10, 16)
 		if err != nil || number == 0 || digits[0] == '+' {
-			return "", 0, Errorf(EInvalid, "%q: %q is no port", text, digits)
+			return "", 0, Errorf(EInvalid, "%q: %q is not a port", text, digits)
 		}
 		port = uint16(number)
 		if inner, ok := strings.CutPrefix(host, "["); ok {
 			host = strings.TrimSuffix(inner, "]")
 			if addr, err := netip.ParseAddr(host); err != nil || !addr.Is6() {
-				return "", 0, Errorf(EInvalid, "%q: %q is no IPv6 address", text, host)
+				return "", 0, Errorf(EInvalid, "%q: %q is not an IPv6 address", text, host)
 			}
 		} else if strings.Contains(host, ":") {
 			return "", 0, Errorf(EInvalid, "%q: write an IPv6 address with a port as [ADDRESS]:PORT", text)
@@ -298,11 +298,11 @@ func (l SandboxLimit) Parse() (SandboxLimits, error) {
 			}
 		case "pids":
 			if out.PIDs, err = strconv.Atoi(value); err != nil || out.PIDs < minPIDs || out.PIDs > 1<<22 {
-				err = Errorf(EInvalid, "pids=%s is no number of processes from %d to 4194304", value, minPIDs)
+				err = Errorf(EInvalid, "pids=%s is not a number of processes from %d to 4194304", value, minPIDs)
 			}
 		case "cpus":
 			if out.CPUs, err = strconv.ParseFloat(value, 64); err != nil || !(out.CPUs >= minCPUs && out.CPUs <= 1<<16) {
-				err = Errorf(EInvalid, "cpus=%s is no number of processors from %g on, such as 1.5", value, minCPUs)
+				err = Errorf(EInvalid, "cpus=%s is not a number of processors of at least %g, such as 1.5", value, minCPUs)
 			}
 		default:
 			err = Errorf(EInvalid, "%q is none of memory=SIZE, pids=NUMBER and cpus=NUMBER", part)
@@ -317,7 +317,7 @@ func (l SandboxLimit) Parse() (SandboxLimits, error) {
 // parseSize returns the bytes of a size such as 4G. The units are powers of 1024, as in docker and
 // systemd.
 func parseSize(text string) (int64, error) {
-	wrong := Errorf(EInvalid, "memory=%s is no size, such as 512M or 4G", text)
+	wrong := Errorf(EInvalid, "memory=%s is not a size, such as 512M or 4G", text)
 	if text == "" {
 		return 0, wrong
 	}

@@ -54,8 +54,8 @@ var descriptions = map[string]description{
 		required: []string{"what", "why"},
 	},
 	coleo.ToolAwaitAnswer: {
-		text:       "Wait on for the answer to a question, a plan or a request that you have submitted before.",
-		properties: `"id":{"type":"string","description":"Can be left out if only one waits."}`,
+		text:       "Continue to wait for the answer to a question, a plan or a request that you have submitted before.",
+		properties: `"id":{"type":"string","description":"Can be left out if only one request waits."}`,
 	},
 	coleo.ToolTaskWrite: {
 		text: "Write your list of tasks. It replaces the list. The result has the ids of the tasks.",
@@ -90,9 +90,9 @@ var descriptions = map[string]description{
 			`"testsStatus":{"type":"string"}`,
 		required: []string{"status", "summary"},
 	},
-	coleo.ToolInstructions: {text: "Read who you are, your tasks and your present prompt.", reads: true},
+	coleo.ToolInstructions: {text: "Read your name, your tasks and your present prompt.", reads: true},
 	coleo.ToolClaimFile: {
-		text: "Tell other arms that you use a file. It is an error if another arm has a claim that excludes yours.",
+		text: "Tell other arms that you use a file. If another arm has a claim that excludes yours, this is an error.",
 		properties: `"file_path":{"type":"string"},"claim_type":{"type":"string","enum":["read","write","exclusive"]},` +
 			`"reason":{"type":"string"}`,
 		required: []string{"file_path", "claim_type"},
@@ -106,14 +106,14 @@ var descriptions = map[string]description{
 			"It has your harness, and at most your permissions. Then call await_arm to wait for its answer.",
 		properties: `"name":{"type":"string",` +
 			`"description":"1 to 20 letters, digits, '_' or '-'. Your own name is put before it."},` +
-			`"prompt":{"type":"string","description":"All that it is to do. It knows nothing of your conversation."},` +
+			`"prompt":{"type":"string","description":"Everything that the subarm has to do. It knows nothing about your conversation."},` +
 			`"folder":{"type":"string","description":"The folder in which it works, within yours. Default: yours."},` +
 			`"permission_mode":{"type":"string","enum":["plan","ask","edit","all"],` +
 			`"description":"Not more than yours. Default: yours."}`,
 		required: []string{"name", "prompt"},
 	},
 	coleo.ToolAwaitArm: {
-		text:  "Wait until one of your subarms has no prompt left to do, and read its last answer. This may take hours.",
+		text:  "Wait until one of your subarms has no prompts left, and read its last answer. This may take hours.",
 		reads: true, properties: `"name":{"type":"string","description":"Can be left out if you have one subarm."}`,
 	},
 	coleo.ToolMessageArm: {
@@ -121,7 +121,7 @@ var descriptions = map[string]description{
 		properties: `"to":{"type":"string","description":"The name of the subarm, or parent."},"text":{"type":"string"}`,
 		required:   []string{"to", "text"},
 	},
-	coleo.ToolListArms: {text: "List your subarms and your parent, with what they do now.", reads: true},
+	coleo.ToolListArms: {text: "List your subarms and your parent, and what they do now.", reads: true},
 }
 
 // lists returns the JSON schemas of the named arguments, each of which is a list of texts.

@@ -31,7 +31,7 @@ type Config struct {
 	progress time.Duration // replaces progressEvery in tests
 }
 
-const instructions = "Tools of Coleo, which runs you. Use ask_user when you need a decision of your user."
+const instructions = "Tools of Coleo, which runs you. Use ask_user when you need a decision from your user."
 
 // Run serves one client over an input and an output, until the input ends or ctx is cancelled. The
 // end of the input is not an error. Run returns EInvalid for an unknown tool.

@@ -77,9 +77,9 @@ func Decide(s coleo.BudgetState, c Call) Decision {
 	}
 	switch {
 	case !priced && c.Model == "":
-		d.Why = s.Name() + " cannot be kept, because the model is not known"
+		d.Why = s.Name() + " cannot be enforced, because the model is not known"
 	case !priced:
-		d.Why = fmt.Sprintf("%s cannot be kept, because nobody knows the price of %s", s.Name(), c.Model)
+		d.Why = fmt.Sprintf("%s cannot be enforced, because the price of %s is not known", s.Name(), c.Model)
 	case s.Spent >= s.Dollars:
 		d.Why = fmt.Sprintf("%s is used up: %s of %s", s.Name(), coleo.Dollars(s.Spent), coleo.Dollars(s.Dollars))
 	case !c.Counted && s.Spent+bound > s.Dollars:
@@ -147,5 +147,6 @@ func CanKeep(b coleo.Budget, harness string, t UsageTiming, model string, price 
 	default:
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be kept: %s; the policy warn only warns", why)
+	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be enforced: %s; use the policy warn, which "+
+		"only warns", why)
 }

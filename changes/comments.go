@@ -20,7 +20,7 @@ const (
 type Comment struct {
 	Path string    `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
 	Line int       `json:"line" minimum:"1" doc:"Number of the line, from 1"`
-	Text string    `json:"text" minLength:"1" maxLength:"4096" doc:"What to tell the agent CLI"`
+	Text string    `json:"text" minLength:"1" maxLength:"4096" doc:"The comment for the agent CLI"`
 	Time time.Time `json:"time,omitzero"` // serve sets it
 }
 

@@ -26,7 +26,7 @@ var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "htt
 func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics for some malformed schemas
-			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %v", title, oneLine(fmt.Sprint(p)))
+			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is not a JSON Schema: %v", title, oneLine(fmt.Sprint(p)))
 		}
 	}()
 	if len(raw) > coleo.MaxSchema {
@@ -46,7 +46,7 @@ func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 		s.resolved, err = schema.Resolve(nil)
 	}
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %s", title, oneLine(err.Error()))
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s is not a JSON Schema: %s", title, oneLine(err.Error()))
 	}
 	return s, nil
 }

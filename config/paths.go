@@ -61,7 +61,7 @@ func (p Paths) Ensure() error {
 func closeToOthers(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("look at Coleo's folder: %w", err)
+		return fmt.Errorf("examine Coleo's folder: %w", err)
 	}
 	if !wholefile.OpenToOthers(info.Mode()) {
 		return nil

@@ -99,7 +99,7 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 // signalGroup sends a signal to the process group of the agent CLI.
 func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	if !process.Same(id) {
-		return fmt.Errorf("process %d is not the agent CLI any more", id.PID)
+		return fmt.Errorf("process %d is no longer the agent CLI", id.PID)
 	}
 	if err := syscall.Kill(-id.PID, signal); err != nil {
 		return fmt.Errorf("signal the agent CLI, process %d: %w", id.PID, err)

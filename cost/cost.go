@@ -39,7 +39,7 @@ func ParseKeys(text string) ([]Key, error) {
 			continue
 		case !slices.Contains(keys, key):
 			return nil, coleo.Errorf(coleo.EInvalid, "cost cannot be grouped by %q: give arm, day, model, project, run or "+
-				"harness, with commas between", word)
+				"harness, separated by commas", word)
 		case slices.Contains(out, key):
 			return nil, coleo.Errorf(coleo.EInvalid, "cost by %s is asked for twice", key)
 		}

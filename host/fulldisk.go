@@ -194,7 +194,7 @@ func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if p == intended || !store.NoRoom(err) || len(h.owedWrites.list) >= owedMost || h.owedWrites.bytes >= owedBytes {
 		return err
 	}
-	h.Log.Warn("the disk is full: what has happened is kept in memory",
+	h.Log.Warn("the disk is full: new events are kept in memory",
 		"events", len(w.events), "error", err)
 	h.owedWrites.list = append(h.owedWrites.list, w)
 	for _, e := range w.events {

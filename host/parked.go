@@ -184,7 +184,7 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 		return events
 	})
 	if err != nil && ctx.Err() == nil {
-		a.host.Log.Error("make a parked arm go on", "arm", a.name(), "error", err)
+		a.host.Log.Error("continue a parked arm", "arm", a.name(), "error", err)
 	}
 }
 

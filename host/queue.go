@@ -76,7 +76,7 @@ func (a *arm) notGone() error {
 	if !a.gone {
 		return nil
 	}
-	return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", a.record.Name)
+	return coleo.Errorf(coleo.ENotFound, "this host no longer has an arm called %q", a.record.Name)
 }
 
 // orderQueue carries out a person's order about the queue. When it returns, the change is on the

@@ -139,7 +139,7 @@ func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 		return "has ended", nil
 	case a.run != nil || r.Run != nil || len(r.Intended) > 0 || r.State != coleo.Idle && r.State != coleo.Failed:
 	case q.Paused != "":
-		return "does not go on, because its queue is paused (" + q.Paused + ")", nil
+		return "does not continue, because its queue is paused (" + q.Paused + ")", nil
 	case len(q.Entries) == 0:
 		return "has no prompt left to do", nil
 	}

@@ -254,7 +254,8 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return nil
 	}
-	return &coleo.Validated{Error: "another prompt arrived before the turn had ended, so no answer is known to be the one"}
+	return &coleo.Validated{Error: "another prompt arrived before the turn had ended, so it is not known which " +
+		"answer belongs to this prompt"}
 }
 
 // checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,

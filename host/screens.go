@@ -98,7 +98,8 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
 	if i < 0 {
 		oldest := append(kept, handle)[0].Generation
-		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: starts %d to %d are",
+		return nil, coleo.Errorf(coleo.EInvalid, "the output of start %d of arm %s is not kept: it is kept of "+
+			"starts %d to %d",
 			o.Generation, a.name(), oldest, handle.Generation)
 	}
 	return r.Record(kept[i], o.From)

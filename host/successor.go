@@ -113,7 +113,7 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 // if this is unknown. An arm that has ended is at rest. The caller holds mu.
 func (a *arm) checkAtRest(r *store.ArmRecord) error {
 	if a.gone {
-		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", r.Name)
+		return coleo.Errorf(coleo.ENotFound, "this host no longer has an arm called %q", r.Name)
 	}
 	if r.Status == coleo.StatusStopped && a.session == nil {
 		return nil

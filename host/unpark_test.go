@@ -33,7 +33,8 @@ func TestAnArmWhoseTurnWasNotCutOffIsOnlyUnparked(t *testing.T) {
 	}
 	raised := s.setsBudget(id, coleo.Budget{Dollars: 20})
 	for what, p := range map[string]*coleo.Parked{"the report": raised.Parked, "the queue": s.queue(id, coleo.QueueOrder{}).Parked} {
-		if p == nil || strings.Contains(p.Line(), "$0.35") || !strings.Contains(p.Line(), "'coleo arm unpark ada' lets it go on") {
+		if p == nil || strings.Contains(p.Line(), "$0.35") || !strings.Contains(p.Line(), "'coleo arm unpark ada' "+
+			"continues it") {
 			t.Errorf("after the budget was raised, %s has the parking %+v", what, p)
 		}
 	}

@@ -62,7 +62,7 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("look at the folder of a socket: %w", err)
+		return fmt.Errorf("examine the folder of a socket: %w", err)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
 		return coleo.Errorf(coleo.EForbidden, "the folder %s belongs to user %d: a socket in it would not be yours",
@@ -83,7 +83,7 @@ func removeDead(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at the socket %s: %w", path, err)
+		return fmt.Errorf("examine the socket %s: %w", path, err)
 	case info.Mode().Type() != fs.ModeSocket:
 		return coleo.Errorf(coleo.EConflict, "%s is not a socket: move it away", path)
 	}

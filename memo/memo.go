@@ -104,7 +104,7 @@ func merged(value, patch any) any {
 // rounded.
 func decode(raw json.RawMessage) (v any, err error) {
 	if !json.Valid(raw) {
-		return nil, coleo.Errorf(coleo.EInvalid, "it is no single JSON value")
+		return nil, coleo.Errorf(coleo.EInvalid, "it is not a single JSON value")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -86,7 +86,7 @@ func failed(err error) *mcp.CallToolResult {
 	var e *coleo.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		e = coleo.Errorf(coleo.ETimeout, "it has not happened yet: call again to continue to wait")
+		e = coleo.Errorf(coleo.ETimeout, "not yet: call again to continue to wait")
 	case !errors.As(err, &e):
 		e = coleo.Errorf(coleo.EInternal, "%v", err)
 	}

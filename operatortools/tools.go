@@ -39,7 +39,7 @@ type nowInput struct {
 type waitInput struct {
 	Arm     string   `json:"arm" jsonschema:"id or name of the arm"`
 	States  []string `json:"states" jsonschema:"initializing, idle, processing, executing, waiting_approval, error or dead"`
-	Seconds int      `json:"seconds,omitempty" jsonschema:"how long to wait, 30 if left out and at most 50"`
+	Seconds int      `json:"seconds,omitempty" jsonschema:"how many seconds to wait: at most 50, 30 if left out"`
 }
 
 type runInput struct {
@@ -48,24 +48,24 @@ type runInput struct {
 
 type runWaitInput struct {
 	Run     string `json:"run" jsonschema:"id of the run"`
-	Seconds int    `json:"seconds,omitempty" jsonschema:"how long to wait, 30 if left out and at most 50"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"how many seconds to wait: at most 50, 30 if left out"`
 }
 
 type runsInput struct {
 	Arm     string `json:"arm,omitempty" jsonschema:"only runs of this arm"`
 	Outcome string `json:"outcome,omitempty" jsonschema:"open, finished, failed, interrupted, died or unproven"`
-	Before  string `json:"before,omitempty" jsonschema:"next of an earlier result"`
+	Before  string `json:"before,omitempty" jsonschema:"the value of next in an earlier result"`
 }
 
 type eventsInput struct {
 	Run   string   `json:"run" jsonschema:"id of the run"`
 	Kinds []string `json:"kinds,omitempty" jsonschema:"for example tool_call_start or assistant_text"`
-	After string   `json:"after,omitempty" jsonschema:"next of an earlier result"`
+	After string   `json:"after,omitempty" jsonschema:"the value of next in an earlier result"`
 }
 
 type spawnInput struct {
 	Name          string `json:"name"`
-	Harness       string `json:"harness" jsonschema:"must ask before it acts, such as those of other arms"`
+	Harness       string `json:"harness" jsonschema:"name of a harness whose agent CLI asks before it acts, such as the harness of another arm"`
 	Workdir       string `json:"workdir" jsonschema:"absolute path on the arm's machine"`
 	Model         string `json:"model,omitempty" jsonschema:"MODEL or PROVIDER/MODEL"`
 	Plan          bool   `json:"plan,omitempty" jsonschema:"start in the permission mode plan"`
@@ -74,20 +74,20 @@ type spawnInput struct {
 
 type answerInput struct {
 	Arm string `json:"arm" jsonschema:"id or name of the arm"`
-	ID  string `json:"id" jsonschema:"id of what waits, from arm_questions"`
+	ID  string `json:"id" jsonschema:"id of the dialog or question, from arm_questions"`
 }
 
 type denyInput struct {
 	Arm   string `json:"arm" jsonschema:"id or name of the arm"`
-	ID    string `json:"id" jsonschema:"id of what waits, from arm_questions"`
-	Words string `json:"words,omitempty" jsonschema:"what to do instead; they count as a prompt"`
+	ID    string `json:"id" jsonschema:"id of the dialog or question, from arm_questions"`
+	Words string `json:"words,omitempty" jsonschema:"what to do instead; the words count as a prompt"`
 }
 
 type replyInput struct {
 	Arm     string `json:"arm" jsonschema:"id or name of the arm"`
-	ID      string `json:"id" jsonschema:"id of what waits, from arm_questions"`
+	ID      string `json:"id" jsonschema:"id of the dialog or question, from arm_questions"`
 	Options []int  `json:"options,omitempty" jsonschema:"numbers of the chosen options, from 1"`
-	Text    string `json:"text,omitempty" jsonschema:"an answer in words; it counts as a prompt"`
+	Text    string `json:"text,omitempty" jsonschema:"an answer in words; the words count as a prompt"`
 }
 
 // row is an arm in a list.
@@ -110,9 +110,9 @@ func tools() []tool {
 			"taken it, and its id is the id of the run: wait for the answer with run_wait.", calls(prompt)},
 		{"arm_follow_up", coleo.MayPrompt, "Add a prompt to the arm's queue. It is sent when the arm is idle. The result's " +
 			"id becomes the id of its run.", calls(followUp)},
-		{"arm_steer", coleo.MayPrompt, "Send a prompt for now, also while a turn runs. The result says how it reached the " +
+		{"arm_steer", coleo.MayPrompt, "Send a prompt at once, also while a turn runs. The result says how it reached the " +
 			"agent.", calls(steer)},
-		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result says what was pressed and what was seen.",
+		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result names the keys that were pressed, and the state afterwards.",
 			onArm(func(ctx context.Context, c *api.Client, arm string) (any, error) { return c.Interrupt(ctx, arm) })},
 		{"arm_abort", coleo.MayPrompt, "Stop the running turn, and pause a queue that is not empty.",
 			onArm(func(ctx context.Context, c *api.Client, arm string) (any, error) { return c.Abort(ctx, arm) })},

@@ -103,9 +103,9 @@ func TestAFaultOfTheServerLeavesTheLastPrices(t *testing.T) {
 			"cannot be a price", false},
 		"it has no models":              {serving(t, text("{}")), "no model with a price", false},
 		"nobody listens":                {"http://127.0.0.1:1/x", "connection refused", false},
-		"the address is a file":         {"file:///etc/passwd", "is no address", false},
-		"the address is no address":     {"models", "is no address", false},
-		"the address has control bytes": {"http://a\x1b/", "is no address", false},
+		"the address is a file":         {"file:///etc/passwd", "is not the address", false},
+		"the address is no address":     {"models", "is not the address", false},
+		"the address has control bytes": {"http://a\x1b/", "is not the address", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -235,7 +235,7 @@ func (s Source) names(home, id, path string) bool {
 	return err == nil && pattern != "" && fits
 }
 
-var errNotRegular = errors.New("it is no regular file")
+var errNotRegular = errors.New("it is not a regular file")
 
 // openRegular opens a regular file for reading. It returns an error for any other file. It never
 // blocks, even if the path is a FIFO without a writer.

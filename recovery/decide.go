@@ -15,7 +15,7 @@ import (
 // Decide never kills a session that could not prove that it belongs to the arm.
 func Decide(e Evidence) Remedy {
 	if e.Arm.Desired == coleo.DesiredStopped {
-		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
+		return Remedy{Action: Nothing, Reason: "The arm was stopped on purpose."}
 	}
 	if reason := e.noReattachReason(); reason == "" {
 		return e.reattach()
@@ -28,7 +28,7 @@ func Decide(e Evidence) Remedy {
 	}
 	if e.proven() && e.Found.Process == Unknown && !e.Force {
 		return refuse(
-			"Its session runs, but the host agent could not look at its process. Nothing was done: " +
+			"Its session runs, but the host agent could not examine its process. Nothing was done: " +
 				"try again. --force ends it and starts it again.")
 	}
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
@@ -80,13 +80,13 @@ func (e Evidence) doubleStartRisk() string {
 		return ""
 	}
 	if e.Arm.AgentID == "" || e.Arm.AgentID == LocalHost {
-		return "Nobody could look for its last start, which may still run. --force starts it without that proof."
+		return "Its last start may still run, and no host agent could check that. --force starts it without that proof."
 	}
 	return fmt.Sprintf("Nothing was done: host agent %s has the arm and does not answer, "+
 		"so the arm may still run there. "+
 		"Recover it when that host agent is back ('coleo up' or 'coleo agent start' on its machine; "+
 		"'kill -CONT' if it is stopped). "+
-		"--force starts it elsewhere without that proof: two may run until the host agent is back, "+
+		"--force starts it on another host without that proof: two may run until the host agent is back, "+
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
@@ -134,18 +134,18 @@ func (e Evidence) noReattachReason() string {
 func (e Evidence) unproven() string {
 	switch e.Found.Proof {
 	case Unproven:
-		return "What was found could not prove that it belongs to the arm, and is left alone"
+		return "The processes that were found could not prove that they belong to the arm, and were not changed"
 	case Silent:
-		return "What holds its terminal does not answer"
+		return "The process that holds its terminal does not answer"
 	case Gone:
 		return "Its session is gone"
 	case Proven:
-		return "The host agent that had found it is not live any more"
+		return "The host agent that had found it is no longer live"
 	}
 	if _, live := e.liveHost(e.Arm.AgentID); e.Arm.AgentID != "" && e.Arm.AgentID != LocalHost && !live {
 		return "Its host agent is not live, so its session cannot be confirmed"
 	}
-	return "Its session could not be looked for"
+	return "It is unknown whether its session runs"
 }
 
 // start returns the remedy that starts the arm on the target host.
@@ -198,7 +198,7 @@ func (e Evidence) plan(r Remedy) string {
 		where += " with a new conversation, because its harness cannot continue the old one"
 	}
 	if e.Preferred != "" && e.Preferred != r.Host {
-		where += fmt.Sprintf(" (host agent %s was asked for and cannot be used)", e.Preferred)
+		where += fmt.Sprintf(" (the requested host agent %s cannot be used)", e.Preferred)
 	}
 	return what + where + "."
 }

@@ -65,7 +65,7 @@ func (e Evidence) noHostReason() string {
 	for _, h := range e.Hosts {
 		if h.Live && h.Drives(e.Harness.Name) {
 			return fmt.Sprintf(
-				"Every host agent for harness '%s' runs as many arms as it may. Stop one, or start another host agent.",
+				"Every host agent for harness '%s' runs its maximum number of arms. Stop an arm, or start another host agent.",
 				e.Harness.Name)
 		}
 	}

@@ -87,7 +87,7 @@ func ProgramFiles(path string, search []string) ([]Place, error) {
 		path = f.lookUp(path)
 	}
 	if !filepath.IsAbs(path) || !f.program(filepath.Clean(path)) {
-		return nil, coleo.Errorf(coleo.ENotInstalled, "there is no program %q that a sandbox could show", path)
+		return nil, coleo.Errorf(coleo.ENotInstalled, "there is no program %q to use in a sandbox", path)
 	}
 	return f.found, nil
 }

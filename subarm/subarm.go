@@ -192,7 +192,7 @@ func Within(parent, folder string) error {
 		return coleo.Errorf(coleo.EInvalid, "the folder %s cannot be used: %v", folder, err)
 	}
 	if info, err := os.Stat(inner); err != nil || !info.IsDir() {
-		return coleo.Errorf(coleo.EInvalid, "%s is no folder", folder)
+		return coleo.Errorf(coleo.EInvalid, "%s is not a folder", folder)
 	}
 	if !paths.Within(outer, inner) {
 		return coleo.Errorf(coleo.EForbidden, "the folder %s is not within the folder of the parent, %s", folder, parent)

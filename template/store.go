@@ -62,7 +62,7 @@ func (s Store) List(workdir string) ([]Found, error) {
 		real, err = filepath.Abs(real)
 	}
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s is not there", workdir)
+		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s does not exist", workdir)
 	}
 	out, err := s.templatesIn(s.User, false)
 	if err != nil {

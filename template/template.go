@@ -105,7 +105,7 @@ func (t Template) fault() (key, fault string) {
 	case !t.BudgetPolicy.Valid():
 		return "budget_policy", fmt.Sprintf("budget_policy = %q is none of warn, park and stop", t.BudgetPolicy)
 	case t.Budget != nil && (!(*t.Budget > 0) || t.budget().Check() != nil):
-		return "budget", fmt.Sprintf("budget = %g is no amount: write US dollars, such as 2.50", *t.Budget)
+		return "budget", fmt.Sprintf("budget = %g is not an amount: write US dollars, such as 2.50", *t.Budget)
 	case t.Base != "" && !t.Worktree:
 		return "base", "base says where the branch of a worktree begins: add worktree = true"
 	case len(t.With) > 0 && !t.Worktree:
@@ -164,7 +164,7 @@ func (t Template) argsFault() (key, fault string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if _, ok := t.Args[name]; !ok {
-			return "prompt", fmt.Sprintf("{{%s}} is no argument: add [args.%s]", name, name)
+			return "prompt", fmt.Sprintf("{{%s}} is not an argument: add [args.%s]", name, name)
 		}
 	}
 	if rest := placeholder.ReplaceAllString(t.Prompt, ""); strings.Contains(rest, "{{") {
@@ -174,7 +174,7 @@ func (t Template) argsFault() (key, fault string) {
 		switch {
 		case !argName.MatchString(name):
 			return "args", fmt.Sprintf(
-				"%q is no name of an argument: use small letters, digits, '_' or '-', and begin with a letter",
+				"%q is not the name of an argument: use small letters, digits, '_' or '-', and begin with a letter",
 				name)
 		case !used[name]:
 			return "args." + name, fmt.Sprintf("the prompt does not use the argument: write {{%s}} in it", name)
@@ -250,8 +250,8 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 		q.InitialPrompt = prompt
 	} else if len(args) > 0 {
 		return coleo.Errorf(coleo.EInvalid,
-			"the prompt replaces that of the template, so arguments have no use: leave out one of "+
-				"them; nothing was started")
+			"your prompt replaces the prompt of the template, so arguments would have no effect: leave out the "+
+				"prompt or the arguments; nothing was started")
 	}
 	if q.Model == "" && q.Provider == "" {
 		q.Provider, q.Model = t.Provider, t.Model

@@ -42,7 +42,8 @@ func (o *Ours) read() ([]mark, error) {
 	}
 	var list []mark
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, coleo.Errorf(coleo.EInternal, "the file %s cannot be read (%v): mend it, or move it aside", o.Path, err)
+		return nil, coleo.Errorf(coleo.EInternal, "the file %s cannot be read (%v): correct it, or move it "+
+			"aside", o.Path, err)
 	}
 	return list, nil
 }
@@ -149,13 +150,13 @@ func (x *Index) deleteFile(ctx context.Context, r Row) error {
 	switch {
 	case name != "":
 		return coleo.Errorf(coleo.EUnsupported, "nothing was deleted: %s keeps all its conversations in %s; "+
-			"delete this one with its own program, or leave out the file", r.Harness, r.Path)
+			"delete this conversation with its own program, or leave out the file", r.Harness, r.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("delete a conversation: %w", err)
 	case !info.Mode().IsRegular():
-		return coleo.Errorf(coleo.EUnsupported, "nothing was deleted: %s is no regular file", r.Path)
+		return coleo.Errorf(coleo.EUnsupported, "nothing was deleted: %s is not a regular file", r.Path)
 	}
 	if err := os.Remove(r.Path); err != nil {
 		return fmt.Errorf("delete a conversation: %w", err)

@@ -15,6 +15,6 @@ type Memo struct {
 	// Value is empty until somebody sets it.
 	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON of at most 64 KiB; left out until it is set"`
 	// Schema is the JSON Schema that each value must fit. If Schema is empty, any value fits.
-	Schema  json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the value fits"`
+	Schema  json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the value must fit"`
 	Changed time.Time       `json:"changed,omitzero"` // when the value was set
 }

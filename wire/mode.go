@@ -12,7 +12,7 @@ type Modes struct {
 // that arms use, and the logins.
 type Models struct {
 	// Models is empty if no agent CLI of any host has a catalogue.
-	Models  []Model       `json:"models" doc:"The models of the catalogue, and those that arms use beside it"`
+	Models  []Model       `json:"models" doc:"The models of the catalogue, and other models that arms use"`
 	Logins  []coleo.Login `json:"logins" doc:"Where a key or a login is present; never a value"`
 	Missing string        `json:"missing,omitempty" doc:"Why there is no catalogue"`
 }
@@ -24,7 +24,7 @@ type Model struct {
 	Name      string `json:"name,omitempty"`
 	Connected bool   `json:"connected" doc:"The catalogue says that its provider can be used: it has a key, or its free models need none"`
 	// Harnesses is empty if arms have used the model, but no harness has it in its list.
-	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses in whose lists the model is"`
+	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses that list the model"`
 	// Price is missing if nobody knows the price.
 	Price *coleo.Price `json:"price,omitempty" doc:"In US dollars per million tokens, with its source"`
 	Uses  int          `json:"uses" doc:"How many arms have this model now"`

@@ -14,7 +14,7 @@ type SpawnRequest struct {
 	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
 	// Labels are the labels of a new arm. An existing arm keeps its own labels.
 	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
-	Template string       `json:"template,omitempty" doc:"Name of the template that the caller has used, for the audit alone"`
+	Template string       `json:"template,omitempty" doc:"Name of the template that the caller has used; only for the audit"`
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
@@ -34,20 +34,20 @@ type SpawnRequest struct {
 	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
 	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap       []string          `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
-	Args       []string          `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
+	Wrap       []string          `json:"wrap,omitempty" doc:"Command that starts the agent CLI's command line, which is appended to it; must exec it"`
+	Args       []string          `json:"args,omitempty" doc:"Arguments appended to the agent CLI's command line"`
 	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
 	NoTools    bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
 	// Env contains environment variables for the agent CLI. The values are secrets, which only the
 	// host agent receives. No answer of the API contains them.
-	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace the variables of a stopped arm"`
 
-	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
-	Conversation string `json:"conversation,omitempty" doc:"Conversation of the agent CLI to start or to take up"`
-	Recover      bool   `json:"recover,omitempty" doc:"Take up the arm's last conversation"`
-	Fork         string `json:"fork,omitempty" doc:"Conversation of the agent CLI of which the arm gets a copy"`
+	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may change a file of the agent CLI"`
+	Conversation string `json:"conversation,omitempty" doc:"Id of the agent CLI's conversation to start or to continue"`
+	Recover      bool   `json:"recover,omitempty" doc:"Continue the arm's last conversation"`
+	Fork         string `json:"fork,omitempty" doc:"Id of the agent CLI's conversation that is copied for the arm"`
 
 	// MemoSchema is a JSON Schema. Serve refuses a memo of the arm that does not fit this schema.
 	MemoSchema json.RawMessage `json:"memoSchema,omitempty" doc:"JSON Schema that the arm's memo must fit"`
@@ -64,7 +64,7 @@ type SpawnRequest struct {
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 	// Headless says whether the arm has no window. It must fit the harness, because a harness
 	// either always shows a window or never.
-	Headless *bool `json:"headless,omitempty" doc:"Whether there is no window; must fit the harness"`
+	Headless *bool `json:"headless,omitempty" doc:"Whether the arm has no window; must fit the harness"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
 
@@ -77,7 +77,7 @@ type SpawnRequest struct {
 	// Sandbox is the sandbox of the agent CLI. If it is missing, a stopped arm keeps its sandbox.
 	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
 	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit of the model: a list of model:NAME, handover:HARNESS, and wait or ask"`
-	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
+	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt that continues the arm after a limit"`
 
 	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is missing, a
 	// stopped arm keeps its value.
@@ -89,8 +89,8 @@ type SpawnRequest struct {
 
 // Worktree asks for a git worktree that belongs only to the arm.
 type Worktree struct {
-	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists, or pr/NUMBER for the head of a pull request; named for the arm if left out"`
-	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
+	Branch string `json:"branch,omitempty" doc:"Branch to check out, new or existing, or pr/NUMBER for the head of a pull request; named for the arm if left out"`
+	Base   string `json:"base,omitempty" doc:"Where a new branch begins; at the commit that is checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 	// With contains folders of further repositories. Only a new arm can have them.
@@ -102,7 +102,7 @@ type Worktree struct {
 // harness.
 type HandoverRequest struct {
 	To       string `json:"to" minLength:"1" doc:"Harness of the successor"`
-	Name     string `json:"name,omitempty" doc:"Name of the successor; made of the first arm's name and the harness if left out"`
+	Name     string `json:"name,omitempty" doc:"Name of the successor; the first arm's name with the harness if left out"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty" doc:"Model, or provider/model; as for a new arm if left out"`
 	// Fallback is the same as in SpawnRequest.
@@ -112,7 +112,7 @@ type HandoverRequest struct {
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
 	// Untested is the same as in SpawnRequest.
 	Untested     bool `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
-	TrustWorkdir bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
+	TrustWorkdir bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may change a file of the agent CLI"`
 	Interrupt    bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
 }
 
@@ -130,11 +130,11 @@ type HandoverReply struct {
 // Removed is the result of the removal of an arm.
 type Removed struct {
 	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
-	Kept    string `json:"kept,omitempty" doc:"Ref of the repository that has the unsaved work of the arm's worktree"`
+	Kept    string `json:"kept,omitempty" doc:"Ref that contains the unsaved work of the arm's worktree"`
 	// KeptToo contains the refs of the further repositories, if the arm had worktrees of several
 	// repositories.
-	KeptToo []string `json:"keptToo,omitempty" doc:"Refs of further repositories that have unsaved work of the arm"`
-	Stays   string   `json:"stays,omitempty" doc:"Folder above the worktrees of several repositories, if it stays because it has other files"`
+	KeptToo []string `json:"keptToo,omitempty" doc:"Refs of further repositories that contain unsaved work of the arm"`
+	Stays   string   `json:"stays,omitempty" doc:"Folder above the worktrees of several repositories, if it was not removed because it contains other files"`
 }
 
 // RecoverRequest says what to change when Coleo recovers an arm. All fields are
@@ -154,7 +154,7 @@ type RecoverRequest struct {
 
 // WindowRequest asks Coleo to open the window of an arm. Every field is optional.
 type WindowRequest struct {
-	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"The last one if left out"`
+	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window; the last terminal if left out"`
 	Environ  map[string]string `json:"environ,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 

@@ -45,7 +45,7 @@ func isOthers(w Workspace) bool {
 // objects, branches, tags and files of Git LFS of the repository r. Its HEAD is the arm's branch.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
 	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
-		return coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
+		return coleo.Errorf(coleo.EConflict, "%s exists already: no worktree was made", w.Path)
 	} else if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func checkClone(ctx context.Context, w Workspace) error {
 	if w.Top != "" { // the arm can write to Top, so it can replace the clone by a link
 		if info, err := os.Lstat(w.Path); err != nil || !info.IsDir() {
 			return coleo.Errorf(coleo.EConflict, "%s is no longer the folder that Coleo has made for arm %s: nothing was done; "+
-				"look what is there, and put the clone back", w.Path, w.Name)
+				"see what is there, and move the clone back", w.Path, w.Name)
 		}
 	}
 	info, err := os.Lstat(w.Git)
@@ -219,7 +219,7 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	}
 	if path != "" {
 		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: the commits of arm %s stay in its clone; "+
-			"check another branch out there", w.Branch, path, w.Name)
+			"check out another branch there", w.Branch, path, w.Name)
 	}
 	if before == "" {
 		return nil

@@ -66,7 +66,7 @@ func (s Workspaces) putFiles(w *Workspace) error {
 // checkInside refuses a path that leaves the work folder, directly or through a symbolic link.
 func checkInside(key, name string, from *os.Root) error {
 	if !filepath.IsLocal(name) || filepath.Clean(name) == "." {
-		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml is no path within the work folder",
+		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml is not a path within the work folder",
 			key, name)
 	}
 	if _, err := from.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

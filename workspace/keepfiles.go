@@ -76,7 +76,7 @@ func (k *keeping) list(area, dir string, skip func(string) bool) error {
 		k.files = append(k.files, f)
 		if len(k.files) > mostKeptFiles || bytes > mostKeptBytes {
 			return coleo.Errorf(coleo.EConflict, "the worktree %s has more than %d files or %d MiB, which is too much to keep: "+
-				"nothing was removed; delete what a build can make again", dir, mostKeptFiles, mostKeptBytes>>20)
+				"nothing was removed; delete files that a build can make again", dir, mostKeptFiles, mostKeptBytes>>20)
 		}
 		return nil
 	})

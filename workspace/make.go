@@ -113,7 +113,7 @@ func (s Workspaces) openSource(ctx context.Context, folder string) (*git.Repo, e
 	r, err := program.Open(ctx, folder)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return nil, coleo.Errorf(coleo.EInvalid,
-			"%s is in no git repository, so there is no worktree of it: leave out --worktree, or run 'git init'", folder)
+			"%s is not in a git repository, so it can have no worktree: leave out --worktree, or run 'git init'", folder)
 	}
 	return r, err
 }
@@ -203,7 +203,8 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	case err != nil:
 		return nil
 	case o.Base != "":
-		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so --base %s has no use: leave it out", o.Branch, o.Base)
+		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so --base %s would have no effect: leave "+
+			"it out", o.Branch, o.Base)
 	}
 	w.Start, w.MadeBranch = tip, false
 	if pullNumber(o.Branch) > 0 {
@@ -320,7 +321,7 @@ func (s Workspaces) worktreeFolder(w Workspace) (string, error) {
 		path = filepath.Join(main, path)
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return path, coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made; "+
+		return path, coleo.Errorf(coleo.EConflict, "%s exists already: no worktree was made; "+
 			"'path' of [workspace] in config.toml says where worktrees are made", path)
 	}
 	return path, nil

@@ -38,7 +38,8 @@ func pullNumber(branch string) int {
 func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	number := pullNumber(o.Branch)
 	if o.Base != "" {
-		return coleo.Errorf(coleo.EInvalid, "the branch %s begins at the head of pull request %d, so --base %s has no use: "+
+		return coleo.Errorf(coleo.EInvalid, "the branch %s begins at the head of pull request %d, so --base %s "+
+			"would have no effect: "+
 			"leave it out", o.Branch, number, o.Base)
 	}
 	name, address, err := remote.Of(r, w.Onto)

@@ -37,7 +37,7 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 	}
 	if w.Clone && r.Common != w.Git || !w.Clone && !sameFolder(r.Common, w.Common) { // the arm has changed its .git
 		r.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "%s leads to %s, which is not the repository of arm %s: git is not run "+
+		return nil, coleo.Errorf(coleo.EConflict, "%s points to %s, which is not the repository of arm %s: git is not run "+
 			"there", w.Git, r.Common, w.Name)
 	}
 	return r, nil
@@ -184,7 +184,7 @@ func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, er
 	commit, err := commitOf(ctx, r, name)
 	if err != nil {
 		return "", coleo.Errorf(coleo.EInvalid,
-			"%q is no commit in the repository of %s: commit something, or name another one",
+			"%q is not a commit in the repository of %s: commit something, or name another commit",
 			name, folder)
 	}
 	return commit, nil

@@ -131,7 +131,7 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 		return Restored{}, err
 	}
 	if w := h.Workspace; w.Arm != "" && !furtherOf(w.Arm, w.ID) {
-		return Restored{}, coleo.Errorf(coleo.EInternal, "%q is no worktree of arm %s: nothing was restored", w.ID, w.Arm)
+		return Restored{}, coleo.Errorf(coleo.EInternal, "%q is not a worktree of arm %s: nothing was restored", w.ID, w.Arm)
 	}
 	s, unlock, err := s.lock(ctx, h.Workspace.ArmID())
 	if err != nil {
@@ -173,7 +173,7 @@ const mostManifest = 256 << 20
 func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entries []entry, err error) {
 	data, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "blob", ref + ":manifest"}, Most: mostManifest})
 	if err != nil {
-		return h, nil, coleo.Errorf(coleo.ENotFound, "%s is no kept worktree: %w", ref, err)
+		return h, nil, coleo.Errorf(coleo.ENotFound, "%s is not a kept worktree: %w", ref, err)
 	}
 	lines := json.NewDecoder(bytes.NewReader(data))
 	if err := lines.Decode(&h); err != nil || h.Version != keptVersion {

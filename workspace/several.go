@@ -145,8 +145,9 @@ func notExamined(ctx context.Context, w Workspace, err error) error {
 	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "git cannot say what is unsaved in the worktree of arm %s at %s: nothing was removed; "+
-		"mend its repository, or save what you need and delete the folder: %w", w.Name, w.Path, err)
+	return coleo.Errorf(coleo.EConflict, "git cannot list the unsaved work in the worktree of arm %s at %s: "+
+		"nothing was removed; "+
+		"repair its repository, or save what you need and delete the folder: %w", w.Name, w.Path, err)
 }
 
 // looseFiles returns the names of files in the folder above the worktrees of several repositories, except the
@@ -272,7 +273,8 @@ func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, k
 		return w, false, err
 	}
 	if all[0].Top == "" && repo != "" {
-		return w, true, coleo.Errorf(coleo.EInvalid, "arm %s works in one repository, so the name %s has no use: nothing was "+
+		return w, true, coleo.Errorf(coleo.EInvalid, "arm %s works in one repository, so the name %s would have "+
+			"no effect: nothing was "+
 			"done; leave out --repo", all[0].Name, printable.Escaped(repo))
 	}
 	if all[0].Top == "" {

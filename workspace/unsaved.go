@@ -160,7 +160,7 @@ func (s Workspaces) checkFolderGone(w Workspace) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
-	return coleo.Errorf(coleo.EConflict, "%s is no worktree of %s any more, so nothing says what in it is saved: "+
+	return coleo.Errorf(coleo.EConflict, "%s is no longer a worktree of %s, so Coleo cannot list its unsaved work: "+
 		"nothing was removed; save what you need and delete the folder", w.Path, w.Common)
 }
 
@@ -261,7 +261,7 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 				u.Ignored = append(u.Ignored, rest)
 			}
 		default:
-			return fmt.Errorf("git status says %q, which Coleo does not know", shownName(entry))
+			return fmt.Errorf("git status printed %q, which Coleo does not understand", shownName(entry))
 		}
 	}
 	return nil

@@ -70,7 +70,7 @@ func (r *Resolver) fromCatalog(ctx context.Context, harness string, provider, mo
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	catalog, err := r.catalog(ctx)
 	if coleo.ErrorCode(err) == coleo.EInvalid {
-		return nil, coleo.Errorf(coleo.EInvalid, "nothing was done: %w; mend the configuration of the agent CLI, or "+
+		return nil, coleo.Errorf(coleo.EInvalid, "nothing was done: %w; correct the configuration of the agent CLI, or "+
 			"leave out the model", err)
 	}
 	if err != nil {

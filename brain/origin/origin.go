@@ -77,7 +77,7 @@ func (o *Origins) logOf(ctx context.Context, run string) (runLog, error) {
 		return log, err
 	}
 	if run == "" || len(begin) == 0 {
-		return log, coleo.Errorf(coleo.ENotFound, "there is no run %q, or its events are deleted", run)
+		return log, coleo.Errorf(coleo.ENotFound, "there is no run %q, or its events were deleted", run)
 	}
 	log.arm, log.first = begin[0].Arm, begin[0].Position
 	size := 0

@@ -22,7 +22,7 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	}
 	for _, id := range []string{q.Conversation, q.Fork} {
 		if strings.HasPrefix(id, "-") {
-			return coleo.Errorf(coleo.EInvalid, "%q is no id of a conversation: it would be an option", id)
+			return coleo.Errorf(coleo.EInvalid, "%q is not an id of a conversation: it would be an option", id)
 		}
 	}
 	return nil

@@ -38,7 +38,8 @@ func (r Rules) checkSandbox(asked coleo.Sandbox, c coleo.SpawnConfig, harness st
 		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
 	}
 	if asked.Folder != "" || asked.LimitedBy != "" {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and what keeps "+
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and "+
+			"what enforces "+
 			"its limits")
 	}
 	h, err := r.Harnesses.Get(harness)

@@ -75,7 +75,7 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	}
 	for _, n := range status.Nested {
 		if covers(only, strings.TrimSuffix(n, "/")) {
-			d.Left = append(d.Left, changes.LeaveOut(n, "it is a repository of its own"))
+			d.Left = append(d.Left, changes.LeaveOut(n, "it is a separate repository"))
 		}
 	}
 	return d, f.comparePaths(ctx, &d, paths, c)

@@ -118,7 +118,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	}
 	k.left = append(k.left, status.Unread...)
 	for _, n := range status.Nested {
-		k.left = append(k.left, changes.LeaveOut(n, "it is a repository of its own"))
+		k.left = append(k.left, changes.LeaveOut(n, "it is a separate repository"))
 	}
 	tree, err := run("", "write-tree")
 	return tree, k.left, err

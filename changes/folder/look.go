@@ -134,7 +134,7 @@ func openReal(above *os.Root, name string, create bool) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s, which is above it, is no folder", changes.Show(name))
+		return nil, fmt.Errorf("%s, which is above it, is not a folder", changes.Show(name))
 	}
 	inner, err := above.OpenRoot(name)
 	if err != nil {

@@ -43,7 +43,7 @@ func (f *Folder) Restore(
 	note.Reason, note.From = changes.BeforeRestore, nil
 	before, entries, err := f.keepPresent(ctx, arm, note, target, also)
 	if err != nil {
-		return r, fmt.Errorf("nothing was restored, because the present files could not be kept: %w", err)
+		return r, fmt.Errorf("nothing was restored, because no checkpoint of the present files could be made: %w", err)
 	}
 	if err := beforeChange(); err != nil {
 		return r, err

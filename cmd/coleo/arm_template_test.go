@@ -43,7 +43,7 @@ func TestATemplateSaysWithWhatAnArmStarts(t *testing.T) {
 		{2, "needs the argument word (what is said)", []string{"--template", "say"}},
 		{2, "no argument \"wrod\"", []string{"--template", "say", "--arg", "wrod=x"}},
 		{2, "--arg needs --template", []string{"--arg", "word=x"}},
-		{2, "arguments have no use", []string{"--template", "say", "--arg", "word=x", "-p", "hello"}},
+		{2, "arguments would have no effect", []string{"--template", "say", "--arg", "word=x", "-p", "hello"}},
 		{2, "for a stopped one", []string{"--template", "say", "--arg", "word=x", "--recover"}},
 		{4, "no template \"none\"", []string{"--template", "none"}},
 	} {

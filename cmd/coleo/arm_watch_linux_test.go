@@ -68,7 +68,7 @@ func TestWatchShowsTheConversationAndTakesMessages(t *testing.T) {
 	f.asks("rm -rf build")
 	x.until(window, "waiting_approval: Do you want to proceed?")
 	x.types(window, "m", "say at-a-dialog", "Enter")
-	x.until(window, "(m takes the message up again)")
+	x.until(window, "(m opens the message again)")
 	f.must("arm", "deny", "one")
 	x.until(window, "denied: Do you want to proceed?")
 	x.types(window, "m", "C-h", "G", "Enter")

@@ -47,7 +47,7 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 		"a budget that it cannot keep": {[]string{"-n", "a", "--harness", "fake", "--budget", "2.50"}, 2,
 			coleo.EUnsupported, "nothing was started: the budget cannot be kept: the harness fake does not report its usage"},
 		"a budget that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "much"}, 2, coleo.EInvalid,
-			`the budget "much" is no amount`},
+			`the budget "much" is not an amount`},
 		"a budget with a policy that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "1", "--budget-policy",
 			"cry"}, 2, coleo.EInvalid, `the policy "cry"`},
 		"a policy of no budget": {[]string{"-n", "a", "--harness", "fake", "--budget-policy", "warn"}, 2, coleo.EInvalid,

@@ -131,7 +131,7 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	var out []finding
 	for line := range strings.Lines(err.Error()) {
 		out = append(out, finding{Wrong: strings.TrimSpace(line),
-			Mend: "edit that file; the built-in description is used meanwhile"})
+			Mend: "edit that file; Coleo uses the built-in description until then"})
 	}
 	return out
 }
@@ -147,7 +147,7 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 	if err := reg.PackProblems(); err != nil {
 		for line := range strings.Lines(err.Error()) {
 			out = append(out, finding{Wrong: strings.TrimSpace(line),
-				Mend: "coleo harness pack add a newer pack, or remove this one; the other rules are used meanwhile"})
+				Mend: "coleo harness pack add a newer pack, or remove this pack; Coleo uses only the other rules until then"})
 		}
 	}
 	for _, name := range reg.List() {
@@ -156,8 +156,8 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 			continue
 		}
 		if version := s.InstalledVersion(h.Info()); version != "" && !h.Info().Judged(version) {
-			out = append(out, finding{Wrong: fmt.Sprintf("%s %s is installed, and nobody has judged the rules on it",
-				h.Info().Title, version), Mend: "coleo harness test " + name + " judges it; docs/packs.md"})
+			out = append(out, finding{Wrong: fmt.Sprintf("%s %s is installed, and nobody has tested the rules with it",
+				h.Info().Title, version), Mend: "coleo harness test " + name + " tests them; docs/packs.md"})
 		}
 	}
 	return out
@@ -168,7 +168,7 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
-		return []finding{{Wrong: "nothing was started here yet", Mend: "coleo up"}}
+		return []finding{{Wrong: "Coleo has not been started here yet", Mend: "coleo up"}}
 	}
 	if err != nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
@@ -203,7 +203,7 @@ func checkDisk(_ context.Context, s setup.Setup) []finding {
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < lowDisk {
 		return []finding{{Wrong: fmt.Sprintf("%d MiB are free at %s", free>>20, dir),
-			Mend: "coleo arm list --all, then coleo arm remove NAME for what has ended"}}
+			Mend: "coleo arm list --all, then coleo arm remove NAME for each arm that has ended"}}
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 			return nil
 		}
 	}
-	return []finding{{Wrong: "no agent CLI is installed where Coleo looks",
+	return []finding{{Wrong: "no agent CLI is installed in the folders that Coleo searches",
 		Mend: "coleo harness list names the commands that install one; " +
 			"'path' below [agents] in config.toml names other folders"}}
 }
@@ -296,8 +296,9 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	var out []finding
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && !s.Arms.AllowSudo && os.Geteuid() != 0 {
 		out = append(out,
-			finding{Wrong: "sudo does not work inside arms: Coleo keeps arms from typing into their own terminal, " +
-				"and this kernel has no other way", Mend: "sudo sysctl dev.tty.legacy_tiocsti=0 (docs/security.md)"})
+			finding{Wrong: "sudo does not work inside arms, because Coleo prevents arms from typing into their " +
+				"own terminals, and this kernel offers no other way to do that", Mend: "sudo sysctl " +
+				"dev.tty.legacy_tiocsti=0 (docs/security.md)"})
 	}
 	if !hasValue("/proc/sys/dev/tty/legacy_tiocsti", "0") && s.Arms.AllowSudo {
 		out = append(out,

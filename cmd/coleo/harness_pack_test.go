@@ -122,7 +122,7 @@ func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
 	until(t, "status tells the version", func() bool { return unjudged() == "7.7" })
 	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"},
 		{"harness", "list"}} {
-		if out := w.run(args...).out; !strings.Contains(out, "nobody has judged") || !strings.Contains(out, "7.7") {
+		if out := w.run(args...).out; !strings.Contains(out, "nobody has tested") || !strings.Contains(out, "7.7") {
 			t.Errorf("%q says nothing of the version:\n%s", args, out)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
 	w.must("harness", "pack", "add", file)
 	until(t, "the pack judges the version", func() bool { return unjudged() == "" })
 	for _, args := range [][]string{{"arm", "status", f.name}, {"arm", "explain", f.name}, {"doctor"}} {
-		if out := w.run(args...).out; strings.Contains(out, "nobody has judged") && strings.Contains(out, "7.7") {
+		if out := w.run(args...).out; strings.Contains(out, "nobody has tested") && strings.Contains(out, "7.7") {
 			t.Errorf("with the pack, %q says\n%s", args, out)
 		}
 	}

@@ -33,7 +33,7 @@ func TestRunsAreListedAndTold(t *testing.T) {
 		t.Errorf("run list --limit 1 says\n%s", out)
 	}
 	if out := f.must("run", "show", id[:8]); strings.Count(out, "\n") != 10 || !strings.Contains(out, id) ||
-		!strings.Contains(out, "finished after") || !strings.Contains(out, "Answer:   (may lack a part) first\n") {
+		!strings.Contains(out, "finished after") || !strings.Contains(out, "Answer:   (may be incomplete) first\n") {
 		t.Errorf("run show says\n%s", out)
 	}
 	if out := f.must("__complete", "run", "show", id[:3]); !strings.HasPrefix(out, id[:8]+"\tone: say first") {

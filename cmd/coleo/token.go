@@ -83,7 +83,7 @@ types keys by hand, removes arms or changes labels.`,
 		}),
 	}
 	c.Flags().StringSliceVar(&scopes, "scope", nil,
-		"`SCOPES` with commas between: read, prompt, spawn, approve (default read,prompt)")
+		"`SCOPES` separated by commas: read, prompt, spawn, approve (default read,prompt)")
 	c.Flags().StringSliceVar(&arms, "arm", nil, "`NAMES` of the only arms that the token reaches (default: all)")
 	c.Flags().StringSliceVar(&labels, "label", nil, "`LABELS` (KEY=VALUE) of the only arms that the token reaches")
 	c.Flags().StringVar(&runsIn, "runs-in", "", "`NAME` of the arm in which the program with the token runs")

@@ -104,7 +104,7 @@ func TestAfterARebootTheArmsThatRanAreTakenUp(t *testing.T) {
 	if now := w.generations("idle", "busy", "ended", "left"); !slices.Equal(now, before) {
 		t.Errorf("the starts of the arms are %v, before %v", now, before)
 	}
-	if text := w.must("up", "--revive"); !strings.Contains(text, "No arm has to be taken up.") ||
+	if text := w.must("up", "--revive"); !strings.Contains(text, "No arm needs to be recovered.") ||
 		!strings.Contains(text, "Already stopped before, and left so: 2 arms") {
 		t.Errorf("it says\n%s", text)
 	}

@@ -73,7 +73,7 @@ func openRegular(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the database %s is no regular file", path)
+		return nil, fmt.Errorf("the database %s is not a regular file", path)
 	}
 	return sqlite.ReadOnly(path)
 }

@@ -275,7 +275,7 @@ func compare(h coleo.Handle, s holder.Status) error {
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s keeps %s generation %d, not %s generation %d", h.Dir,
 			s.Arm, s.Generation, h.Arm, h.Generation)
 	case s.Holder != h.Holder || s.Process != h.Process:
-		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than that of arm %s", h.Dir, h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than the process of arm %s", h.Dir, h.Arm)
 	case s.Exit == nil && !process.Same(h.Process):
 		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s has ended or is another one, and its holder has not "+
 			"seen an end", h.Process.PID, h.Arm)

@@ -105,10 +105,10 @@ func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
 					t.Errorf("the picture was told before it was redrawn: %v", before)
 				}
 			}
-			if !strings.Contains(c.Note, "redrawn once, because no rule knew the picture") {
+			if !strings.Contains(c.Note, "redrawn once, because no rule knew the screen") {
 				t.Errorf("the note is %q", c.Note)
 			}
-			if x := s.Explain(); !strings.Contains(x.Redrawn, "because no rule knew the picture") {
+			if x := s.Explain(); !strings.Contains(x.Redrawn, "because no rule knew the screen") {
 				t.Errorf("it is explained by %q", x.Redrawn)
 			}
 			if v := s.Screen(); v.Cols != 40 || v.Rows != 10 {

@@ -44,7 +44,7 @@ func checkWritten(file *os.File) error {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = coleo.Errorf(coleo.EUnsupported, "%s is no file", file.Name())
+		err = coleo.Errorf(coleo.EUnsupported, "%s is not a file", file.Name())
 	case info.Size() > mostTranscript:
 		err = coleo.Errorf(coleo.EUnsupported, "%s has more than %d GB", file.Name(), mostTranscript>>30)
 	default:

@@ -60,13 +60,13 @@ const statRoom = 256
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return procEntry{}, fmt.Errorf("look at process %d: %w", pid, err)
+		return procEntry{}, fmt.Errorf("examine process %d: %w", pid, err)
 	}
 	n, err := unix.Read(fd, buf)
 	_ = unix.Close(fd)
 	behindName := bytes.LastIndexByte(buf[:max(n, 0)], ')')
 	if err != nil || behindName < 0 || n < behindName+5 {
-		return procEntry{}, fmt.Errorf("look at process %d: %w", pid, errors.Join(err, unix.ESRCH))
+		return procEntry{}, fmt.Errorf("examine process %d: %w", pid, errors.Join(err, unix.ESRCH))
 	}
 	state := buf[behindName+2]
 	digits, _, _ := bytes.Cut(buf[behindName+4:n], []byte(" "))

@@ -111,7 +111,7 @@ func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 			continue
 		}
 		if err := os.RemoveAll(h.Dir); err != nil {
-			return fmt.Errorf("delete what is kept of start %d of arm %s: %w", h.Generation, name, err)
+			return fmt.Errorf("delete the kept files of start %d of arm %s: %w", h.Generation, name, err)
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func (f Folder) replace(file string, data []byte, name string) (undo func() erro
 		err = writeWhole(path, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep what was given for arm %s: %w", name, err)
+		return nil, fmt.Errorf("store the variables and files given for arm %s: %w", name, err)
 	}
 	return func() error {
 		if missing {

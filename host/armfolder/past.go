@@ -72,12 +72,12 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	}
 	file, err := os.OpenFile(f.File(newPastFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep which prompts an arm has had: %w", err)
+		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
 	}
 	// The first line feed ends a line that was cut off.
 	_, err = file.Write(append(append([]byte("\n"), line...), '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("keep which prompts an arm has had: %w", err)
+		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (f Folder) AddPast(more Past, oldest time.Time) error {
 		err = os.Remove(f.File(newPastFile))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keep which prompts an arm has had: %w", err)
+		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
 	}
 	return nil
 }

@@ -262,7 +262,7 @@ func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
 	defer d.mu.Unlock()
 	p, ok := d.read[id]
 	if !ok || from < 0 || from > len(p.data) {
-		return bus.Piece{}, coleo.Errorf(coleo.EStale, "the diff is not kept any more: ask for it again")
+		return bus.Piece{}, coleo.Errorf(coleo.EStale, "the diff is no longer kept: ask for it again")
 	}
 	end := min(from+pieceSize, len(p.data))
 	if end == len(p.data) {

@@ -40,8 +40,9 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 	for _, repo := range a.Repos {
 		f, err := d.open(ctx, repo.Folder)
 		if err == nil && f.Root() != filepath.Join(top, repo.Name) { // the folder has no .git, or is a link
-			err = coleo.Errorf(coleo.EUnsupported, "%s leads to the repository in %s: nothing was read or changed there; look "+
-				"what the arm has made of the folder", repo.Folder, f.Root())
+			err = coleo.Errorf(coleo.EUnsupported, "%s points to the repository in %s: nothing was read or changed "+
+				"there; check "+
+				"how the arm has changed the folder", repo.Folder, f.Root())
 			f.Close()
 		}
 		if err != nil {
@@ -146,5 +147,5 @@ func (a Arm) checkOne(checkpoints bool) error {
 		return nil
 	}
 	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of them, "+
-		"so nothing can be shown or restored: commits in each repository keep the states of its files")
+		"so nothing can be shown or restored; commits in each repository keep its files")
 }

@@ -149,7 +149,7 @@ func TestM28ADiffStaysInTheRepositoriesOfTheArm(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{})
-	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "leads to the repository in") {
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "points to the repository in") {
 		t.Errorf("the diff of a link: %v", err)
 	}
 	if err := s.diffs.keep(t.Context(), s.arm, folder.Note{Time: time.Now()}); coleo.ErrorCode(err) != coleo.EUnsupported {

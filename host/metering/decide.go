@@ -56,7 +56,7 @@ func (m *Meter) MayBegin(ctx context.Context, prompt string) error {
 	}
 	d := budget.DecideAll(list, m.NextCall(prompt))
 	if !d.Allows() && d.Policy.Hard() && m.Arm.Facts().Run != nil {
-		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the turn that runs goes on: %s; %s", d.Why, hint(d))
+		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the running turn continues: %s; %s", d.Why, hint(d))
 	}
 	switch d.Policy {
 	case "":
@@ -102,7 +102,7 @@ func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 		return p
 	}
 	p.Text = "its budgets allow the next call"
-	p.Why = "'coleo arm unpark " + m.Arm.Facts().Name + "' lets it go on"
+	p.Why = "'coleo arm unpark " + m.Arm.Facts().Name + "' continues it"
 	return p
 }
 
@@ -131,7 +131,7 @@ func (m *Meter) warn(ctx context.Context, d budget.Decision) {
 	m.warned = of
 	m.mu.Unlock()
 	if !known {
-		m.tell(ctx, coleo.BudgetWarned, d, d.Why+"; the arm goes on")
+		m.tell(ctx, coleo.BudgetWarned, d, d.Why+"; the arm continues")
 	}
 }
 
@@ -192,7 +192,7 @@ func (m *Meter) end(ctx context.Context, d budget.Decision, why string) {
 func (m *Meter) BreakLoop(ctx context.Context, why string) {
 	name := m.Arm.Facts().Name
 	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitLoop, Text: why, Seen: m.Now().UTC()}, Try: 1,
-		Why: "its turn is interrupted; prompt it, or 'coleo arm unpark " + name + "' lets it go on"}
+		Why: "its turn is interrupted; prompt it, or 'coleo arm unpark " + name + "' continues it"}
 	if _, err := m.Arm.Park(context.WithoutCancel(ctx), p, nil); err != nil {
 		m.Log.Error("park an arm that goes in circles", "arm", name, "error", err)
 	}

@@ -123,7 +123,7 @@ func clearHeld(q coleo.Queue, first string) coleo.Queue {
 func find(q coleo.Queue, id string) (int, error) {
 	at := slices.IndexFunc(q.Entries, func(e coleo.Queued) bool { return e.ID == id })
 	if at < 0 {
-		return at, coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent or removed, or never added", id)
+		return at, coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent, removed or never added", id)
 	}
 	return at, nil
 }

@@ -21,7 +21,7 @@ func (w Workspace) checkRepository(path string) (string, error) {
 	}
 	for _, part := range []string{"", "objects", "refs"} {
 		if full := filepath.Join(path, part); !w.Machine.IsFolder(full) {
-			return "", fmt.Errorf("%s is no folder", full)
+			return "", fmt.Errorf("%s is not a folder", full)
 		}
 	}
 	if head, err := w.Machine.Text(filepath.Join(path, "HEAD")); err != nil || !plainHead.MatchString(head) {

@@ -100,7 +100,8 @@ func HasImage(ctx context.Context, kind coleo.SandboxKind, environ []string, ima
 func (e engine) usablePodman(ctx context.Context) error {
 	for _, name := range []string{"CONTAINER_HOST", "CONTAINER_CONNECTION"} {
 		if lookup(e.environ, name) != "" {
-			return coleo.Errorf(coleo.EUnsupported, "%s names a podman elsewhere, and a sandbox needs the one of this "+
+			return coleo.Errorf(coleo.EUnsupported, "%s names a podman on another machine, and a sandbox needs the "+
+				"podman of this "+
 				"machine: unset it", name)
 		}
 	}

@@ -64,7 +64,7 @@ func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) 
 	case l.PIDs > 0 && has("pids"):
 		m.Group.PIDs = l.PIDs
 	case l.PIDs > 0 && root:
-		return Means{}, coleo.Errorf(coleo.EUnsupported, "the limit pids cannot be kept for root: "+why, "pids")
+		return Means{}, coleo.Errorf(coleo.EUnsupported, "the limit pids cannot be enforced for root:  "+why, "pids")
 	case l.PIDs > 0:
 		m.Each.PIDs = l.PIDs
 	}
@@ -72,7 +72,7 @@ func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) 
 	case l.CPUs > 0 && has("cpu"):
 		m.Group.CPUs = l.CPUs
 	case l.CPUs > 0:
-		return Means{}, coleo.Errorf(coleo.EUnsupported, "the limit cpus cannot be kept: "+why, "cpu")
+		return Means{}, coleo.Errorf(coleo.EUnsupported, "the limit cpus cannot be enforced: "+why, "cpu")
 	}
 	return m, nil
 }

@@ -11,5 +11,5 @@ func Plan(l coleo.SandboxLimits) (Means, error) {
 	if l == (coleo.SandboxLimits{}) {
 		return Means{}, nil
 	}
-	return Means{}, coleo.Errorf(coleo.EUnsupported, "Coleo keeps limits of arms only on Linux")
+	return Means{}, coleo.Errorf(coleo.EUnsupported, "Coleo enforces limits of arms only on Linux")
 }

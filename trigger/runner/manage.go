@@ -102,7 +102,7 @@ func (r *Runner) check(t trigger.Trigger) error {
 	}
 	switch {
 	case t.Kind != trigger.Schedule && t.Kind != trigger.Webhook:
-		return coleo.Errorf(coleo.EInvalid, "%q is no kind of trigger: nothing was added", t.Kind)
+		return coleo.Errorf(coleo.EInvalid, "%q is not a kind of trigger: nothing was added", t.Kind)
 	case t.Kind == trigger.Webhook && (t.Cron != "" || t.Zone != "" || t.CatchUp):
 		return coleo.Errorf(coleo.EInvalid, "a webhook has no times: nothing was added")
 	case !filepath.IsAbs(t.Workdir):

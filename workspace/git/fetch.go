@@ -57,7 +57,7 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	data, err := os.ReadFile(filepath.Join(own, "FETCH_HEAD"))
 	id, _, _ := strings.Cut(string(data), "\t")
 	if err != nil || !IsObjectID(id) {
-		return "", coleo.Errorf(coleo.EInternal, "git fetch says nothing of %s: %.200q", f.Ref, data)
+		return "", coleo.Errorf(coleo.EInternal, "git fetch printed nothing about %s: %.200q", f.Ref, data)
 	}
 	return id, nil
 }

@@ -37,7 +37,7 @@ var readInParts = []string{"objects", "logs", "lfs", "index"}
 // do not count, because Coleo never runs them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
-		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is no folder: git is not run there", gitDir))
+		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is not a folder: git is not run there", gitDir))
 	}
 	c := ownCheck{gitDir: gitDir, hooks: filepath.Join(gitDir, "hooks")}
 	if err := c.folder(ctx, gitDir); err != nil {
@@ -120,7 +120,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	if err != nil {
 		return err
 	}
-	return coleo.Errorf(coleo.EConflict, "%s has more than %d MB: git is not run there; look what it is, and replace it",
+	return coleo.Errorf(coleo.EConflict, "%s has more than %d MB: git is not run there; examine it, and replace it",
 		path, mostOwnFile>>20)
 }
 
@@ -154,7 +154,7 @@ func (r *Repo) checkRefs() error {
 }
 
 func notRegular(path string) error {
-	return coleo.Errorf(coleo.EInvalid, "%s is no regular file: git is not run in this repository", path)
+	return coleo.Errorf(coleo.EInvalid, "%s is not a regular file: git is not run in this repository", path)
 }
 
 // checkPipes checks the git folders for pipes that git would open first. It does not search among the objects. If
@@ -185,7 +185,7 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", path))
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }

@@ -96,10 +96,10 @@ func checkURL(url, nothing string) error {
 	}
 	host, _, scp := strings.Cut(rest, ":")
 	if rest == url && (!scp || host == "" || strings.Contains(host, "/")) {
-		return coleo.Errorf(coleo.EInvalid, "%.200q is no https or ssh URL: %s", url, nothing)
+		return coleo.Errorf(coleo.EInvalid, "%.200q is not an https or ssh URL: %s", url, nothing)
 	}
 	if rest == url && strings.Contains(rest, "://") {
-		return coleo.Errorf(coleo.EInvalid, "%.200q is no https or ssh URL: %s", url, nothing)
+		return coleo.Errorf(coleo.EInvalid, "%.200q is not an https or ssh URL: %s", url, nothing)
 	}
 	return nil
 }

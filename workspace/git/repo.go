@@ -109,7 +109,7 @@ func followGit(work string) (string, error) {
 	}
 	dir, err = filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", coleo.Errorf(coleo.EInvalid, "%s names a git folder that is not there: %w", path, err)
+		return "", coleo.Errorf(coleo.EInvalid, "%s names a git folder that does not exist: %w", path, err)
 	}
 	return dir, checkBacklink(path, dir)
 }
@@ -140,7 +140,7 @@ func checkBacklink(path, gitDir string) error {
 	own, ownErr := os.Stat(path)
 	if err != nil || ownErr != nil || !os.SameFile(named, own) {
 		return coleo.Errorf(coleo.EInvalid,
-			"%s leads to %s, which belongs to %s: if you moved the worktree, run 'git worktree repair'", path, gitDir, back)
+			"%s points to %s, which belongs to %s: if you moved the worktree, run 'git worktree repair'", path, gitDir, back)
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func copyFile(from, to string) error {
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s is no file", from))
+		return errors.Join(err, fmt.Errorf("%s is not a file", from))
 	}
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -78,7 +78,7 @@ func headOf(gitDir string) string {
 // without files.
 func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	if entries, err := os.ReadDir(w.Path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(entries) > 0) {
-		return w, coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
+		return w, coleo.Errorf(coleo.EConflict, "%s exists already: no worktree was made", w.Path)
 	}
 	all := filepath.Join(r.Common, "worktrees")
 	if err := os.MkdirAll(all, 0o777); err != nil {

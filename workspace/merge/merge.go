@@ -106,7 +106,7 @@ func (j *job) do(ctx context.Context) (changes.Merged, error) {
 		}
 	}
 	return changes.Merged{}, coleo.Errorf(coleo.EBusy, "the branch %s keeps moving: nothing was merged; "+
-		"try again when nobody commits on it", j.into)
+		"try again when nobody commits to it", j.into)
 }
 
 func checkRequest(request *changes.MergeRequest) error {
@@ -116,15 +116,15 @@ func checkRequest(request *changes.MergeRequest) error {
 	case changes.WayMerge, changes.WaySquash:
 	case changes.WayCommit:
 		if request.Commit == "" || request.Into != "" || request.Message != "" || request.DryRun || request.UpdateCheckout {
-			return coleo.Errorf(coleo.EInvalid, "the way commit takes the message of the commit, and nothing else")
+			return coleo.Errorf(coleo.EInvalid, "the method commit takes only a message")
 		}
 	case changes.WayRebase:
 		if request.Message != "" {
-			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: "+
+			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes no message: "+
 				"leave the message out")
 		}
 	default:
-		return coleo.Errorf(coleo.EInvalid, "%q is no way to merge: merge, squash and rebase are", request.Way)
+		return coleo.Errorf(coleo.EInvalid, "%q is not a method of merging: use merge, squash or rebase", request.Way)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (j *job) checkBranches(ctx context.Context) error {
 		}
 		if j.repo.IsSymbolic(ctx, heads+name) {
 			return coleo.Errorf(coleo.EInvalid, "the branch %s is a symbolic ref to another branch: nothing was merged; "+
-				"name that one with --into", name)
+				"name that branch with --into", name)
 		}
 	}
 	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if another work folder

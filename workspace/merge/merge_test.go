@@ -207,7 +207,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 			"cannot name a branch"},
 		"in an unknown way": {nil, changes.MergeRequest{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
 		"a rebase with a message": {nil, changes.MergeRequest{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
-			"takes none"},
+			"takes no message"},
 		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.Git(s.Repo, "branch", "-D", "base") },
 			changes.MergeRequest{}, coleo.EInvalid, "has no branch base"},
 		"the base is gone, and a new branch would begin there": {func(s *stage, _ workspace.Workspace) {

@@ -32,7 +32,7 @@ func changedFiles(ctx context.Context, r *git.Repo, before, after string) (map[s
 	for n := 0; n+1 < len(words); n += 2 {
 		f := strings.Fields(strings.TrimPrefix(words[n], ":"))
 		if len(f) < 4 {
-			return nil, fmt.Errorf("git diff-tree says %q, which Coleo does not know", words[n])
+			return nil, fmt.Errorf("git diff-tree printed %q, which Coleo does not understand", words[n])
 		}
 		all[words[n+1]] = change{versionOf(f[0], f[2]), versionOf(f[1], f[3])}
 	}

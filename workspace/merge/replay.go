@@ -27,7 +27,7 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 	const fields = 6
 	f := strings.SplitN(string(out), "\x00", fields)
 	if len(f) < fields {
-		return commit{}, coleo.Errorf(coleo.EInternal, "git log says %q of the commit %s", out, id)
+		return commit{}, coleo.Errorf(coleo.EInternal, "git log printed %q for the commit %s", out, id)
 	}
 	return commit{id: id, parent: f[0], tree: f[1], message: strings.TrimSuffix(f[5], "\n"),
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil

@@ -96,7 +96,7 @@ func hashOnDisk(root *os.Root, path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("it is no regular file")
+		return "", fmt.Errorf("it is not a regular file")
 	}
 	f, err := root.Open(path)
 	if err != nil {

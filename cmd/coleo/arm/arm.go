@@ -64,7 +64,7 @@ matches no rule, nothing is pressed and the exit code is 10. Look at the
 screen, then type by hand or kill the arm.`
 
 	killHelp = `The arm's output, its variables and the work folder stay. 'coleo arm recover'
-starts the arm again. 'coleo arm remove' forgets it. Its subarms live on, unless
+starts the arm again. 'coleo arm remove' forgets it. Its subarms continue to run, unless
 you give --tree.`
 
 	removeHelp = `This deletes the arm's folder below Coleo's state folder, with the terminal
@@ -144,7 +144,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withS
 	case withSubarms:
 		return " and its subarms " + strings.Join(names, ", "), nil
 	}
-	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
+	return "; its subarms continue to run: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
 }
 
 // subarmsOf returns the subarms of an arm, their subarms, and so on. The successor of an arm is not

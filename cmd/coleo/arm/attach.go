@@ -27,7 +27,7 @@ func newAttachCommand() *cobra.Command {
 		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
 				return coleo.Errorf(coleo.EInvalid,
-					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
+					"attach needs a terminal: in programs, use 'coleo arm prompt' and 'coleo arm screen'")
 			}
 			// If the user closes the terminal, this process receives SIGHUP, which ends ctx. Then
 			// attach releases the lease, restores the size of the arm's terminal and returns.
@@ -56,7 +56,7 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	fd := int(os.Stdin.Fd())
 	cols, rows, err := term.GetSize(fd)
 	if err != nil {
-		return fmt.Errorf("ask for the terminal's size: %w", err)
+		return fmt.Errorf("find the size of the terminal: %w", err)
 	}
 	before, err := term.MakeRaw(fd)
 	if err != nil {

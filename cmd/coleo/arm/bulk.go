@@ -28,7 +28,7 @@ and --selector. An arm must match all filters that you give. Coleo works on four
 arms at a time, or waits for all of them. A table shows the result for each arm.
 The exit code is 0 if everything succeeded, or if no arm matches.
 
---selector takes conditions on labels, with commas between: KEY=VALUE, KEY!=VALUE,
+--selector takes conditions on labels, separated by commas: KEY=VALUE, KEY!=VALUE,
 KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`
 
 // bulk describes a verb for several arms.

@@ -85,9 +85,9 @@ screen that you have seen.
 			d := coleo.Decision{Choice: coleo.ChoiceAnswer, Words: text, Key: key}
 			switch {
 			case key != "" && (len(args) == 2 || text != ""):
-				return coleo.Errorf(coleo.EInvalid, "--key goes without an option and without --text")
+				return coleo.Errorf(coleo.EInvalid, "--key cannot be combined with an option or with --text")
 			case key != "" && dialog == "":
-				return coleo.Errorf(coleo.EInvalid, "--key needs --dialog with the fingerprint of the dialog that you looked at")
+				return coleo.Errorf(coleo.EInvalid, "--key needs --dialog with the fingerprint of the dialog that you have seen")
 			case len(args) < 2 && text == "" && key == "":
 				return coleo.Errorf(coleo.EInvalid, "name an option by its number, or give --text")
 			}
@@ -196,7 +196,7 @@ func asksNothing(arm coleo.Arm) error {
 			arm.Name)
 	}
 	if arm.State == coleo.WaitingApproval {
-		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or is just changing: nothing was typed; "+
+		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or changed: nothing was typed; "+
 			"'coleo arm status %s' shows what it asks now", arm.Name, arm.Name)
 	}
 	return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)

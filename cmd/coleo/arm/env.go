@@ -254,7 +254,7 @@ func (f *spawnFlags) takeWorktree() error {
 	case f.worktree != "" && f.noTree:
 		return coleo.Errorf(coleo.EInvalid, "--worktree and --no-worktree contradict each other: give one of them")
 	case f.worktree == "" && f.base != "":
-		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
+		return coleo.Errorf(coleo.EInvalid, "--base %s sets where the branch of a worktree begins: add --worktree", f.base)
 	case f.worktree == "" && f.noSetup:
 		return coleo.Errorf(coleo.EInvalid, "--no-setup is for the set-up of a worktree: add --worktree")
 	case f.worktree == "" && len(f.with) > 0:
@@ -269,7 +269,7 @@ func (f *spawnFlags) takeWorktree() error {
 			return err
 		}
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return coleo.Errorf(coleo.EInvalid, "the folder %s is not there: name a folder in another repository with --with",
+			return coleo.Errorf(coleo.EInvalid, "the folder %s does not exist: name a folder in another repository with --with",
 				folder)
 		}
 		f.q.Worktree.With = append(f.q.Worktree.With, folder)

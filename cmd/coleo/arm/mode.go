@@ -208,7 +208,7 @@ change.`,
 	}
 	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "what the model applies to: `arm`, thread or default")
 	c.Flags().StringVar((*string)(&o.Fallback), "fallback", "", fallbackHelp)
-	c.Flags().BoolVar(&o.Seen, "seen", false, "say that you have seen which model the arm has in place of another one")
+	c.Flags().BoolVar(&o.Seen, "seen", false, "confirm that you have seen that the arm has another model than requested")
 	c.Flags().BoolVar(&o.Restart, "restart", false, "end the idle agent CLI and resume the conversation, if necessary")
 	return c
 }

@@ -83,7 +83,7 @@ have not ended. --wait, --schema and --input are for one arm.`,
 	}
 	c.Flags().BoolVarP(&f.interrupt, "interrupt", "i", false, "stop the running turn first")
 	c.Flags().BoolVar(&f.unproven, "unproven", false,
-		"type although nothing proves that the last turn has ended")
+		"send the prompt even if nothing proves that the last turn has ended")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the turn, and print the answer")
 	queue.FileFlag(c, &f.files)
 	selectorFlag(c, &f.selectors)

@@ -67,7 +67,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 			t.RunEnd = end
 			err = t.explain(ctx, client, name, t.failure(name))
 		} else if ctx.Err() != nil {
-			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and nobody waits for its turn now; "+
+			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and this verb no longer waits for its turn; "+
 				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
 		} else if waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout {
 			// Serve has its own limit for this wait, which can end just before the caller's limit.
@@ -128,14 +128,14 @@ func (t Turn) failure(name string) error {
 			"the prompt was delivered, and its turn failed: 'coleo arm screen %s' shows the error", name)
 	case coleo.OutcomeInterrupted:
 		return coleo.Errorf(coleo.ETurnInterrupted,
-			"the prompt was delivered, and its turn was interrupted, or a dialog of it was denied")
+			"the prompt was delivered, and its turn was interrupted, or one of its dialogs was denied")
 	case coleo.OutcomeDied:
 		return coleo.Errorf(coleo.EExited,
 			"the prompt was delivered, and the agent CLI ended during its turn: 'coleo arm recover %s' starts it again",
 			name)
 	case coleo.OutcomeUnproven:
 		return coleo.Errorf(coleo.ETurnUnproven,
-			"the prompt was delivered, and whether its turn has ended is not proven: 'coleo arm screen %s' shows what "+
+			"the prompt was delivered, and nothing proves that its turn has ended: 'coleo arm screen %s' shows what "+
 				"the agent CLI does", name)
 	case coleo.OutcomeFinished:
 	}
@@ -199,7 +199,7 @@ func limitError(name string, limit coleo.Limit, parked *coleo.Parked) error {
 			"'coleo arm status %s' shows what the arm does", limit.Kind, limit.Text, name)
 	}
 	return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn ended at a limit; the arm is parked: "+
-		"%s; 'coleo arm unpark %s' goes on now", parked.Line(), name)
+		"%s; 'coleo arm unpark %s' continues it now", parked.Line(), name)
 }
 
 // ifServeEnded returns an error for people if serve ended while the verb waited for the turn of a

@@ -21,12 +21,12 @@ import (
 
 func newScreenCommand() *cobra.Command {
 	var at string
-	c := oneArmCommand("screen", "Print the arm's screen, of now or of an earlier time",
+	c := oneArmCommand("screen", "Print the arm's screen, now or at an earlier time",
 		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
 			s, err := screenWhen(c, client, name, at)
 			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
 		})
-	c.Long = `Print the arm's screen, of now or of an earlier time, to 50 ms.
+	c.Long = `Print the arm's screen, now or at an earlier time, to 50 ms.
 
 With --at this also works after the arm's end. TIME is 2006-01-02T15:04:05Z, or
 15:04:05 (the last one, in the time zone of this machine), or an age such as
@@ -66,7 +66,7 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, coleo.Errorf(coleo.EInvalid,
-		"%q is no time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
+		"%q is not a time: write 2006-01-02T15:04:05Z, 15:04:05, or how long ago, such as 30s or 5m", text)
 }
 
 func newRecordCommand() *cobra.Command {

@@ -155,7 +155,8 @@ func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	switch {
 	case f.terminal == "" && !f.headless:
 		return coleo.Errorf(coleo.EInvalid,
-			"--headless=false needs -t TERMINAL: every arm runs without a window, and 'coleo arm open' shows it in one")
+			"--headless=false needs -t TERMINAL: without -t, every arm runs without a window, and 'coleo arm open' "+
+				"opens a window later")
 	case f.terminal != "" && f.headless && c.Flags().Changed("headless"):
 		return coleo.Errorf(coleo.EInvalid, "--headless and -t %s contradict each other: give one of them", f.terminal)
 	case f.terminal == "":
@@ -224,7 +225,7 @@ func (f *spawnFlags) fillIn() error {
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return coleo.Errorf(coleo.EInvalid,
-			"the work folder %s is not there: make it, or name another one with -w", dir)
+			"the work folder %s does not exist: create it, or name another folder with -w", dir)
 	}
 	f.q.Workdir = dir
 	if f.local = f.local || setup.AllowsLocal(); f.local {

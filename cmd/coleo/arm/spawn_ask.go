@@ -62,7 +62,7 @@ func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client
 			return err
 		}
 		if info, wrong := os.Stat(f.q.Workdir); wrong != nil || !info.IsDir() {
-			fmt.Fprintf(q.out, "%s is no folder\n", f.q.Workdir)
+			fmt.Fprintf(q.out, "%s is not a folder\n", f.q.Workdir)
 		} else {
 			ask = false
 		}

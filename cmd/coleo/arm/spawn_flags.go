@@ -87,7 +87,7 @@ open'.
 --policy says what answers the arm's approval dialogs:
   off     a person (default)
   shadow  a person; 'coleo policy explain' shows what read would have answered
-    read    the policy approves calls that only read files of the work folder, and
+  read    the policy approves calls that only read files of the work folder, and
           follows your rules; a person answers the rest: see docs/security.md
 
 --worktree gives the arm a git worktree and a branch of its own, below Coleo's state
@@ -108,7 +108,7 @@ HOME. A stopped arm keeps its sandbox, unless you give --sandbox none: see
 docs/security.md. --sandbox-net says which servers it reaches:
   all                  everything that this machine reaches (default)
   none                 only loopback inside
-    model                only the server of its model
+  model                only the server of its model
   allow=HOST[:PORT],…  these servers, and the server of its model
 
 --sandbox podman or docker runs it in a container of the image that --sandbox-image
@@ -156,7 +156,7 @@ func newSpawnCommand() *cobra.Command {
 	f.budget.AddFlags(c)
 	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
 	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
-	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, although the template says so")
+	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, even if the template has one")
 	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
 	flags.StringArrayVar(&f.with, "with", nil, "with --worktree: a worktree of the repository of `PATH` too; can be repeated")

@@ -105,7 +105,7 @@ func (p *statusPage) note(text string) {
 func (p *statusPage) addHarness(arm coleo.Arm) {
 	p.line("Harness", arm.Harness)
 	if version := arm.Runtime.Unjudged; version != "" {
-		p.note(fmt.Sprintf("nobody has judged its rules on version %s: 'coleo harness pack' brings newer ones", version))
+		p.note(fmt.Sprintf("nobody has tested its rules with version %s: 'coleo harness pack' installs newer rules", version))
 	}
 	if arm.Mode != "" {
 		p.line("Mode", arm.Mode)
@@ -175,7 +175,7 @@ func (p *statusPage) addQueue(arm string, q *coleo.QueueState) {
 		p.line("Parked", q.Parked.Line())
 		note := fmt.Sprintf("since %s, try %d", q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try)
 		if q.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
-			note += fmt.Sprintf("; 'coleo arm unpark %s' goes on now", arm)
+			note += fmt.Sprintf("; 'coleo arm unpark %s' continues it now", arm)
 		}
 		p.note(note)
 	}

@@ -141,7 +141,7 @@ func (s conversationStep) String() string {
 		notes = append(notes, "from the "+s.Source)
 	}
 	if s.Who == "agent" && s.Text != "" && !s.Whole {
-		notes = append(notes, "may lack a part")
+		notes = append(notes, "may be incomplete")
 	}
 	if len(notes) > 0 {
 		head += " (" + strings.Join(notes, ", ") + ")"

@@ -31,7 +31,7 @@ func newWatchCommand() *cobra.Command {
 On a terminal this shows the newest messages and the screen below them. Without
 a NAME it lets you choose an arm. These are the keys:
 
-    m  write a message; Enter sends it as a prompt, Escape closes it unsent
+  m  write a message; Enter sends it as a prompt, Escape closes it unsent
   i  switch whether a message first interrupts the running turn
   x  show messages in full, or only their beginning
   s  show what to do with an arm that seems stuck; this changes nothing
@@ -55,7 +55,7 @@ Without a NAME, it then follows the only running arm.`,
 
 func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags) error {
 	if f.history < 0 {
-		return coleo.Errorf(coleo.EInvalid, "--history %d: give a number from 0 on", f.history)
+		return coleo.Errorf(coleo.EInvalid, "--history %d: give 0 or a larger number", f.history)
 	}
 	onTerminal := term.IsTerminal(int(os.Stdout.Fd())) && !verb.WantsJSON(c)
 	name, err := watched(c, client, args, onTerminal)
@@ -104,7 +104,8 @@ func watched(c *cobra.Command, client *api.Client, args []string, onTerminal boo
 	case 1:
 		return names[0], nil
 	}
-	return "", coleo.Errorf(coleo.EInvalid, "%d arms run (%s), and there is no terminal to choose one: name it",
+	return "", coleo.Errorf(coleo.EInvalid, "%d arms run (%s), and there is no terminal on which to choose "+
+		"one: name the arm",
 		len(names), strings.Join(names, ", "))
 }
 

@@ -96,7 +96,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 		case <-resized:
 		case s := <-w.sent:
 			if w.view.Note = s.note; s.failed && !w.view.Writing {
-				w.view.Note, w.view.Draft = s.note+" (m takes the message up again)", s.text
+				w.view.Note, w.view.Draft = s.note+" (m opens the message again)", s.text
 			}
 		case keys := <-w.keys:
 			action := w.view.Type(keys)

@@ -21,7 +21,7 @@ used, and what the next call of the model can cost at most. 'none' removes the a
 own budget. The budgets of projects, days and the fleet are in config.toml.
 
 --policy says what happens when the budget is used up:
-    warn  an event reports it, and the arm continues
+  warn  an event reports it, and the arm continues
   park  the turn is interrupted, and the arm waits for you (default)
   stop  the arm is ended
 
@@ -66,7 +66,7 @@ func Command() *cobra.Command {
 			return verb.Say(c, text(r), r)
 		}),
 	}
-	c.Flags().StringVar(&policy, "policy", "", "`POLICY` when it is used up: warn, park (default) or stop")
+	c.Flags().StringVar(&policy, "policy", "", "`POLICY` when the budget is used up: warn, park (default) or stop")
 	return c
 }
 
@@ -100,7 +100,7 @@ func parse(amount, policy string) (coleo.Budget, error) {
 	var err error
 	b.Dollars, err = strconv.ParseFloat(strings.TrimPrefix(amount, "$"), 64)
 	if err != nil || b.Dollars == 0 {
-		return b, coleo.Errorf(coleo.EInvalid, "the budget %q is no amount: write US dollars, such as 2.50, or none; "+
+		return b, coleo.Errorf(coleo.EInvalid, "the budget %q is not an amount: write US dollars, such as 2.50, or none; "+
 			"nothing was changed", amount)
 	}
 	return b, b.Check()
@@ -120,12 +120,12 @@ func text(r coleo.BudgetReport) string {
 	case r.Next != nil:
 		fmt.Fprintf(&b, "\nthe next call of %s can cost %s", r.Model, coleo.Dollars(*r.Next))
 	case r.Model != "":
-		fmt.Fprintf(&b, "\nnobody knows the price of %s", r.Model)
+		fmt.Fprintf(&b, "\nthe price of %s is not known", r.Model)
 	}
 	if r.Parked != nil {
 		fmt.Fprintf(&b, "\nparked: %s", r.Parked.Line())
 		if r.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
-			fmt.Fprintf(&b, "\n'coleo arm unpark %s' lets it go on", r.Arm)
+			fmt.Fprintf(&b, "\n'coleo arm unpark %s' continues it", r.Arm)
 		}
 	}
 	return b.String()

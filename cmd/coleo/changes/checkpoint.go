@@ -77,12 +77,12 @@ func newCheckpointDiffCommand() *cobra.Command {
 	var w changes.DiffRequest
 	c := &cobra.Command{
 		Use:   "diff NAME [N]",
-		Short: "Show what changed up to a checkpoint since the one before it",
+		Short: "Show what changed between a checkpoint and the checkpoint before it",
 		Long: `Show what changed between a checkpoint and the checkpoint before it. Without a
 number, this takes the newest checkpoint, and so shows what the last turn changed.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps a number", c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and optionally a number", c.CommandPath())
 			}
 			return nil
 		},
@@ -132,7 +132,7 @@ func parse(text string) (int, error) {
 func newRestoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "restore NAME N",
-		Short:   "Put the files of a checkpoint back",
+		Short:   "Restore the files of a checkpoint",
 		Long:    restoreHelp,
 		Example: "  coleo arm checkpoint restore fix 3",
 		Args:    verb.Exactly(2, "the name of an arm and the number of a checkpoint"),

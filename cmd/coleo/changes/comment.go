@@ -30,7 +30,7 @@ arm's folder.`,
 			at := strings.LastIndex(args[1], ":")
 			line, err := strconv.Atoi(args[1][at+1:])
 			if at < 1 || err != nil || line < 1 {
-				return coleo.Errorf(coleo.EInvalid, "%q is no file and line: write FILE:LINE, such as main.go:12", args[1])
+				return coleo.Errorf(coleo.EInvalid, "%q is not a file and a line: write FILE:LINE, such as main.go:12", args[1])
 			}
 			path := args[1][:at]
 			list, err := client.Comment(c.Context(), args[0], changes.Comment{Path: path, Line: line, Text: args[2]})

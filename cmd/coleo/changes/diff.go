@@ -47,10 +47,11 @@ func DiffCommand() *cobra.Command {
 		Long:  diffHelp,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps files and folders", c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and optionally files and "+
+					"folders", c.CommandPath())
 			}
 			if why && w.Stat {
-				return coleo.Errorf(coleo.EInvalid, "--why explains the places of a patch, and --stat shows no patch: "+
+				return coleo.Errorf(coleo.EInvalid, "--why explains the changes of a patch, but --stat shows no patch:  "+
 					"leave one out")
 			}
 			if why && follow {
@@ -73,7 +74,7 @@ func DiffCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&w.Stat, "stat", false, "list the files only")
 	c.Flags().BoolVar(&w.Binary, "binary", false, "put binary files into the patch")
-	c.Flags().BoolVar(&why, "why", false, "show which call made each place")
+	c.Flags().BoolVar(&why, "why", false, "show which call made each change")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the diff again each time that it has changed")
 	return c
 }

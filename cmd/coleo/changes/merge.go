@@ -69,13 +69,13 @@ func MergeCommand() *cobra.Command {
 	f.BoolVar(&squash, "squash", false, "make one commit")
 	f.BoolVar(&rebase, "rebase", false, "make each commit again on top of the branch")
 	f.StringVar(&w.Repo, "repo", "", "`NAME` of the repository, if the arm works in several")
-	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the one from which the worktree was made)")
+	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the branch from which the worktree was made)")
 	f.StringVar(&w.Commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
 	f.StringVar(&w.Message, "message", "", "`TEXT` for the merge commit or the squashed commit")
 	f.BoolVar(&w.UpdateCheckout, "update-checkout", false,
 		"if the branch is checked out in your folder without uncommitted work, update the files there too")
-	f.BoolVar(&w.DryRun, "dry-run", false, "only say what would happen: commits, files, conflicts")
-	f.BoolVar(&ask, "ask-arm", false, "hand conflicts to the arm as one prompt")
+	f.BoolVar(&w.DryRun, "dry-run", false, "only print what would happen: commits, files, conflicts")
+	f.BoolVar(&ask, "ask-arm", false, "send conflicts to the arm as one prompt")
 	c.MarkFlagsMutuallyExclusive("squash", "rebase")
 	c.MarkFlagsMutuallyExclusive("dry-run", "ask-arm")
 	return c
@@ -160,7 +160,7 @@ func conflictText(arm string, w changes.MergeRequest, m changes.Merged, ask bool
 	case m.Asked != nil:
 		lines = append(lines, fmt.Sprintf("The arm is asked to resolve them, by the prompt of run %s.", m.Asked.ID))
 	case !ask:
-		lines = append(lines, "To hand them to the arm: "+askCommand(arm, w, m))
+		lines = append(lines, "To send them to the arm:  "+askCommand(arm, w, m))
 	}
 	return strings.Join(lines, "\n")
 }

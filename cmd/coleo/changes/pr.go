@@ -62,7 +62,7 @@ func PullCommand() *cobra.Command {
 	f.StringVar(&w.Title, "title", "", "`TEXT` of the title (default: the commit, or the name of the branch)")
 	f.StringVar(&w.Body, "body", "", "`TEXT` of the description (default: the commits)")
 	f.StringVar(&w.Base, "base", "",
-		"`BRANCH` into which the work would be merged (default: the one from which the worktree was made)")
+		"`BRANCH` into which the work would be merged (default: the branch from which the worktree was made)")
 	f.BoolVar(&w.Draft, "draft", false, "make a draft")
 	f.StringVar(&repo, "repo", "", repoHelp)
 	f.StringVar(&commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
@@ -101,7 +101,7 @@ func openedText(o pull.Opened, base string) string {
 	}
 	text += word + printable.Escaped(o.URL)
 	if !o.Made && base != "" && base != o.Base {
-		text += fmt.Sprintf("\nIt still goes into %s: change that on its page.", printable.Escaped(o.Base))
+		text += fmt.Sprintf("\nIt still merges into %s: change that on its page.", printable.Escaped(o.Base))
 	}
 	return text
 }

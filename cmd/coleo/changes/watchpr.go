@@ -43,7 +43,7 @@ func WatchCommand() *cobra.Command {
 	var repo string
 	c := &cobra.Command{
 		Use:   "watch-pr NAME",
-		Short: "Hand failed checks and review comments of a pull request to its arm",
+		Short: "Send failed checks and review comments of a pull request to its arm",
 		Long:  watchHelp,
 		Example: `  coleo arm watch-pr fix
   coleo arm watch-pr fix --tries 1 --every 1m`,
@@ -80,7 +80,7 @@ func WatchCommand() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&repo, "repo", "", repoHelp)
 	f.IntVar(&w.Tries, "tries", pull.DefaultTries, "send at most `N` prompts")
-	f.DurationVar(&w.Every, "every", pull.DefaultEvery, "`TIME` between two looks; it grows while nothing changes")
+	f.DurationVar(&w.Every, "every", pull.DefaultEvery, "`TIME` between two checks; it grows while nothing changes")
 	f.BoolVar(&w.AllAuthors, "all-authors", false, "also send comments of authors without write access")
 	return c
 }

@@ -28,7 +28,7 @@ func Command() *cobra.Command {
 		Long: `Show what arms have cost in US dollars, and how well that is known. With NAME, this
 shows that arm alone.
 
---by groups by arm, day, model, project, run and harness, with commas between. The
+--by groups by arm, day, model, project, run and harness, separated by commas. The
 project is the work folder, or the folder for which the arm's worktree was made.
 --since is a time or an age, such as 2026-01-31 or 7d.
 
@@ -63,8 +63,8 @@ lines say which calls are not counted, because the agent CLI does not report the
 			return printReport(c, keys, report)
 		}),
 	}
-	c.Flags().StringVar(&by, "by", "arm", "`KEYS` to group by, with commas between")
-	c.Flags().StringVar(&since, "since", "", "only from this `TIME` on")
+	c.Flags().StringVar(&by, "by", "arm", "`KEYS` to group by, separated by commas")
+	c.Flags().StringVar(&since, "since", "", "count only usage since this `TIME`")
 	return c
 }
 
@@ -89,8 +89,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		return now.Add(-age), nil
 	}
 	return time.Time{}, coleo.Errorf(coleo.EInvalid,
-		"--since %q is neither a time, as 2026-01-31 or 2026-01-31T15:04:05Z, nor "+
-			"an age, as 12h or 7d", text)
+		"--since %q: give a time such as 2026-01-31 or 2026-01-31T15:04:05Z, or "+
+			"an age such as 12h or 7d", text)
 }
 
 func printReport(c *cobra.Command, keys []cost.Key, r cost.Report) error {

@@ -49,7 +49,7 @@ const help = `Give the same task to several arms, each in a git worktree of its 
 begin at the same commit: the commit that is checked out in the folder, or --base.
 They do not contain uncommitted files.
 
---harness names the harnesses, with commas between. -n is the number of arms (default:
+--harness names the harnesses, separated by commas. -n is the number of arms (default:
 one for each harness). The arms have the label fanout=ID, and names with the ID and
 the harness. TASK goes into the queue of each arm. If TASK is -, it is read from
 standard input. With --template, the template's prompt is the task if TASK is left
@@ -86,7 +86,7 @@ func Command() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, strings.Join(args, "")) },
 	}
 	c.Flags().IntVarP(&f.count, "number", "n", 0, "`NUMBER` of arms (default: one for each harness, or 3)")
-	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of the harnesses, with commas between")
+	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of the harnesses, separated by commas")
 	c.Flags().StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted, for all arms")
 	c.Flags().StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
 	verb.SandboxAgreementFlags(c, &f.q.YesWithoutSandbox, &f.q.Untested)

@@ -49,7 +49,7 @@ func newKeepCommand() *cobra.Command {
 			}
 			at := slices.IndexFunc(heads, func(a coleo.Arm) bool { return a.Name == args[1] || a.ID == args[1] })
 			if at < 0 {
-				return coleo.Errorf(coleo.ENotFound, "%s is no arm of the fan-out %s: nothing was removed", args[1], args[0])
+				return coleo.Errorf(coleo.ENotFound, "%s is not an arm of the fan-out %s: nothing was removed", args[1], args[0])
 			}
 			s, err := setup.New()
 			if err != nil {

@@ -79,7 +79,7 @@ func members(ctx context.Context, client *api.Client, id string) (heads, all []c
 	}
 	if len(heads) == 0 {
 		return nil, nil, coleo.Errorf(coleo.ENotFound,
-			"no arm has the label %s=%s: 'coleo fan-out list' lists what there is", label, id)
+			"no arm has the label %s=%s: 'coleo fan-out list' lists the fan-outs", label, id)
 	}
 	slices.SortFunc(heads, func(a, b coleo.Arm) int { return strings.Compare(a.Name, b.Name) })
 	return heads, all, nil
@@ -201,7 +201,7 @@ func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[strin
 			return nil, ctx.Err()
 		case <-end.C:
 			return nil, coleo.Errorf(coleo.ETimeout,
-				"after %s these arms still work: %s; they go on", limit, strings.Join(busy, ", "))
+				"after %s these arms still work: %s; they continue", limit, strings.Join(busy, ", "))
 		case <-tick.C:
 		}
 	}

@@ -55,7 +55,7 @@ func Command() *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&f.q.To, "to", "", "`HARNESS` of the successor")
-	c.Flags().StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the successor (default: made of NAME and the harness)")
+	c.Flags().StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the successor (default: NAME with the harness)")
 	c.Flags().StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
 	c.Flags().StringVar(&f.q.Model, "model", "", "`MODEL`, or PROVIDER/MODEL (default: as for a new arm)")
 	c.Flags().StringVar((*string)(&f.q.Fallback), "fallback", "",

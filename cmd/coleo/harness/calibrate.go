@@ -72,16 +72,16 @@ and 1 if no change was found.
 	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
-	c.Flags().StringVar(&f.recordings, "recordings", "", "`FOLDER` with recordings that are there already")
+	c.Flags().StringVar(&f.recordings, "recordings", "", "`FOLDER` with existing recordings")
 	c.Flags().StringVar(&f.labels, "labels", "", "`FILE` with their labels (default: labels.txt in FOLDER)")
 	c.Flags().StringArrayVar(&f.old, "old", nil,
 		"`FOLDER` with earlier recordings and labels.txt; may be given again")
 	c.Flags().StringVar(&f.write, "write", "", "write the proposed description to this new `FILE`")
-	c.Flags().Int64Var(&f.seed, "seed", 1, "which pictures are tried first")
+	c.Flags().Int64Var(&f.seed, "seed", 1, "`NUMBER` that decides in which order screens are tried")
 	c.Flags().Float64Var(&f.slack, "slack", 0,
 		"by how many `SECONDS` states of the new recordings may begin earlier or later (with --record: 2.5)")
 	c.Flags().Float64Var(&f.oldSlack, "old-slack", 0, "the same for the recordings of --old")
-	c.Flags().DurationVar(&f.time, "time", mend.DefaultTime, "how long to search")
+	c.Flags().DurationVar(&f.time, "time", mend.DefaultTime, "maximum `TIME` of the search")
 	return c
 }
 
@@ -134,11 +134,10 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 	}
 	switch {
 	case len(r.Breaks) > 0 && r.Text == nil:
-		return coleo.Errorf(coleo.EInternal, "no change of %s was found with which all recordings read as labelled",
+		return coleo.Errorf(coleo.EInternal, "no change of %s was found with which all readings match the labels",
 			desc.File)
 	case len(brokenOff) > 0:
-		return coleo.Errorf(coleo.EInternal, "%d of %d sessions were broken off, so what they would have shown is not "+
-			"judged: %s",
+		return coleo.Errorf(coleo.EInternal, "%d of %d sessions were stopped early, so the rest of them is not judged: %s",
 			len(brokenOff), len(fresh), strings.Join(brokenOff, ", "))
 	}
 	return nil
@@ -147,7 +146,8 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 // check returns EInvalid if flags contradict each other or have values out of range.
 func (f *calibrateFlags) check() error {
 	if (f.recordings == "") == (f.record == "") {
-		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to read some")
+		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to "+
+			"read existing recordings")
 	}
 	if !(f.slack >= 0) || f.time <= 0 {
 		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: --slack must not be negative, and --time must be "+
@@ -227,7 +227,7 @@ func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 			return nil, err
 		}
 		if in.cast == nil {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s is no asciicast", path)
+			return nil, coleo.Errorf(coleo.EInvalid, "%s is not an asciicast", path)
 		}
 		out = append(out, mend.Case{Name: name, Cast: in.cast, Label: label, Slack: slack})
 		delete(byName, name)
@@ -286,20 +286,20 @@ func (r calibration) text(fresh, old int, f calibrateFlags) string {
 	case len(r.Breaks) == 0:
 		return strings.TrimSuffix(b.String(), "\n")
 	case r.Diff == "":
-		b.WriteString("\nNo proposal: no change was found with which all recordings read as labelled.\n")
+		b.WriteString("\nNo proposal: no change was found with which all readings match the labels.\n")
 		if r.TimedOut {
-			fmt.Fprintf(&b, "The time of %s was over. --time gives more.\n", f.time)
+			fmt.Fprintf(&b, "The search ended after %s. --time gives it more time.\n", f.time)
 		}
 		for _, a := range r.Nearest {
 			fmt.Fprintf(&b, "Tried: %s\n  Why not: %s\n", a.Change, a.Why)
 		}
 		return strings.TrimSuffix(b.String(), "\n")
 	}
-	fmt.Fprintf(&b, "\nProposal: with this change all %d recordings read as labelled", fresh)
+	fmt.Fprintf(&b, "\nProposal: with this change, the readings of all %d recordings match the labels", fresh)
 	if old > 0 {
 		fmt.Fprintf(&b, ", and none of %d earlier ones reads worse.\n", old)
 	} else {
-		b.WriteString(".\nNo earlier recordings were given (--old), so nothing proves that they still do.\n")
+		b.WriteString(".\nNo earlier recordings were given (--old), so nothing proves that their readings stay the same.\n")
 	}
 	for _, change := range r.Changes {
 		fmt.Fprintf(&b, "- %s\n", change)

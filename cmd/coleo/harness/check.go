@@ -119,7 +119,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 	}
 	end := func() { _ = os.RemoveAll(dir) }
 	if f.keep {
-		fmt.Fprintln(c.ErrOrStderr(), "what the checks make is kept in", dir)
+		fmt.Fprintln(c.ErrOrStderr(), "the files of the checks are in", dir)
 		end = func() {}
 	}
 	config := conformance.Config{

@@ -108,11 +108,11 @@ func (l listed) installedWord() string {
 // not been tested with the installed version of the agent CLI.
 func noteVersions(c *cobra.Command, i listed) {
 	if i.Pack != nil {
-		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
+		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was tested with %s\n", i.Name, i.Pack.Serial,
 			strings.Join(i.Pack.Versions, ", "))
 	}
 	if i.Installed != "" && !i.Judged(i.Installed) {
-		fmt.Fprintf(c.OutOrStdout(), "%s: version %s is installed, and nobody has judged the rules on it\n", i.Name,
+		fmt.Fprintf(c.OutOrStdout(), "%s: version %s is installed, and nobody has tested the rules with it\n", i.Name,
 			i.Installed)
 	}
 }

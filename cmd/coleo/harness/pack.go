@@ -76,7 +76,7 @@ func newPackListCommand() *cobra.Command {
 				return verb.PrintJSON(c, list)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "HARNESS\tSERIAL\tJUDGED ON\tLAST DAY\tSIGNED BY\tUSED")
+			fmt.Fprintln(w, "HARNESS\tSERIAL\tTESTED WITH\tLAST DAY\tSIGNED BY\tUSED")
 			for _, i := range list {
 				used := "yes"
 				if len(i.Problems) > 0 {
@@ -155,7 +155,7 @@ func readPack(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a regular file, so it is no pack", file)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a regular file, so it is not a pack", file)
 	}
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
@@ -240,7 +240,7 @@ func addPack(s setup.Setup, store pack.Store, file, recordings string) (*pack.Pa
 }
 
 func installedLine(p *pack.Pack) string {
-	return fmt.Sprintf("pack %d for %s is installed; it was judged on %s, and its last day is %s", p.Serial, p.Harness,
+	return fmt.Sprintf("pack %d for %s is installed; it was tested with %s, and its last day is %s", p.Serial, p.Harness,
 		strings.Join(p.Versions, ", "), p.Expires)
 }
 

@@ -38,7 +38,7 @@ pack keygen' writes it. Coleo itself trusts no key yet.`,
 			return changePacks(func(_ setup.Setup, store pack.Store) error {
 				line, change := "packs that are signed by %s can be installed now", store.Trust
 				if remove {
-					line, change = "packs that are signed by %s are not used any longer", store.Distrust
+					line, change = "packs that are signed by %s are no longer used", store.Distrust
 				}
 				if err := change(key); err != nil {
 					return err
@@ -106,8 +106,8 @@ other key is refused with its line.`,
 	c.Flags().StringVar(&key, "key", "", "`FILE` with the private key")
 	c.Flags().StringVar(&order.Harness, "harness", "", "`NAME` of the harness")
 	c.Flags().StringSliceVar(&order.Versions, "versions", nil,
-		"`VERSIONS` of the agent CLI on which the rules were judged")
-	c.Flags().Int64Var(&order.Serial, "serial", 0, "`NUMBER` that is higher than that of each earlier pack")
+		"`VERSIONS` of the agent CLI with which the rules were tested")
+	c.Flags().Int64Var(&order.Serial, "serial", 0, "`NUMBER` that is higher than the number of each earlier pack")
 	c.Flags().StringVar(&order.Expires, "expires", "", "last `DATE` on which the pack is used, such as 2027-01-31")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` for the pack")
 	return c

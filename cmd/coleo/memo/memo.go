@@ -19,7 +19,7 @@ const help = `Show or change the memo of an arm: a JSON value that people and pr
 it, such as the progress of its work. Coleo itself does not use the memo, and the
 agent CLI does not see it. The memo is kept until the arm is removed.
 
-    get         print the value (the default)
+  get         print the value (the default)
   set JSON    replace the value
   patch JSON  replace the keys of JSON in the value; null removes a key
 

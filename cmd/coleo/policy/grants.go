@@ -23,7 +23,7 @@ func newGrantCommand() *cobra.Command {
 	last, scope, tool := grantTime, "arm", ""
 	c := &cobra.Command{
 		Use:   "grant NAME [COMMAND]",
-		Short: "Let the policy of an arm approve a command or a tool for a while",
+		Short: "Allow the policy of an arm to approve a command or a tool for a limited time",
 		Long: `Let the policy of the arm NAME approve a command for a while, or all calls of a
 tool (--tool). COMMAND is a command with its arguments; a last word * stands for
 any further arguments.
@@ -66,7 +66,7 @@ inside an arm.`,
 		}),
 	}
 	f := c.Flags()
-	f.DurationVar(&last, "for", last, "how long it is granted, at most 720h")
+	f.DurationVar(&last, "for", last, "how long the grant lasts, at most 720h")
 	f.StringVar(&scope, "scope", scope, "what the grant applies to: arm, session or thread")
 	f.StringVar(&tool, "tool", "", "grant all calls of the agent CLI's `TOOL`, and no command")
 	return c
@@ -93,7 +93,7 @@ func newGrantsCommand() *cobra.Command {
 	var revoke string
 	c := &cobra.Command{
 		Use:   "grants",
-		Short: "List what is granted for a while, or revoke it",
+		Short: "List the grants, or revoke one",
 		Long: `List what is granted for a while, the oldest first. --revoke ID ends a grant
 at once.`,
 		Example: "  coleo policy grants\n  coleo policy grants --revoke ID",

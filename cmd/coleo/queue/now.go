@@ -63,7 +63,7 @@ func newSteerCommand() *cobra.Command {
 	var p coleo.Prompt
 	c := &cobra.Command{
 		Use:     "steer NAME TEXT...",
-		Short:   "Send a prompt for now, also while a turn runs",
+		Short:   "Send a prompt at once, also while a turn runs",
 		Long:    steerHelp,
 		Example: `  coleo arm steer fix "use the other parser"`,
 		Args:    nameAndText,

@@ -13,8 +13,8 @@ import (
 
 const onLimitHelp = `Show what an arm does at a limit of its model, or change it.
 
-STEPS is a list with commas between the steps, which the arm tries in this order:
-    model:NAME        it continues with another model of its harness
+STEPS is a list of steps, separated by commas. The arm tries them in this order:
+  model:NAME        it continues with another model of its harness
   handover:HARNESS  a new arm of the harness gets the task
   wait or ask       the last step: it waits for the end of the limit, or for you
 

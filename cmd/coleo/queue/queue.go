@@ -108,7 +108,7 @@ func followUp(c *cobra.Command, client *api.Client, name string, words, files []
 	}
 	line := fmt.Sprintf("Queued for %s: %s (%d queued)", name, r.ID, len(r.Queue.Entries))
 	if r.Queue.Paused != "" {
-		line += fmt.Sprintf("\nThe queue is paused (%s): 'coleo arm resume %s' lets it go on.", r.Queue.Paused, name)
+		line += fmt.Sprintf("\nThe queue is paused (%s): 'coleo arm resume %s' continues it.", r.Queue.Paused, name)
 	}
 	if arm, err := client.Arm(c.Context(), name); err == nil && arm.State == coleo.Dead {
 		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.", name, name)
@@ -131,7 +131,7 @@ const queueHelp = `List the prompts in the arm's queue, or change the queue.
   add TEXT...      the same as 'coleo arm follow-up'
   edit N TEXT...   another text
   move N PLACE     another place, from 1
-  remove N...      forget prompts
+  remove N...      remove prompts
   pause [REASON]   send nothing until 'resume'
   resume           send the prompts again
 
@@ -268,9 +268,9 @@ func entry(q coleo.Queue, named string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", coleo.Errorf(coleo.EInvalid, "%q is the beginning of %d ids: give more of it", named, len(found))
+		return "", coleo.Errorf(coleo.EInvalid, "%d ids begin with %q: give a longer beginning", named, len(found))
 	}
-	return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent or removed, or never added", named)
+	return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent, removed or never added", named)
 }
 
 // list prints a queue.

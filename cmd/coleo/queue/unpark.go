@@ -22,7 +22,7 @@ func newUnparkCommand() *cobra.Command {
 	var cancel bool
 	c := &cobra.Command{
 		Use:   "unpark NAME",
-		Short: "Let an arm go on that waits for the end of a limit",
+		Short: "Continue an arm that waits for the end of a limit",
 		Long:  unparkHelp,
 		Args:  verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
@@ -30,13 +30,13 @@ func newUnparkCommand() *cobra.Command {
 			done := fmt.Sprintf("%s goes on", args[0])
 			switch {
 			case cancel:
-				done = fmt.Sprintf("%s does not go on by itself", args[0])
+				done = fmt.Sprintf("%s does not continue by itself", args[0])
 			case r.ID == "": // the arm continues without a prompt
-				done = fmt.Sprintf("%s is no longer parked; no turn of it was cut off, so no prompt continues it", args[0])
+				done = fmt.Sprintf("%s is no longer parked; no turn was cut off, so no prompt is needed", args[0])
 			}
 			return sayUnless(c, err, done, r)
 		}),
 	}
-	c.Flags().BoolVar(&cancel, "cancel", false, "do not go on by itself")
+	c.Flags().BoolVar(&cancel, "cancel", false, "do not continue by itself")
 	return c
 }

@@ -32,7 +32,7 @@ func (r Report) Print(out io.Writer) error {
 	case len(r.Arms) > 0:
 		fmt.Fprintln(w, "ARM\tRESULT")
 	case len(r.Logins) == 0:
-		fmt.Fprintln(w, "No arm has to be taken up.")
+		fmt.Fprintln(w, "No arm needs to be recovered.")
 	}
 	for _, o := range r.Arms {
 		fmt.Fprintf(w, "%s\t%s\n", o.Arm, o.line())
@@ -66,11 +66,11 @@ func (o Outcome) line() string {
 	case Waits:
 		return "not started: it waits for the login below"
 	case Failed:
-		return "not taken up: " + strings.Join(strings.Fields(o.Error.Message), " ")
+		return "not recovered: " + strings.Join(strings.Fields(o.Error.Message), " ")
 	}
 	switch p := o.Parked; {
 	case p != nil && !p.Wake.IsZero() && p.Wake.Before(time.Now()):
-		return line + "; the limit has passed, so it goes on"
+		return line + "; the limit has passed, so it continues"
 	case p != nil:
 		return line + "; still parked " + p.Line()
 	case o.State == coleo.WaitingApproval:
@@ -85,7 +85,8 @@ func (l Login) line() string {
 		account += " in " + l.Home
 	}
 	return fmt.Sprintf("Login needed: %s, for %s (%s). Log in with 'coleo arm attach %s'; "+
-		"then 'coleo up --revive' takes up the others.", account, verb.Counted(len(l.Arms), "arm"), joinNames(l.Arms), l.Arms[0])
+		"then 'coleo up --revive' recovers the others.", account,
+		verb.Counted(len(l.Arms), "arm"), joinNames(l.Arms), l.Arms[0])
 }
 
 // joinNames returns the first mostNames names, and how many others there are.

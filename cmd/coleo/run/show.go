@@ -93,7 +93,7 @@ func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
 		return err
 	}
 	if len(found) == 0 {
-		return coleo.Errorf(coleo.ENotFound, "the answer of run %s is not in the log any more", short(r.ID))
+		return coleo.Errorf(coleo.ENotFound, "the answer of run %s is no longer in the log", short(r.ID))
 	}
 	if kind == coleo.EventOutputValidated {
 		raw := decode[coleo.Validated](found[0]).Answer
@@ -145,7 +145,7 @@ func promptText(r coleo.Run) string {
 func answerText(r coleo.Run) string {
 	text := quoted(r.Answer, r.AnswerCut)
 	if text != "" && !r.Whole {
-		text = "(may lack a part) " + text
+		text = "(may be incomplete) " + text
 	}
 	return show.OrDash(text)
 }

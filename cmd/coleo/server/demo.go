@@ -63,7 +63,7 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	if err := tellDemo(c.Context(), client, c.OutOrStdout()); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), `  coleo arm attach claude        its own terminal (Ctrl-] lets go)
+	fmt.Fprintf(c.OutOrStdout(), `  coleo arm attach claude        its own terminal (Ctrl-] detaches)
   coleo arm list                 what each of them is doing
   dashboard                      %s
                                  %s
@@ -78,7 +78,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	if arm, err := client.Arm(ctx, name); err == nil && arm.Status != coleo.StatusStopped {
-		step("%s: runs already, and is left alone", name)
+		step("%s: runs already, and was not changed", name)
 		return nil
 	}
 	q := wire.SpawnRequest{Name: name, Harness: harness, Workdir: filepath.Join(s.State, "demo", name, "work")}

@@ -67,7 +67,7 @@ func question(arg string) (wire.WhyQuestion, int, error) {
 	line, err := strconv.Atoi(number)
 	if file == "" || err != nil || line < 1 {
 		return wire.WhyQuestion{}, 0, coleo.Errorf(coleo.EInvalid,
-			"%q is no file and line: write FILE:LINE, such as main.go:12", arg)
+			"%q is not a file and a line: write FILE:LINE, such as main.go:12", arg)
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -97,7 +97,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 // same text.
 func readLine(path string, number int) (text string, same int, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is no file", path) // opening a pipe would block
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is not a file", path) // opening a pipe would block
 	}
 	f, err := os.Open(path)
 	if err != nil {

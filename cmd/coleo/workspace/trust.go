@@ -39,7 +39,7 @@ since you trusted it. On a terminal, it asks whether you trust the script. Other
 give a hash with --yes. There are two hashes if the script may start other files of
 the repository:
   everything   covers all files of the commit; any change needs your trust again
-    named files  covers only the script and the files that it names
+  named files  covers only the script and the files that it names
 
 The trust applies only to this repository. --revoke ends it. This does not work inside
 an arm.`,

@@ -45,7 +45,7 @@ type listed struct {
 func newListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the worktrees, and what in them is saved nowhere else",
+		Short: "List the worktrees and the unsaved work in them",
 		Long: `List the git worktrees that Coleo has made for arms on this machine, and the unsaved
 work in each of them. Coleo runs git without the configuration that an arm could have
 written.`,
@@ -126,7 +126,7 @@ func printList(c *cobra.Command, all []listed) error {
 		return err
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ARM\tSTATUS\tBRANCH\tFOLDER\tSAVED NOWHERE ELSE")
+	fmt.Fprintln(w, "ARM\tSTATUS\tBRANCH\tFOLDER\tUNSAVED")
 	for _, l := range all {
 		name, unsaved := l.Name, l.Error
 		if !l.HasArm {
@@ -194,7 +194,7 @@ func prunedLines(done []workspace.Pruned, merges []merge.Recovered) string {
 		case m.Text != "":
 			lines = append(lines, "Ended what was interrupted: "+m.Text)
 		default:
-			lines = append(lines, "A merge that updated "+m.Folder+" was interrupted after its end: nothing was missing")
+			lines = append(lines, "A merge that updated "+m.Folder+" was interrupted at its end: nothing had to be restored")
 		}
 	}
 	for _, p := range done {
@@ -241,7 +241,7 @@ repository.`,
 			}
 			if name := user(s, w); name != "" {
 				return coleo.Errorf(coleo.EConflict, "the arm %s works in the worktree: nothing was removed; "+
-					"'coleo arm remove %s' comes first", name, name)
+					"use 'coleo arm remove %s' first", name, name)
 			}
 			done, err := s.Worktrees().Remove(c.Context(), w.ID, force)
 			if err != nil {
@@ -313,7 +313,7 @@ func newRestoreCommand() *cobra.Command {
 	path := ""
 	c := &cobra.Command{
 		Use:   "restore NAME",
-		Short: "Bring a kept worktree back, byte for byte",
+		Short: "Restore a kept worktree, byte for byte",
 		Long: `Restore a worktree that 'coleo arm remove --force' has kept: all files with their
 permissions, symbolic links, staged changes, a merge in progress. NAME is the name of
 the arm, which means the work that was kept last, or a ref of 'coleo workspace kept'.
@@ -386,6 +386,6 @@ func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k wor
 		}), nil
 	}
 	return k, nil, coleo.Errorf(coleo.ENotFound,
-		"nothing is kept of an arm called %q: 'coleo workspace kept' lists "+
-			"what is", name)
+		"no work of an arm called %q is kept: 'coleo workspace kept' lists "+
+			"the kept work", name)
 }

@@ -71,7 +71,7 @@ func jsonTable(value, workdir string) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&table); err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "it is no JSON object: %v", err)
+		return nil, coleo.Errorf(coleo.EInvalid, "it is not a JSON object: %v", err)
 	}
 	return table, nil
 }

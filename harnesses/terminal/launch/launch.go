@@ -130,7 +130,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {
-		return coleo.Errorf(coleo.EInvalid, "the work folder %q is not there: make it, or name another one", c.Workdir)
+		return coleo.Errorf(coleo.EInvalid, "the work folder %q does not exist: create it, or name another folder", c.Workdir)
 	}
 	if c.Arm == "" || c.Dir == "" || c.Nonce == "" {
 		return coleo.Errorf(coleo.EInvalid, "a spawn needs an arm, a folder and a nonce")

@@ -119,7 +119,7 @@ var usualPorts = map[string]uint16{"http": 80, "https": 443, "ws": 80, "wss": 44
 func serverOf(text string) (coleo.HostPort, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || usualPorts[u.Scheme] == 0 {
-		return coleo.HostPort{}, coleo.Errorf(coleo.EInvalid, "is no URL with http:// or https:// and a host")
+		return coleo.HostPort{}, coleo.Errorf(coleo.EInvalid, "is not a URL with http:// or https:// and a host")
 	}
 	host, port, err := coleo.ParseServer(u.Host)
 	if err != nil {

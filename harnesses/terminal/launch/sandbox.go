@@ -134,8 +134,8 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 			path = real
 		}
 		if paths.Within(folder, path) {
-			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s contains %s, and a sandbox lets the "+
-				"agent CLI write in its work folder: choose a folder for this work alone", folder, what)
+			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s contains %s, and a sandboxed "+
+				"agent CLI can write in its work folder: choose a folder for this work alone", folder, what)
 		}
 	}
 	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder},

@@ -48,7 +48,7 @@ func trusted(path string, keys []string) error {
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
-		return coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is no file", path)
+		return coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is not a file", path)
 	}
 	raw, err := os.ReadFile(path)
 	switch info, statErr := os.Stat(path); {

@@ -163,9 +163,9 @@ func (s *search) allowed(before, after []taped) bool {
 func whatGotWorse(before, after *taped) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
 	case before.readsAsLabelled() && !after.readsAsLabelled():
-		return fmt.Sprintf("%s would no longer read as labelled", after.Name)
+		return fmt.Sprintf("%s would no longer match its labels", after.Name)
 	case b > a+rounding:
-		return fmt.Sprintf("%s would be idle for %.2f s where its label says otherwise", after.Name, b-a)
+		return fmt.Sprintf("%s would be read as idle for %.2f s where its label is not idle", after.Name, b-a)
 	}
 	return ""
 }
@@ -309,9 +309,9 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 			holding++
 		} else {
 			d := differences(fixed[i].want, fixed[i].got, fixed[i].Slack)
-			still = fmt.Sprintf("%s still does not read as labelled", all[i].Name)
+			still = fmt.Sprintf("%s still does not match its labels", all[i].Name)
 			if len(d) > 0 {
-				still = fmt.Sprintf("%s still reads %s at %.2f s, not %s", all[i].Name, d[0].got, d[0].from, d[0].want)
+				still = fmt.Sprintf("%s is still read as %s at %.2f s, not %s", all[i].Name, d[0].got, d[0].from, d[0].want)
 			}
 		}
 	}

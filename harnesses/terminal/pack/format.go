@@ -58,7 +58,7 @@ var (
 type Pack struct {
 	Key      ed25519.PublicKey // the key that has signed the file
 	Harness  string
-	Versions []string // the versions of the agent CLI on which the rules were judged
+	Versions []string // the versions of the agent CLI with which the rules were tested
 	Serial   int64    // the number of the pack; higher for each new pack of the harness
 	Expires  string   // the last day in UTC on which Coleo uses the pack, such as 2027-01-31
 	Digest   string   // the SHA-256 of the file, in hex
@@ -91,7 +91,7 @@ func unwrap(file string, data []byte) (envelope, error) {
 	}
 	rest, is := bytes.CutPrefix(data, []byte(firstLine))
 	if !is {
-		return e, coleo.Errorf(coleo.EInvalid, "%s:1: this is no pack: its first line is not %q", file,
+		return e, coleo.Errorf(coleo.EInvalid, "%s:1: this is not a pack: its first line is not %q", file,
 			strings.TrimSpace(firstLine))
 	}
 	key, rest, err := takeLine(file, 2, keyLine, rest, ed25519.PublicKeySize)

@@ -73,7 +73,7 @@ func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	}
 	seed, err := keyIn(data, privateLine, ed25519.SeedSize)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is no private key of 'coleo harness pack keygen'", path)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a private key of 'coleo harness pack keygen'", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }
@@ -90,7 +90,7 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	}
 	key, err := keyIn(data, publicLine, ed25519.PublicKeySize)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is no public key of 'coleo harness pack keygen'", path)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a public key of 'coleo harness pack keygen'", path)
 	}
 	return key, nil
 }
@@ -101,7 +101,7 @@ func keyIn(data []byte, line string, keySize int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))
 	if err != nil || !is || len(key) != keySize {
-		return nil, coleo.Errorf(coleo.EInvalid, "this is no key")
+		return nil, coleo.Errorf(coleo.EInvalid, "this is not a key")
 	}
 	return key, nil
 }

@@ -73,7 +73,7 @@ func (s Store) Trusted() ([]ed25519.PublicKey, error) {
 	for _, line := range append(strings.Fields(string(data)), strings.Fields(pinnedKey)...) {
 		key, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(key) != ed25519.PublicKeySize {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s: %.80q is no key", filepath.Join(s.dir, keysFile), line)
+			return nil, coleo.Errorf(coleo.EInvalid, "%s: %.80q is not a key", filepath.Join(s.dir, keysFile), line)
 		}
 		out = append(out, key)
 	}

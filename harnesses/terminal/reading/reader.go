@@ -227,7 +227,7 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 	}
 	x.Redrawn = r.redrawnText(now)
 	if x.Version = r.packed.running; r.Unjudged() != "" {
-		x.Unjudged = fmt.Sprintf("nobody has judged the rules of %s on version %s", r.spec.Name, r.Unjudged())
+		x.Unjudged = fmt.Sprintf("nobody has tested the rules of %s with version %s", r.spec.Name, r.Unjudged())
 	}
 	for _, v := range r.witnesses() {
 		if !v.used() {

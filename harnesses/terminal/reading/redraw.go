@@ -125,15 +125,15 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	text := func() string { return r.picture.Screen.Title + "\n" + strings.Join(r.picture.Screen.Lines, "\n") }
 	switch {
 	case r.verdict.State == "" && r.reading.State == coleo.Initializing:
-		r.redraws.needRedraw(text(), "no rule knew the picture", r.spec.Timing.Start.Duration(), now)
+		r.redraws.needRedraw(text(), "no rule knew the screen", r.spec.Timing.Start.Duration(), now)
 	case r.verdict.State == "":
 		after := redrawUnknown
 		if r.redraws.unhelped == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
 			after = 0 // the unknown pictures keep changing
 		}
-		r.redraws.needRedraw(text(), "no rule knew the picture", after, now)
+		r.redraws.needRedraw(text(), "no rule knew the screen", after, now)
 	case r.verdict.State.Working():
-		r.redraws.needRedraw(text(), "the picture showed work and stood still", redrawWork, now)
+		r.redraws.needRedraw(text(), "the screen showed work but did not change", redrawWork, now)
 	default:
 		r.redraws.needNone()
 	}
@@ -193,7 +193,7 @@ func (r *Reader) redrawnText(now time.Time) string {
 	}
 	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.reason)
 	if d.picture != "" && slices.Contains(d.tried, d.picture) && d.pending(now) == 0 {
-		text += "; the picture stayed as it was"
+		text += "; the screen did not change"
 	}
 	return text
 }

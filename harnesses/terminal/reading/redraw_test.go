@@ -48,7 +48,7 @@ func TestWorkThatStandsStillIsRedrawnOnce(t *testing.T) {
 	b.draws(casttest.Busy).after(time.Hour).wantsRedraw("the same picture", false).wants(coleo.Processing, "busy")
 	b.shows(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
 	if notes := b.notesOf(coleo.ChangeRedraw); len(notes) != 2 || notes[0] !=
-		"redrawn once, because the picture showed work and stood still" {
+		"redrawn once, because the screen showed work but did not change" {
 		t.Errorf("told: %q", notes)
 	}
 }

@@ -156,7 +156,7 @@ func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) 
 			q.Files = append(q.Files, text)
 		case slices.Contains(t.Free, name) || slices.Contains(t.Free, "*"):
 		case !isText:
-			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is no text: %s", t.Name,
+			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not a text: %s", t.Name,
 				oneLine(name))
 		case !slices.Contains(t.Shows, name):
 			return nil, coleo.Errorf(coleo.EUnsupported, "the call of %s has an input that is not known: %s", t.Name,

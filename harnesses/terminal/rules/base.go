@@ -21,7 +21,7 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 		base = bases(own.Base)
 	}
 	if base == nil {
-		return under, config.Errorf(file, data, "base", "base %q is no built-in harness", own.Base)
+		return under, config.Errorf(file, data, "base", "base %q is not a built-in harness", own.Base)
 	}
 	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
 		return under, err

@@ -137,7 +137,7 @@ func (c *compiler) checkHead(s *Spec) {
 	c.required("name", s.Name)
 	c.required("command", s.Command)
 	if s.Name != "" && !names.MatchString(s.Name) {
-		c.fail("name", "%q is no name for a harness: it has small letters, digits, dots and dashes alone", s.Name)
+		c.fail("name", "%q is not a name for a harness: use only small letters, digits, dots and dashes", s.Name)
 	}
 	c.plain("title", s.Title)
 	c.plain("version", s.Version)
@@ -263,7 +263,7 @@ func (c *compiler) conds(path, name string, list []Cond) {
 			c.fail(at+".where", "%q: %v", name, err)
 		}
 		if list[i].Not && where.isWhole() {
-			c.fail(at, "%q: a condition with not = true may not look at %q, because a model can write there: use a "+
+			c.fail(at, "%q: a condition with not = true may not cover %q, because a model can write there: use a "+
 				"smaller part, of at most %d rows", name, list[i].Where, mostRowsNot)
 		}
 		list[i].where, list[i].pattern = where, c.regexp(at+".pattern", list[i].Pattern)
@@ -307,7 +307,7 @@ func (c *compiler) work(w coleo.ReportedWork) {
 func (c *compiler) sandbox(s *SandboxFiles) {
 	for _, kind := range s.Judged {
 		if box := (coleo.Sandbox{Kind: kind}); !box.On() || box.Check() != nil {
-			c.fail("launch.sandbox.judged", "launch.sandbox.judged: %q is no kind of sandbox", kind)
+			c.fail("launch.sandbox.judged", "launch.sandbox.judged: %q is not a kind of sandbox", kind)
 		}
 	}
 	for key, list := range map[string][]string{"writable": s.Writable, "readable": s.Readable} {
@@ -331,7 +331,7 @@ func (c *compiler) network(l Launch) {
 	}
 	for _, name := range l.EndpointEnv {
 		if !environName.MatchString(name) {
-			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is no name of an environment variable", name)
+			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is not the name of an environment variable", name)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (c *compiler) network(l Launch) {
 func (c *compiler) ownFiles(patterns []string) {
 	for _, text := range patterns {
 		if _, err := path.Match(text, ""); err != nil || strings.Trim(text, "*?") == "" || strings.Contains(text, "/") {
-			c.fail("launch.own_files", "launch.own_files: %q is no pattern for one name, such as .mine.history*", text)
+			c.fail("launch.own_files", "launch.own_files: %q is not a pattern for one name, such as .mine.history*", text)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (c *compiler) launch(l Launch) {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 			coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
-			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %s", mode,
+			c.fail("launch.permission."+mode, "launch.permission: %q is not a permission mode; the modes are %s", mode,
 				printable.List(known))
 		}
 	}

@@ -168,7 +168,7 @@ func (c *compiler) modes(s *Spec) {
 
 func (c *compiler) mode(path string, s *Spec, m *Mode) {
 	if !modeIDs.MatchString(m.ID) {
-		c.fail(path, "%q is no id for a mode: it has letters, digits, dots, dashes and underscores alone", m.ID)
+		c.fail(path, "%q is not an id for a mode: use only letters, digits, dots, dashes and underscores", m.ID)
 	}
 	c.plain(path+".title", m.Title)
 	c.keys(path+".key", m.Key)

@@ -56,7 +56,7 @@ func TestReadingsHoldNothingThatIsTyped(t *testing.T) {
 		{strings.Replace(aRule, "\"x\"", "'((a{30}){30}){30}'", 1), "rules.toml:4: rule[0].when[0].pattern"},
 		{strings.Replace(aRule, "\"x\"", "'"+strings.Repeat("a", maxPattern+1)+"'", 1), "is longer than 1000"},
 		{strings.Replace(aRule, "\"x\"", "\"x\", not = true", 1),
-			"rules.toml:4: \"r\": a condition with not = true may not look at \"screen\""},
+			"rules.toml:4: \"r\": a condition with not = true may not cover \"screen\""},
 		{strings.Repeat(aRule, maxRules+1), "more than 100"},
 		{strings.Repeat(strings.Replace(aRule, "\"x\"", "'a{900}a{900}'", 1), 60), "more than 100000 steps together"},
 	} {

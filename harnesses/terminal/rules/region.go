@@ -51,7 +51,7 @@ func (r region) isWhole() bool { return r.name == "screen" || r.n > mostRowsNot 
 func parseRegion(s string) (region, error) {
 	m := regionForms.FindStringSubmatch(s)
 	if m == nil {
-		return region{}, fmt.Errorf("%q is no part of a screen: use screen, bottom N, cursor, cursor line, "+
+		return region{}, fmt.Errorf("%q is not a part of a screen: use screen, bottom N, cursor, cursor line, "+
 			"wrapped line, title, modes, composer, composer rows, below composer, above composer N or above cursor N", s)
 	}
 	if m[2] == "" {

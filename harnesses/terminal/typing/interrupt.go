@@ -104,7 +104,7 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 			return coleo.Errorf(coleo.EExited, "the agent CLI ended when it was interrupted")
 		case r.Verdict().State == "":
 			return onScreen(r.Picture(), coleo.EUnrecognised,
-				"whether %s stopped cannot be told: no rule knows the screen %s behind the interrupt", t.Spec().Title,
+				"nothing shows whether %s stopped: no rule knows the screen %s after the interrupt", t.Spec().Title,
 				limit)
 		}
 		return coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", t.Spec().Title, limit)

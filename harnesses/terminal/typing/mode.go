@@ -140,7 +140,7 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	_, _, err := sequenceWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
 		mode, err := t.modeNow(r)
 		if err == nil && mode != before {
-			err = coleo.Errorf(coleo.EBusy, "the mode became %s by itself: %s", mode, nothingTyped)
+			err = coleo.Errorf(coleo.EBusy, "the mode changed to %s without Coleo: %s", mode, nothingTyped)
 		}
 		return mode, err
 	})

@@ -96,7 +96,7 @@ func (t *Typist) provenIdle() error {
 	if why == "" {
 		return nil
 	}
-	return coleo.Errorf(coleo.EBusy, "whether the last turn of %s has ended is not proven (%s): nothing was typed; "+
+	return coleo.Errorf(coleo.EBusy, "nothing proves that the last turn of %s has ended (%s): nothing was typed; "+
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 

@@ -22,7 +22,7 @@ func (t *Typist) isStrange(dialog coleo.Fingerprint) bool {
 func (t *Typist) pressAt(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	if d.Key == "" || d.Choice != coleo.ChoiceAnswer {
 		return coleo.Errorf(coleo.EUnsupported,
-			"no rule has an answer to this dialog, so nothing was typed: look at the screen, then name a key for it")
+			"no rule knows how to answer this dialog, so nothing was typed: look at the screen, then name a key with --key")
 	}
 	keys, err := rules.KeySequence(d.Key)
 	if err != nil || len(keys) != 1 {
