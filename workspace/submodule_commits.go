@@ -193,14 +193,58 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
 }
 
+// ref is a ref of a repository.
+type ref struct {
+	name, kind, id string
+	made           int64 // the date of an annotated tag, or 0
+}
+
+type refs []ref
+
+// tagRefs is the beginning of the names of all tags.
+const tagRefs = "refs/tags/"
+
+// refsOf returns all refs of a repository.
+func refsOf(ctx context.Context, r *git.Repo) (all refs, err error) {
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		one := ref{}
+		if n, _ := fmt.Sscan(line, &one.kind, &one.id, &one.name, &one.made); n >= 3 { //nolint:mnd // kind, id and name
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// has reports whether a name of a ref begins with the given text.
+func (all refs) has(begin string) bool {
+	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
+}
+
+// outside reports whether a checked-out commit of the repository, or a ref that compare examines for new commits, can
+// be another commit than those in base.
+func (all refs) outside(r *git.Repo, base []string) bool {
+	head := r.Head()
+	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
+		return true
+	}
+	if trees, err := r.Worktrees(); err != nil || len(trees) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(all, func(r ref) bool {
+		apart := r.name == "refs/stash" || strings.HasPrefix(r.name, "refs/remotes/") || strings.HasPrefix(r.name, tagRefs) ||
+			strings.HasPrefix(r.name, "refs/coleo/")
+		return !apart && !slices.Contains(base, r.id)
+	})
+}
+
 // compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. If an
 // annotated tag is newer than the worktree and the counterpart lacks it, the tag is kept. Such a tag is no
 // reason to refuse a removal, because it may come from a remote.
-func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
-	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
-	if err != nil {
-		return err
-	}
+func (c counterpart) compareTags(ctx context.Context, all refs, created time.Time, u *Unsaved) error {
 	var tags []string
 	for _, r := range all {
 		switch {
