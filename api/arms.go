@@ -59,27 +59,28 @@ type armsInput struct {
 
 func (s *Server) armRoutes(d table) {
 	add(d, operation{get, "/api/arms", "list-arms", "List the arms with their health", 0}, s.listArms)
-	change(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm, createDetail)
+	change(d, operation{post, "/api/arms", "create-arm", "Create an arm and start it", 201}, s.createArm, createDetail)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
 	change(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm, deleteDetail)
-	add(d, operation{get, "/api/arms/{id}/memo", "get-memo", "Show the JSON value that is kept with the arm", 0},
-		do(s.brain.Memo))
+	add(d, operation{get, "/api/arms/{id}/memo", "get-memo",
+		"Show the arm's memo: the JSON value that is kept with it", 0}, do(s.brain.Memo))
 	change(d, operation{put, "/api/arms/{id}/memo", "set-memo",
 		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo, memoDetail)
 	change(d, operation{patch, "/api/arms/{id}/memo", "patch-memo", "Change a part of the arm's memo", 0},
 		s.patchMemo, memoPatchDetail)
-	change(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
+	change(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm, and create it if it is missing", 0},
 		s.spawnArm, spawnDetail)
-	change(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm, wholeBody)
-	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0},
+	change(d, operation{post, "/api/arms/{id}/recover", "recover-arm",
+		"Recover an arm: reattach to its session, or start it again", 0}, s.recoverArm, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Rename an arm", 0},
 		s.renameArm, wholeBody)
-	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "The budgets that hold for an arm", 0}, s.armBudget)
+	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "Show the budgets that apply to an arm", 0}, s.armBudget)
 	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
 		personOnly(s.setBudget), wholeBody)
 	change(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
 		personOnly(s.labelArm), wholeBody)
-	change(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
-		s.killArm, onlyArm)
+	change(d, operation{post, "/api/arms/{id}/kill", "kill-arm",
+		"End an arm's agent CLI and all processes that it has started", 0}, s.killArm, onlyArm)
 }
 
 func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {

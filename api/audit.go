@@ -87,7 +87,7 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 
 type auditInput struct {
 	Arm    string `query:"arm" doc:"Only commands that named this arm"`
-	Before int64  `query:"before" minimum:"0" doc:"Only commands older than the one with this id"`
+	Before int64  `query:"before" minimum:"0" doc:"Only commands older than the command with this id"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
 

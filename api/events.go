@@ -47,7 +47,7 @@ type endReply struct {
 // EventsQuery contains the parameters that all event routes share. It is exported because huma
 // reads only exported embedded types.
 type EventsQuery struct {
-	After  string   `query:"after" doc:"Cursor that an earlier answer gave as next, or now"`
+	After  string   `query:"after" doc:"Cursor: the value of next in an earlier answer, or now"`
 	From   string   `query:"from" doc:"The same as after"`
 	Kind   []string `query:"kind" doc:"Only events of these kinds, separated by commas"`
 	Limit  int      `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
@@ -77,24 +77,24 @@ type armEventsInput struct {
 }
 
 type runEventsInput struct {
-	Run string `path:"run" doc:"Id of the run: of the receipt that a prompt got, or a beginning of it that is unique"`
+	Run string `path:"run" doc:"Id of the run, which the receipt of the prompt contains, or a unique beginning of it"`
 	EventsQuery
 }
 
 type runsInput struct {
 	Arm     string        `query:"arm" doc:"Only runs of this arm: id or name"`
-	Outcome coleo.Outcome `query:"outcome" doc:"Only runs that ended so; open for those that have not ended"`
+	Outcome coleo.Outcome `query:"outcome" doc:"Only runs with this outcome; open means that the run has not ended"`
 	Since   time.Time     `query:"since" doc:"Only runs that began then or later"`
-	Before  string        `query:"before" doc:"Cursor that an earlier answer gave as next"`
+	Before  string        `query:"before" doc:"Cursor: the value of next in an earlier answer"`
 	Limit   int           `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
 
 type runInput struct {
-	Run string `path:"run" doc:"Id of the run, or a beginning of it that is unique"`
+	Run string `path:"run" doc:"Id of the run, or a unique beginning of it"`
 }
 
 type endInput struct {
-	Run     string `path:"run" doc:"Id of the run: of the receipt that a prompt got"`
+	Run     string `path:"run" doc:"Id of the run, which the receipt of the prompt contains"`
 	Timeout string `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
 }
 
@@ -105,7 +105,7 @@ func (s *Server) eventRoutes(d table) {
 	add(d, operation{get, "/api/runs/{run}", "get-run", "Read the summary of a run", 0}, s.getRun)
 	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read or follow a run's events", 0}, s.runEvents)
 	add(d, operation{get, "/api/runs/{run}/end", "run-end",
-		"Wait for a run's end and its answer; 504 when it does not come in time", 0}, s.runEnd)
+		"Wait for a run's end and its answer; 504 if it does not end in time", 0}, s.runEnd)
 }
 
 func (s *Server) allEvents(ctx context.Context, in *allEventsInput) (*reply[eventsReply], error) {
@@ -230,7 +230,7 @@ func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[endReply], er
 }
 
 type graphInput struct {
-	Run string `path:"run" doc:"Id of the run: of the receipt that a prompt got"`
+	Run string `path:"run" doc:"Id of the run, which the receipt of the prompt contains"`
 }
 
 type whyInput struct {

@@ -92,7 +92,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	const place = 3 // matches the arm in /api/arms/{id} and in /ws/terminal/{id}
 	parts := strings.Split(r.URL.Path, "/")
 	if r.URL.RawPath != "" || len(parts) <= place {
-		return r, coleo.Errorf(coleo.EInvalid, "name the arm as it is in the list of arms")
+		return r, coleo.Errorf(coleo.EInvalid, "name the arm as the list of arms does")
 	}
 	f := fence{s.brain, s.tokens}
 	arm, err := f.reachableArm(r.Context(), parts[place])

@@ -35,7 +35,7 @@ type Status struct {
 type nothing struct{}
 
 func (s *Server) fleetRoutes(d table) {
-	add(d, operation{get, "/api/health", "health", "Tell whether the server answers; needs no token", 0}, s.health)
+	add(d, operation{get, "/api/health", "health", "Check whether the server answers; needs no token", 0}, s.health)
 	add(d, operation{get, "/api/status", "status", "Summarise arms and host agents", 0}, s.status)
 	add(d, operation{get, "/api/agents", "list-hosts", "List the host agents", 0}, s.hosts)
 	add(d, operation{get, "/api/harnesses", "list-harnesses", "List the harnesses", 0}, s.harnesses)

@@ -51,7 +51,7 @@ type stateReply struct {
 
 type waitInput struct {
 	ID      string   `path:"id" doc:"Id or name of the arm"`
-	State   []string `query:"state" required:"true" minItems:"1" doc:"States to wait for, with commas between"`
+	State   []string `query:"state" required:"true" minItems:"1" doc:"States to wait for, separated by commas"`
 	Timeout string   `query:"timeout" default:"30s" doc:"How long to wait, at most 10m"`
 }
 
@@ -59,29 +59,29 @@ func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/state", "arm-state", "Show what the arm's agent CLI is doing", 0}, s.state)
 	add(d, operation{get, "/api/arms/{id}/display", "arm-display",
 		"Show what the arm does, for people: state, tools, tasks, usage and the last text", 0}, do(s.brain.Display))
-	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Show why that is its state", 0},
+	add(d, operation{get, "/api/arms/{id}/explain", "explain-arm", "Explain the arm's state", 0},
 		do(s.brain.Explain))
 	add(d, operation{get, "/api/arms/{id}/usage", "arm-usage",
-		"Show what the arm's conversation has taken of its model so far, by the agent CLI's own account", 0},
+		"Show the tokens of the arm's conversation so far, as the agent CLI counts them", 0},
 		do(s.brain.Usage))
 	add(d, operation{get, "/api/arms/{id}/last", "last-run",
-		"Show the run that the arm has ended last, with its answer", 0}, do(s.brain.LastRun))
-	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, or as it stood at a time",
+		"Show the arm's last run that has ended, with its answer", 0}, do(s.brain.LastRun))
+	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, now or at an earlier time",
 		0}, s.screen)
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
-		"Wait until the arm's state is one of those; 504 when it is not in time", 0}, s.wait)
+		"Wait until the arm has one of these states; 504 if it does not in time", 0}, s.wait)
 	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
 		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
 	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch",
 		0}, s.files)
 	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0},
 		s.checkpoints)
-	change(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0},
+	change(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Restore the files of a checkpoint", 0},
 		s.restore, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/merge", "merge-arm",
-		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge, mergeDetail)
+		"Merge the work of an arm with a worktree into another branch, or report what would happen", 0}, s.merge, mergeDetail)
 	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
 		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
 	add(d, operation{get, "/api/why", "why", "Show which call of which run wrote a line of a file", 0}, s.why)
@@ -145,7 +145,7 @@ func duration(name, text string) (time.Duration, error) {
 type outputInput struct {
 	ID     string `path:"id" doc:"Id or name of the arm"`
 	From   int64  `query:"from" doc:"Offset of the first byte; below 0: counted from the end"`
-	Wait   string `query:"wait" default:"0s" doc:"How long to wait for some, at most 10m"`
+	Wait   string `query:"wait" default:"0s" doc:"How long to wait for output, at most 10m"`
 	Accept string `header:"Accept" doc:"application/json for JSON with base64; raw bytes otherwise"`
 }
 
@@ -206,11 +206,11 @@ func (s *Server) output(ctx context.Context, in *outputInput) (*outputReply, err
 type diffInput struct {
 	ID         string   `path:"id" doc:"Id or name of the arm"`
 	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
-	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply takes it"`
-	Why        bool     `query:"why" doc:"Tell for each hunk which call of the arm made it"`
+	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply accepts it"`
+	Why        bool     `query:"why" doc:"Add to each hunk which call of the arm made it"`
 	Since      string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
 	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
-	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"What changed up to this checkpoint since the one before it"`
+	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
 }
 
 // addFollow adds to a request for a diff the mark that the caller has and the time to wait for
@@ -283,7 +283,7 @@ func (s *Server) restore(ctx context.Context, in *armBody[restoreBody]) (*reply[
 
 type mergeBody struct {
 	changes.MergeRequest
-	AskArm bool `json:"askArm,omitempty" doc:"Hand conflicts to the arm as one prompt"`
+	AskArm bool `json:"askArm,omitempty" doc:"Send conflicts to the arm as one prompt"`
 }
 
 func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[changes.Merged], error) {

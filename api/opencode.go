@@ -27,7 +27,7 @@ var httpHarnesses = []string{"opencode-api", "opencode-tui"}
 // own server, whose password only the arm's host agent knows.
 type openCodeReply struct {
 	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
-	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`
+	Healthy bool             `json:"healthy" doc:"At least one such arm runs, and all of them are healthy"`
 	Arms    []openCodeServer `json:"arms" doc:"The arms with an OpenCode server that run"`
 }
 
@@ -80,8 +80,8 @@ func (s *Server) models(ctx context.Context, _ *nothing) (*reply[wire.Models], e
 
 type costInput struct {
 	Arm   string    `query:"arm" doc:"Only this arm"`
-	By    string    `query:"by" doc:"arm, day, model, project, run or harness, with commas between; arm if left out"`
-	Since time.Time `query:"since" doc:"Only from this hour on"`
+	By    string    `query:"by" doc:"arm, day, model, project, run or harness, separated by commas; arm if left out"`
+	Since time.Time `query:"since" doc:"Only usage since this hour"`
 }
 
 func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], error) {

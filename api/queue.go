@@ -36,7 +36,7 @@ type pauseBody struct {
 }
 
 type unparkBody struct {
-	Cancel bool `json:"cancel,omitempty" doc:"Do not go on by itself; the queue is sent again"`
+	Cancel bool `json:"cancel,omitempty" doc:"Do not continue by itself; prompts are sent from the queue again"`
 }
 
 type onLimitBody struct {
@@ -75,7 +75,7 @@ type entryBody struct {
 func (s *Server) queueRoutes(d table) {
 	const arm = "/api/arms/{id}"
 	change(d, operation{post, arm + "/steer", "steer-arm",
-		"Send a prompt for now, also while a turn runs; answers how it reached the agent CLI", 0}, s.steer, steerDetail)
+		"Send a prompt at once, also while a turn runs; the answer says how it reached the agent CLI", 0}, s.steer, steerDetail)
 	change(d, operation{post, arm + "/abort", "abort-arm",
 		"Stop the running turn, and pause the queue if it is not empty; answers when the arm is idle", 0}, s.abort, onlyArm)
 	change(d, operation{post, arm + "/followup", "follow-up",
@@ -88,13 +88,13 @@ func (s *Server) queueRoutes(d table) {
 		s.editQueued, editDetail)
 	change(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0},
 		s.removeQueued, entryDetail)
-	change(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
+	change(d, operation{post, arm + "/queue/move", "move-queued", "Move a prompt to another place in the queue", 0},
 		s.moveQueued, wholeBody)
-	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "What the arm does at a limit of its model", 0}, s.onLimit)
+	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "Show what the arm does at a limit of its model", 0}, s.onLimit)
 	change(d, operation{post, arm + "/on-limit", "set-arm-on-limit", "Change what the arm does at a limit of its model", 0},
 		s.setOnLimit, wholeBody)
 	change(d, operation{post, arm + "/unpark", "unpark-arm",
-		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark, wholeBody)
+		"Continue a parked arm now, or end its wait", 0}, s.unpark, wholeBody)
 	// the arm has the same two routes, because to pause an arm is to pause its queue
 	for _, path := range []string{"/queue", ""} {
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
@@ -293,7 +293,7 @@ type commentsReply struct {
 type commentBody struct {
 	Path string `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
 	Line int    `json:"line" minimum:"1" doc:"Number of the line, from 1"`
-	Text string `json:"text" minLength:"1" maxLength:"4096" doc:"What to tell the agent CLI"`
+	Text string `json:"text" minLength:"1" maxLength:"4096" doc:"The comment for the agent CLI"`
 }
 
 func (s *Server) comments(ctx context.Context, in *armOnly) (*reply[commentsReply], error) {

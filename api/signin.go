@@ -232,7 +232,7 @@ func (s *Server) browserRoutes(described table) {
 	change(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink), noDetail)
 	add(described, operation{get, "/api/browsers", "list-browsers",
-		"The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
+		"List the browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
 	change(described, operation{del, "/api/browsers/{id}", "sign-out-browser",
 		"Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut), browserDetail)
 	change(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
@@ -303,7 +303,7 @@ type tokenReply struct {
 
 func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], error) {
 	if s.keepToken == nil {
-		return nil, coleo.Errorf(coleo.EUnsupported, "this server keeps no API token")
+		return nil, coleo.Errorf(coleo.EUnsupported, "this server has no API token")
 	}
 	fresh := strings.ToLower(rand.Text())
 	if err := s.token.replace(fresh, s.keepToken); err != nil {

@@ -14,8 +14,8 @@ import (
 type promptBody struct {
 	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
-	Unproven  bool   `json:"unproven,omitempty" doc:"Type although nothing proves that the last turn has ended"`
-	Lease     string `json:"lease,omitempty" doc:"Of who types by hand just now"`
+	Unproven  bool   `json:"unproven,omitempty" doc:"Send the prompt even if nothing proves that the last turn has ended"`
+	Lease     string `json:"lease,omitempty" doc:"The lease of the caller who types by hand now"`
 
 	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 
@@ -51,7 +51,7 @@ type interruptReply struct {
 }
 
 type respondBody struct {
-	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open one if left out"`
+	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open dialog if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
 	// Options are checked later by the arm's session
@@ -63,7 +63,7 @@ type respondBody struct {
 
 // suspensionBody is the answer to a suspension: a decision, options or a text.
 type suspensionBody struct {
-	ID       string       `json:"id,omitempty" doc:"Which suspension of the arm; can be left out if exactly one waits"`
+	ID       string       `json:"id,omitempty" doc:"Id of the suspension; can be left out if the arm has exactly one"`
 	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
 	Option   int          `json:"option,omitempty" minimum:"0" doc:"The option to choose, from 1"`
 	Options  []int        `json:"options,omitempty" doc:"Where several can be chosen"`
@@ -123,8 +123,8 @@ type inputBody struct {
 
 type resizeBody struct {
 	Lease string `json:"lease"`
-	Cols  int    `json:"cols" minimum:"1" maximum:"1000" doc:"Cells; 80 at least are kept"`
-	Rows  int    `json:"rows" minimum:"1" maximum:"1000" doc:"Cells; 24 at least are kept"`
+	Cols  int    `json:"cols" minimum:"1" maximum:"1000" doc:"Number of columns; the terminal keeps at least 80"`
+	Rows  int    `json:"rows" minimum:"1" maximum:"1000" doc:"Number of rows; the terminal keeps at least 24"`
 }
 
 type leaseReply struct {
@@ -138,10 +138,10 @@ type doneReply struct {
 func (s *Server) steerRoutes(d table) {
 	s.queueRoutes(d)
 	change(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
-		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt, promptDetail)
+		"Send a prompt; answers when it is proven that the agent CLI has taken it", 0}, s.prompt, promptDetail)
 	change(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
-		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact, onlyArm)
-	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "The modes of the agent CLI, and the present one", 0},
+		"Make the agent CLI shorten its conversation; answers when it is proven to have begun", 0}, s.compact, onlyArm)
+	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "List the modes of the agent CLI, with the present mode", 0},
 		s.modes)
 	change(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
 		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode, wholeBody)
@@ -150,11 +150,11 @@ func (s *Server) steerRoutes(d table) {
 	change(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0},
 		s.interrupt, onlyArm)
 	change(d, operation{post, "/api/arms/{id}/window", "open-window",
-		"Open the window of an arm that is shown in one; answers when it is open", 0}, s.openWindow, wholeBody)
+		"Open the window of an arm whose harness has one; answers when it is open", 0}, s.openWindow, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
 		0}, s.lease, leaseDetail)
 	change(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input, inputDetail)
-	change(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
+	change(d, operation{post, "/api/arms/{id}/resize", "resize", "Resize the terminal under a lease", 0},
 		s.resize, resizeDetail)
 }
 
@@ -163,8 +163,8 @@ func (s *Server) suspensionRoutes(d table) {
 	change(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
 		s.answerSuspension, answerDetail)
 	change(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
-		"Answer what the arm waits for; without an id, exactly one thing must wait", 0}, s.answerArm, armAnswerDetail)
-	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "The tasks that the arm's model has written", 0},
+		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0}, s.answerArm, armAnswerDetail)
+	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "List the tasks that the arm's model has written", 0},
 		func(ctx context.Context, in *armOnly) (*reply[tasksReply], error) {
 			list, err := s.brain.Tasks(ctx, in.ID)
 			return &reply[tasksReply]{tasksReply{orEmpty(list)}}, err
@@ -222,7 +222,7 @@ func (s *Server) switchMode(ctx context.Context, in *armBody[modeBody]) (*reply[
 func (s *Server) switchModel(ctx context.Context, in *armBody[modelBody]) (*reply[modelReply], error) {
 	switch {
 	case in.Body.Seen && operatorOf(ctx) != nil:
-		return nil, coleo.Errorf(coleo.EForbidden, "only a person says that they have seen a fallback")
+		return nil, coleo.Errorf(coleo.EForbidden, "only a person can confirm that they have seen a fallback")
 	case in.Body.Seen == (in.Body.Model != ""):
 		return nil, coleo.Errorf(coleo.EInvalid, `give either "model" or "seen"`)
 	}

@@ -44,12 +44,12 @@ type Threads interface {
 }
 
 type threadsInput struct {
-	Project string    `query:"project" doc:"Only of the git repository with this folder; an absolute path on the host"`
+	Project string    `query:"project" doc:"Only conversations in this folder's git repository; an absolute path"`
 	Harness string    `query:"harness" doc:"Only of this harness"`
-	Prefix  string    `query:"prefix" maxLength:"200" doc:"Only those whose id begins so"`
+	Prefix  string    `query:"prefix" maxLength:"200" doc:"Only conversations whose id begins with this text"`
 	Words   string    `query:"q" maxLength:"1000" doc:"Search prompts and answers for these words; a phrase is in quotes"`
-	Arm     string    `query:"arm" doc:"Only those that this arm can continue"`
-	Since   time.Time `query:"since" doc:"Only those with a message after this time"`
+	Arm     string    `query:"arm" doc:"Only conversations that this arm can continue"`
+	Since   time.Time `query:"since" doc:"Only conversations with a message after this time"`
 	Hidden  bool      `query:"hidden" doc:"Also copies, conversations of subagents, and deleted ones"`
 	Limit   int       `query:"limit" minimum:"0" maximum:"500" doc:"50 when left out"`
 }
@@ -57,7 +57,7 @@ type threadsInput struct {
 type threadInput struct {
 	Harness string `path:"harness" doc:"Harness of the conversation"`
 	ID      string `path:"id" doc:"The agent CLI's id of the conversation"`
-	After   int    `query:"after" minimum:"0" doc:"Only messages after this one: the last answer's next"`
+	After   int    `query:"after" minimum:"0" doc:"Only messages after this number: the value of next in the last answer"`
 	Limit   int    `query:"limit" minimum:"0" maximum:"200" default:"100" doc:"Number of messages; 100 when left out"`
 }
 
@@ -119,7 +119,7 @@ func (s *Server) threadRoutes(d table) {
 		s.handOver, wholeBody)
 	add(d, operation{get, "/api/arms/{id}/thread", "arm-thread", "Show the conversation of an arm", 0}, s.armThread)
 	change(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
-		"Start the arm again with another conversation; 409 while it works, or while another arm has that one", 0},
+		"Start the arm again with another conversation; 409 while it works, or while another arm has that conversation", 0},
 		s.switchThread, wholeBody)
 }
 

@@ -36,7 +36,7 @@ type triggerOnly struct {
 
 type triggerHistoryInput struct {
 	Trigger string `query:"trigger" doc:"Only entries of this schedule or webhook"`
-	Before  int64  `query:"before" minimum:"0" doc:"Only entries older than the one with this id"`
+	Before  int64  `query:"before" minimum:"0" doc:"Only entries older than the entry with this id"`
 	Limit   int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
 
@@ -55,7 +55,7 @@ func (s *Server) triggerRoutes(d table) {
 		"Make a schedule or a webhook; the answer has the secret of a webhook, once (not with a token)", http.StatusCreated},
 		personOnly(s.addTrigger), newTriggerDetail)
 	change(d, operation{del, "/api/triggers/{name}", "remove-trigger",
-		"Remove a schedule or a webhook; its arms go on (not with a token)", 0}, personOnly(s.removeTrigger), triggerDetail)
+		"Remove a schedule or a webhook; its arms continue (not with a token)", 0}, personOnly(s.removeTrigger), triggerDetail)
 	change(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
 		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger), triggerDetail)
 	add(d, operation{get, "/api/triggers/history", "list-trigger-history",

@@ -65,7 +65,7 @@ type Work struct {
 func Prompt(w Work) string {
 	var b strings.Builder
 	last := w.Parts[len(w.Parts)-1]
-	fmt.Fprintf(&b, opening+", %s. It has stopped, and you work in its folder, %s. Go on with the task where it has "+
+	fmt.Fprintf(&b, opening+", %s. It has stopped, and you work in its folder, %s. Continue the task where it has "+
 		"stopped, and do not begin again. First look at the files, because they have its work. The rest of this message "+
 		"is a record. The program Coleo has made it from the conversation and the folder, with a space after "+
 		"each @.\n", last.Harness, w.Folder)

@@ -34,7 +34,7 @@ type SpawnRequest struct {
 	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
 	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap       []string          `json:"wrap,omitempty" doc:"Command that starts the agent CLI's command line, which is appended to it; must exec it"`
+	Wrap       []string          `json:"wrap,omitempty" doc:"Command put before the agent CLI's command line; must exec it"`
 	Args       []string          `json:"args,omitempty" doc:"Arguments appended to the agent CLI's command line"`
 	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`

@@ -95,7 +95,7 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	defer t.mu.Unlock()
 	switch {
 	case t.store == nil:
-		return one, "", coleo.Errorf(coleo.EUnsupported, "this server keeps no operator tokens")
+		return one, "", coleo.Errorf(coleo.EUnsupported, "this server has no operator tokens")
 	case len(t.list) >= mostTokens:
 		return one, "", coleo.Errorf(coleo.EConflict, "there are %d tokens already: revoke one first", len(t.list))
 	}
@@ -131,7 +131,7 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 		one.Expires = now.Add(usualLife)
 	}
 	if life := one.Expires.Sub(now); life <= 0 || life > longest {
-		return one, coleo.Errorf(coleo.EInvalid, "a token is valid for at most %d days, and its end is in the future",
+		return one, coleo.Errorf(coleo.EInvalid, "a token is valid for at most %d days, and it must expire in the future",
 			int(longest.Hours()/24))
 	}
 	return one, nil

@@ -268,7 +268,7 @@ func entry(q coleo.Queue, named string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", coleo.Errorf(coleo.EInvalid, "%d ids begin with %q: give a longer beginning", named, len(found))
+		return "", coleo.Errorf(coleo.EInvalid, "%[2]d ids begin with %[1]q: give a longer beginning", named, len(found))
 	}
 	return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %q: it was sent, removed or never added", named)
 }
