@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/fakeagent"
 )
 
 // askingSession is a real session whose agent CLI asks something just before a prompt is typed.
@@ -74,7 +75,7 @@ func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 
 // beginDialog makes the fake agent CLI ask something by itself, and waits until its session shows the dialog.
 func (s *stage) beginDialog(id string, tape *fakeTape) {
-	s.check(os.WriteFile(filepath.Join(tape.path, ownOrders), []byte("dialog make"), 0o600))
+	s.check(os.WriteFile(filepath.Join(tape.path, fakeagent.OrdersFile), []byte("dialog make"), 0o600))
 	s.check(syscall.Kill(tape.pid, syscall.SIGUSR1))
 	s.until("the dialog is open", func() bool {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil
