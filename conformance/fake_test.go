@@ -17,8 +17,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// fakeHarness returns the harness of the fake with a model. Edits are pairs of a text
-// that its description must hold and its replacement.
+// fakeHarness returns the harness of the fake with a model. The edits are pairs: a text that its
+// description must contain, and the text that replaces it.
 func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	dir := t.TempDir()
