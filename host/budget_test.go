@@ -176,7 +176,7 @@ func TestAPromptThatDoesNotFitStopsNoTurnThatRuns(t *testing.T) {
 		t.Errorf("the prompt that would stop the turn: %v", err)
 	}
 	err := s.ask(bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two"}}, nil)
-	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the turn that runs goes on") {
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the running turn continues") {
 		t.Errorf("the prompt: %v", err)
 	}
 	s.checkNothingSent(id, "ada", 1)

@@ -127,7 +127,7 @@ func TestABadPackLeavesTheHarnessAsItIs(t *testing.T) {
 		t.Error("a bad pack is used")
 	}
 	err := s.reg.PackProblems()
-	if err == nil || !strings.Contains(err.Error(), "codex.pack:1: this is no pack") ||
+	if err == nil || !strings.Contains(err.Error(), "codex.pack:1: this is not a pack") ||
 		!strings.Contains(err.Error(), `no harness "opencode-api" reads a screen`) {
 		t.Errorf("the problems are %v", err)
 	}

@@ -37,8 +37,8 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 		strings.Contains(got, "not complete") || strings.ContainsAny(got, "\t\r\x1b") {
 		t.Errorf("the prompt is\n%s", got)
 	}
-	w.Diff, w.NoDiff = nil, "the folder is in no git repository"
-	if got := Prompt(w); !strings.Contains(got, "There is no diff: the folder is in no git repository.") {
+	w.Diff, w.NoDiff = nil, "the folder is not in a git repository"
+	if got := Prompt(w); !strings.Contains(got, "There is no diff: the folder is not in a git repository.") {
 		t.Errorf("without a diff, the prompt is\n%s", got)
 	}
 	w.Diff = &changes.Diff{}

@@ -73,12 +73,12 @@ func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 		"tools = [\"rm\"]":                       `x.toml:1: "rm" is not a tool`,
 		"[labels]\n\"a b\" = \"c\"":              "bad key or value",
 		"description = \"a\\nb\"":                "one line",
-		"prompt = \"{{branch}}\"":                "x.toml:1: {{branch}} is no argument: add [args.branch]",
+		"prompt = \"{{branch}}\"":                "x.toml:1: {{branch}} is not an argument: add [args.branch]",
 		"prompt = \"{{ branch }}\"":              "begins an argument",
 		"prompt = \"${{x}\"\n[args.x]":           "begins an argument",
 		"prompt = \"{{{{x}}}}\"\n[args.x]":       "begins an argument",
 		"prompt = \"x\"\n[args.x]":               "x.toml:2: the prompt does not use the argument",
-		"prompt = \"x\"\n[args.X]":               "no name of an argument",
+		"prompt = \"x\"\n[args.X]":               "not the name of an argument",
 		"prompt = \"{{x}}\"\n[args.x]\nlong = 1": `x.toml:3:1: unknown key "args.x.long"`,
 	} {
 		_, err := Parse("x.toml", []byte(text))

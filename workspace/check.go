@@ -60,7 +60,7 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 	}
 	r, err := p.Open(ctx, folder)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is in no git repository", folder)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not in a git repository", folder)
 	}
 	return r, err
 }

@@ -134,7 +134,7 @@ func TestM28WrongFurtherRepositoriesMakeNothing(t *testing.T) {
 		with []string
 		more func(*workspace.Order)
 	}{
-		{"a folder in no repository", coleo.EInvalid, "is in no git repository", []string{plain}, nil},
+		{"a folder in no repository", coleo.EInvalid, "is not in a git repository", []string{plain}, nil},
 		{"the same repository", coleo.EInvalid, "in the same repository", []string{s.Repo + "/sub"}, nil},
 		{"a further one twice", coleo.EInvalid, "in the same repository", []string{furtherRepo(s.Root), furtherRepo(s.Root)},
 			nil},

@@ -54,7 +54,7 @@ func OpenerOf(c git.Clone) func(ctx context.Context, program git.Program, dir, t
 func open(ctx context.Context, program git.Program, c git.Clone, dir, tempDir string) (*Folder, error) {
 	repo, err := openRepository(ctx, program, c, dir)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return nil, coleo.Errorf(coleo.EUnsupported, "%s is in no git repository, so its changes are not known", dir)
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s is not in a git repository, so its changes are not known", dir)
 	}
 	if err != nil {
 		return nil, err

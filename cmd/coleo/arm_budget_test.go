@@ -31,7 +31,7 @@ func TestABudgetThatWarnsIsSetShownAndTakenAway(t *testing.T) {
 		t.Errorf("after a restart the verb says\n%s", line)
 	}
 	if e := w.fails(2, "arm", "budget", "one", "4"); e.Code != coleo.EUnsupported ||
-		!strings.HasPrefix(e.Message, "nothing was changed: the budget cannot be kept") {
+		!strings.HasPrefix(e.Message, "nothing was changed: the budget cannot be enforced") {
 		t.Errorf("a hard budget: %+v", e)
 	}
 	w.fails(2, "arm", "budget", "one", "0")

@@ -162,7 +162,7 @@ func TestChangesOfAFolderWithoutARepository(t *testing.T) {
 	for _, verb := range [][]string{{"diff", "one"}, {"checkpoint", "list", "one"},
 		{"checkpoint", "restore", "one", "1"}} {
 		if e := w.fails(2, append([]string{"arm"}, verb...)...); e.Code != coleo.EUnsupported ||
-			!strings.Contains(e.Message, "is in no git repository") {
+			!strings.Contains(e.Message, "is not in a git repository") {
 			t.Errorf("%v of %s: %+v", verb, reply.Arm.Name, e)
 		}
 	}

@@ -201,7 +201,7 @@ func TestAContainerThatCannotBeMadeIsRefused(t *testing.T) {
 				"needs an image":             {},
 				"nobody has tested":          {"--sandbox-image", w.image},
 				"has no image coleo-none:1":  {"--sandbox-image", "coleo-none:1", "--untested"},
-				`"--privileged" is no name`:  {"--sandbox-image=--privileged"},
+				`"--privileged" is not the name`:  {"--sandbox-image=--privileged"},
 				"contains your home folder":  {"--sandbox-image", w.image, "-w", w.home, "--untested"},
 				"the scripted model is not":  {"--sandbox-image", w.image, "--model", "scripted", "--untested"},
 				"which of its files it need": {"--sandbox-image", w.image, "--harness", "printer"},

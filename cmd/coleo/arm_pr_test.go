@@ -55,7 +55,7 @@ func TestM28AnArmsBranchBecomesAPullRequest(t *testing.T) {
 	if !strings.Contains(out, "Pull request:    1 into topic: https://github.com/pull/1") {
 		t.Errorf("arm status says %s", out)
 	}
-	if out := w.must("arm", "pr", "one", "--base", "other"); !strings.Contains(out, "It still goes into ") {
+	if out := w.must("arm", "pr", "one", "--base", "other"); !strings.Contains(out, "It still merges into ") {
 		t.Errorf("another base for the same pull request: %s", out)
 	}
 	if e := w.fails(5, "arm", "pr", "one", "--base", "coleo/one"); e.Code != coleo.EConflict {

@@ -49,7 +49,7 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	f.floods()
 	want := f.must("arm", "screen", f.name)
 	if e := f.fails(2, "arm", "screen", f.name, "--at", early.Format(time.RFC3339Nano)); !strings.Contains(e.Message,
-		"is kept: the oldest is from 20") {
+		"is kept: the oldest kept screen is from 20") {
 		t.Errorf("a screen that is gone: %q, want the time of the oldest", e.Message)
 	}
 	shown, events := f.castScreen()
@@ -154,7 +154,7 @@ func TestWrongWishesForAnArmsPastAreRefused(t *testing.T) {
 		{4, []string{"screen", "nobody", "--at", "5m"}, `no arm called "nobody"`},
 		{2, []string{"record"}, "takes the name of an arm"},
 		{2, []string{"screen", f.name, "--at", "yesterday"}, `"yesterday" is no time`},
-		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest is from 20"},
+		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest kept screen is from 20"},
 		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is in the future"},
 	} {
 		if e := f.fails(c.Exit, append([]string{"arm"}, c.args...)...); !strings.Contains(e.Message, c.want) {

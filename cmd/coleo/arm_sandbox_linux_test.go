@@ -162,7 +162,7 @@ func TestASandboxThatCannotBeMadeIsRefused(t *testing.T) {
 	}
 	refused("needs an image", "-w", dir, "--sandbox", "docker")
 	refused("needs an image", "-w", dir, "--sandbox", "podman")
-	refused(`"jail" is no sandbox`, "-w", dir, "--sandbox", "jail")
+	refused(`"jail" is not a sandbox`, "-w", dir, "--sandbox", "jail")
 	refused("add --sandbox bwrap", "-w", dir, "--sandbox-net", "none")
 	refused("contains your home folder", "-w", w.home, "--sandbox", "bwrap")
 	refused("contains", "-w", w.dir, "--sandbox", "bwrap")
@@ -244,11 +244,11 @@ func TestALimitThatCannotBeKeptIsRefused(t *testing.T) {
 		"add --sandbox bwrap":                 {"--sandbox-limit", "memory=1G"},
 		`"ram=1G" is none of memory=SIZE`:     {"--sandbox", "bwrap", "--sandbox-limit", "ram=1G"},
 		"memory=1M is too little":             {"--sandbox", "bwrap", "--sandbox-limit", "memory=1M"},
-		"pids=1 is no number of processes":    {"--sandbox", "bwrap", "--sandbox-limit", "memory=1G,pids=1"},
-		"cpus=none is no number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
+		"pids=1 is not a number of processes":    {"--sandbox", "bwrap", "--sandbox-limit", "memory=1G,pids=1"},
+		"cpus=none is not a number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
 	}
 	if _, err := limits.Plan(coleo.SandboxLimits{CPUs: 1}); err != nil {
-		refusals["the limit cpus cannot be kept"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
+		refusals["the limit cpus cannot be enforced"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
 	}
 	for want, flags := range refusals {
 		r := w.run(append([]string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", dir}, flags...)...)

@@ -178,7 +178,7 @@ func TestM28AWorktreeThatCannotBe(t *testing.T) {
 	plain := w.path("plain")
 	w.check(os.MkdirAll(plain, 0o700))
 	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain,
-		"--worktree"); !strings.Contains(e.Message, "in no git repository") {
+		"--worktree"); !strings.Contains(e.Message, "not in a git repository") {
 		t.Errorf("a folder in no repository: %+v", e)
 	}
 	if e := w.fails(2, "arm", "spawn", "-n", "a", "--harness", "fake", "-w", plain, "--base",

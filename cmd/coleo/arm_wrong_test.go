@@ -45,7 +45,7 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 		"the mode all without a sandbox": {[]string{"-n", "a", "--harness", "fake", "--permission-mode", "all"}, 2,
 			coleo.EInvalid, "add --sandbox bwrap, or --yes-without-sandbox"},
 		"a budget that it cannot keep": {[]string{"-n", "a", "--harness", "fake", "--budget", "2.50"}, 2,
-			coleo.EUnsupported, "nothing was started: the budget cannot be kept: the harness fake does not report its usage"},
+			coleo.EUnsupported, "nothing was started: the budget cannot be enforced: the harness fake does not report its usage"},
 		"a budget that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "much"}, 2, coleo.EInvalid,
 			`the budget "much" is not an amount`},
 		"a budget with a policy that is none": {[]string{"-n", "a", "--harness", "fake", "--budget", "1", "--budget-policy",

@@ -143,8 +143,8 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 		"named twice":                {"--harness", "fake,fake", "x"},
 		"Coleo sets the label":       {"--harness", "fake", "--label", "fanout=x", "x"},
 		"needs the argument word":    {"--template", "say"},
-		"is no commit in":            {"--harness", "fake", "--base", "none", "x"},
-		"is in no git repository":    {"--harness", "fake", "-w", w.dir, "x"},
+		"is not a commit in":         {"--harness", "fake", "--base", "none", "x"},
+		"is not in a git repository": {"--harness", "fake", "-w", w.dir, "x"},
 		"the argument word (what is": {"--template", "say", "-n", "2"},
 	} {
 		full := append([]string{"--json", "fan-out", "-w", dir}, args...)

@@ -90,7 +90,7 @@ func TestPacksAreCheckedAndInstalled(t *testing.T) {
 	if out := w.must("harness", "pack", "list"); !strings.Contains(out, "yes") || !strings.Contains(out, "fake     2") {
 		t.Errorf("the list is %s", out)
 	}
-	if out := w.must("harness", "list"); !strings.Contains(out, "fake: the pack 2 is used; it was judged on 1.0, 7.7") {
+	if out := w.must("harness", "list"); !strings.Contains(out, "fake: the pack 2 is used; it was tested with 1.0, 7.7") {
 		t.Errorf("the harnesses are %s", out)
 	}
 	refused("an older pack is never installed", "add", first)

@@ -62,7 +62,7 @@ func (l *live) staysParked() {
 	l.reboot()
 	l.write("clock", "48h")
 	l.revived()
-	until(t, "it goes on", func() bool { return l.runsDone(l.name) == runs+1 })
+	until(t, "it continues", func() bool { return l.runsDone(l.name) == runs+1 })
 	l.wait(l.name, coleo.Idle)
 	if _, steps = l.revived(); len(steps) != 0 {
 		t.Errorf("the second time it has done %+v, want nothing", steps)

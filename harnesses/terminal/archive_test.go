@@ -136,10 +136,10 @@ func TestARecordingOfTrimmedOutputBeginsWithTheOldestScreen(t *testing.T) {
 		t.Errorf("it ends with the screen\n%s\nwant\n%s", a, b)
 	}
 	_, err = st.h.ScreenAt(st.handle, old)
-	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest is from ") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "the oldest kept screen is from ") {
 		t.Fatalf("a screen that is deleted: %v, want the time of the oldest one", err)
 	}
-	_, timeText, _ := strings.Cut(err.Error(), "the oldest is from ")
+	_, timeText, _ := strings.Cut(err.Error(), "the oldest kept screen is from ")
 	oldest, err := time.Parse(time.RFC3339Nano, timeText)
 	if err != nil {
 		t.Fatal(err)

@@ -136,7 +136,7 @@ func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
 	if n := d.signals(); n != 1 {
 		t.Errorf("the program had %d signals, want 1", n)
 	}
-	if x := s.Explain(); !strings.Contains(x.Redrawn, "the picture stayed as it was") {
+	if x := s.Explain(); !strings.Contains(x.Redrawn, "the screen did not change") {
 		t.Errorf("it is explained by %q", x.Redrawn)
 	}
 }

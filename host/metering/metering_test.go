@@ -209,7 +209,7 @@ func TestNoTurnBeginsThatABudgetDoesNotAllow(t *testing.T) {
 	b.arm.facts.Parked, b.arm.did = nil, nil
 	b.arm.facts.Run = &coleo.Receipt{ID: "r1"}
 	err := b.MayBegin(t.Context(), "more")
-	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the turn that runs goes on") {
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the running turn continues") {
 		t.Errorf("a prompt during a turn: %v", err)
 	}
 	b.saw("during a turn")

@@ -30,9 +30,9 @@ func TestEachLimitHasWhatKeepsIt(t *testing.T) {
 		"memory alone for root": {limits: coleo.SandboxLimits{Memory: 1}, root: true,
 			want: "rlimit: memory of each process"},
 		"root's processes are not counted": {limits: coleo.SandboxLimits{PIDs: 1}, root: true,
-			want: "the limit pids cannot be kept for root", code: coleo.EUnsupported},
+			want: "the limit pids cannot be enforced for root", code: coleo.EUnsupported},
 		"nothing but a group keeps processors": {limits: all, controllers: "memory pids",
-			want: "the limit cpus cannot be kept", code: coleo.EUnsupported},
+			want: "the limit cpus cannot be enforced", code: coleo.EUnsupported},
 	} {
 		has := func(controller string) bool { return slices.Contains(strings.Fields(c.controllers), controller) }
 		m, err := choose(c.limits, has, c.root)

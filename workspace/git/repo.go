@@ -50,7 +50,7 @@ func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 		}
 		above := filepath.Dir(work)
 		if above == work {
-			return nil, coleo.Errorf(coleo.ENotFound, "%s is in no git repository", dir)
+			return nil, coleo.Errorf(coleo.ENotFound, "%s is not in a git repository", dir)
 		}
 		work = above
 	}

@@ -128,7 +128,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 			}()
 			select {
 			case err := <-ended:
-				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "is no regular file") {
+				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "is not a regular file") {
 					t.Errorf("the merge: %v", err)
 				}
 			case <-time.After(2 * patience):

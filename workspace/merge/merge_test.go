@@ -205,7 +205,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 		"into an option": {nil, changes.MergeRequest{Into: "-f"}, coleo.EInvalid, "cannot name a branch"},
 		"into the branch before": {nil, changes.MergeRequest{Into: "@{-1}"}, coleo.EInvalid,
 			"cannot name a branch"},
-		"in an unknown way": {nil, changes.MergeRequest{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
+		"in an unknown way": {nil, changes.MergeRequest{Way: "octopus"}, coleo.EInvalid, "not a method of merging"},
 		"a rebase with a message": {nil, changes.MergeRequest{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
 			"takes no message"},
 		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.Git(s.Repo, "branch", "-D", "base") },

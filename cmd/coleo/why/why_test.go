@@ -39,9 +39,9 @@ func TestTheQuestionHasTheLineAndTheRealPath(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		file + ":4": "its last line is 3", file: "is no file and line", file +
-			":0": "is no file and line", ":1": "is no file and line",
-		dir + ":1": "is no file", filepath.Join(dir, "none") + ":1": "no such file",
+		file + ":4": "its last line is 3", file: "is not a file and a line", file +
+			":0": "is not a file and a line", ":1": "is not a file and a line",
+		dir + ":1": "is not a file", filepath.Join(dir, "none") + ":1": "no such file",
 	} {
 		if _, _, err := question(arg); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arg, err, want)

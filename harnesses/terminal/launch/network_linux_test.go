@@ -72,7 +72,7 @@ func TestANetworkThatCannotBeIsRefused(t *testing.T) {
 	}{
 		"a proxy of the user":   {environ: "HTTPS_PROXY=http://proxy:3128", want: "HTTPS_PROXY names a proxy"},
 		"a small port":          {environ: "X_URL=http://localhost:80", want: "port 80 on this machine"},
-		"an endpoint of no web": {environ: "X_URL=file:///x", want: "X_URL is no URL"},
+		"an endpoint of no web": {environ: "X_URL=file:///x", want: "X_URL is not a URL"},
 		"a harness without a model": {change: func(b *boxed) {
 			b.spec = strings.Replace(b.spec, `model_hosts = ["api.x.example"]`, "", 1)
 		}, want: "nobody has said where its model is"},

@@ -132,8 +132,8 @@ func TestWhatIsNotAValidPackChangesNothing(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":               {nil, "this is no pack"},
-		"not a pack":          {[]byte(ruleText), "this is no pack"},
+		"empty":               {nil, "this is not a pack"},
+		"not a pack":          {[]byte(ruleText), "this is not a pack"},
 		"unsigned":            {unsigned(), "p:3: the pack is not signed"},
 		"another key":         {other.pack(6, ruleText), "is not trusted here"},
 		"a changed rule":      {changed("pattern = \"x\"", "pattern = \"y\""), "the signature is wrong"},
@@ -144,7 +144,7 @@ func TestWhatIsNotAValidPackChangesNothing(t *testing.T) {
 		"half":                {good[:len(good)/2], ""},
 		"the first line only": {[]byte(firstLine), "the pack is not signed"},
 		"the head only":       {good[:bytes.Index(good, []byte("\n\n"))], ""},
-		"line ends of DOS":    {bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), "this is no pack"},
+		"line ends of DOS":    {bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), "this is not a pack"},
 		"too large": {s.seal(head + ruleText + strings.Repeat("# more\n", MaxSize/7)),
 			"has more than 262144 bytes"},
 		"expired": {s.seal(strings.Replace(head, "2026-12-31", "2026-11-21", 1) + ruleText),

@@ -51,7 +51,7 @@ func TestADescriptionOnABase(t *testing.T) {
 		t.Errorf("with a rule of the base's name it has %+v, %v", s.Rules, err)
 	}
 	if _, err = ParseSpecOn("y.toml", []byte(strings.Replace(own, `"x"`, `"nope"`, 1)), bases); err == nil ||
-		!strings.Contains(err.Error(), `y.toml:1: base "nope" is no built-in harness`) {
+		!strings.Contains(err.Error(), `y.toml:1: base "nope" is not a built-in harness`) {
 		t.Errorf("on a base that is none: %v", err)
 	}
 }
