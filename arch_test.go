@@ -149,7 +149,10 @@ var mayImport = map[string][]string{
 	"conformance/modelserver": {},
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
-	"conformance/workcheck":   {".", "conformance/modelserver"},
+	// plays what a test starts often: holders, hooks and the fake agent CLI
+	"conformance/testprogram":         {"conformance/fakeagent", "holder", "hook", "sandbox/container", "sandbox/inside", "window/pane"},
+	"conformance/testprogram/program": {"conformance/testprogram"},
+	"conformance/workcheck":           {".", "conformance/modelserver"},
 	// runs a whole host agent in its own process
 	"conformance/hosted": {".", "bus", "host", "registry", "store"},
 	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",

@@ -39,7 +39,7 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 // sign-in becomes invalid.
 var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired or has lost an arm")
 
-// A pass is the permission to call the API. The context live ends when the caller's token or
+// A pass is the permission to call the API. Its context `live` ends when the caller's token or
 // sign-in becomes invalid.
 type pass struct {
 	caller   coleo.Caller

@@ -40,7 +40,7 @@ var descriptions = map[string]description{
 		properties: `"question":{"type":"string"},` +
 			`"options":{"type":"array","items":{"type":"string"},` +
 			`"description":"Answers to choose from. The user can also reply in words."},` +
-			`"multiple":{"type":"boolean","description":"Several options can be chosen."}`,
+			`"multiple":{"type":"boolean","description":"Several options can be chosen. It needs options."}`,
 		required: []string{"question"},
 	},
 	coleo.ToolSubmitPlan: {

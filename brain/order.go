@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strconv"
 
 	"coleo.dev"
@@ -87,14 +88,14 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 	})
 }
 
-// writeOrderedRow writes an arm's row before serve orders the start. It returns the previous row.
-// The previous row of a new arm has no id.
-func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
-	var was coleo.Arm
-	if !known {
-		return was, b.DB.CreateArm(ctx, arm)
+// writeOrderedRow writes an arm's row before serve orders the start. read is the row from which the order was made. A
+// new arm has no such row, so its read has no id. Fields that the order leaves unchanged keep what was written in
+// between. writeOrderedRow returns the row before and after the change.
+func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, ordered coleo.Arm, err error) {
+	if read.ID == "" {
+		return was, arm, b.DB.CreateArm(ctx, arm)
 	}
-	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if row.Status != coleo.StatusStopped {
 			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
 		}
@@ -102,32 +103,41 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) 
 			return coleo.Errorf(coleo.EConflict, "the labels of arm %s were changed meanwhile: nothing was started", row.Name)
 		}
 		was = *row
-		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
-			arm.Queue = row.Queue
-		}
-		*row = arm
+		eachField(row, read, arm, func(_, from, to any) bool { return !reflect.DeepEqual(from, to) })
+		row.Generation = was.Generation
+		ordered = *row
 		return nil
 	})
-	return was, err
+	return was, ordered, err
+}
+
+// eachField sets those fields of row to the values in to for which choose returns true. It calls choose with the
+// field's values in row, from and to.
+func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any) bool) {
+	r, f, t := reflect.ValueOf(row).Elem(), reflect.ValueOf(from), reflect.ValueOf(to)
+	for i := range r.NumField() {
+		if choose(r.Field(i).Interface(), f.Field(i).Interface(), t.Field(i).Interface()) {
+			r.Field(i).Set(t.Field(i))
+		}
+	}
 }
 
 // undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing.
-// It deletes the row of a new arm, and restores the previous row of an old arm. If an event of the
-// host has changed the row in between, undoOrderedRow does not restore it.
-func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
+// It deletes the row of a new arm. In the row of an old arm, it restores each field that nobody has
+// changed since. If an event of the host has changed the row in between, undoOrderedRow restores nothing.
+func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
-		_ = b.askAboutArm(ctx, arm, bus.OpRemove, commands.KillTimeout, commands.OnArm(arm), nil)
-		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
-			b.PublishRemoved(arm.ID)
+		_ = b.askAboutArm(ctx, ordered, bus.OpRemove, commands.KillTimeout, commands.OnArm(ordered), nil)
+		if err := b.DB.DeleteArm(ctx, ordered.ID); err == nil {
+			b.PublishRemoved(ordered.ID)
 		}
 		return
 	}
-	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+	_, _ = b.DB.UpdateArm(ctx, ordered.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
-			labels := row.Labels // keep the labels, because a user can have changed them in between
-			*row = was
-			row.Labels = labels
+			eachField(row, ordered, was, func(now, from, _ any) bool { return reflect.DeepEqual(now, from) })
+			row.Config = was.Config // serve copies choices of the user into it, from the host
 		}
 		return nil
 	})

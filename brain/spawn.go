@@ -33,7 +33,8 @@ type starting struct {
 	once   *StartAttempt // nil if the caller chooses no id for the arm
 
 	arm     coleo.Arm
-	known   bool // whether the arm already exists, and is stopped
+	read    coleo.Arm // the row of an arm that already exists and is stopped; the zero value for a new arm
+	known   bool      // whether the arm already exists, and is stopped
 	config  coleo.SpawnConfig
 	first   *coleo.Queued        // the first prompt; nil if there is none
 	instead *coleo.ModelFallback // the requested model, if the arm gets another one; otherwise nil
@@ -83,6 +84,9 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 func (b *Brain) nameStart(ctx context.Context, s *starting) (err error) {
 	if s.arm, s.known, err = b.named(ctx, s.q.Name); err != nil {
 		return err
+	}
+	if s.known {
+		s.read = s.arm
 	}
 	if s.once != nil {
 		if err := s.once.takeID(&s.arm, s.known); err != nil {
@@ -168,7 +172,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 	if err != nil {
 		return err
 	}
-	was, err := b.writeOrderedRow(ctx, s.arm, s.known)
+	was, ordered, err := b.writeOrderedRow(ctx, s.arm, s.read)
 	if err != nil {
 		undo()
 		return err
@@ -178,7 +182,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 	}
 	err = b.order(ctx, s.arm, s.order())
 	if err != nil && !bus.IsUnanswered(err) {
-		b.undoOrderedRow(ctx, s.arm, was)
+		b.undoOrderedRow(ctx, ordered, was)
 		undo()
 	}
 	return err

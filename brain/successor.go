@@ -236,7 +236,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bu
 	error) {
 	var report bus.SucceedReport
 	defer b.roster.HoldOrderOpen(s.arm.ID)()
-	if _, err := b.writeOrderedRow(ctx, s.arm, false); err != nil {
+	if _, _, err := b.writeOrderedRow(ctx, s.arm, coleo.Arm{}); err != nil {
 		return report, err
 	}
 	order := s.order()

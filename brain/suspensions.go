@@ -216,7 +216,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	if arm.Config, err = json.Marshal(config); err != nil {
 		return arm, config, err
 	}
-	_, err = b.writeOrderedRow(ctx, arm, false)
+	_, _, err = b.writeOrderedRow(ctx, arm, coleo.Arm{})
 	return arm, config, err
 }
 

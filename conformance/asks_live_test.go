@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -17,7 +18,7 @@ var asksTested = flag.String("asks", asksOfCI, "dialogs to test, as NAME:DIALOGS
 
 // TestHarnessesAnswerWhatTheirAgentCLIAsks opens and answers some dialogs of each catalogue.
 func TestHarnessesAnswerWhatTheirAgentCLIAsks(t *testing.T) {
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

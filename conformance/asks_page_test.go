@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -61,7 +62,7 @@ this answer, says why, and types nothing.
 
 // A report must name exactly the lines that the harness has now.
 func TestDialogsAreOnTheirPage(t *testing.T) {
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/record"
@@ -22,7 +23,7 @@ func recordingFake(t *testing.T, edits ...string) coleo.Harness {
 		t.Fatal(err)
 	}
 	notes := record.Source{Pattern: "{id}.jsonl", Open: record.Lines(func() record.Decoder { return notesDecoder{} })}
-	return accounting{terminal.New(spec, terminal.Hooks{Record: notes}, holdCommand(), terminal.NewShared())}
+	return accounting{terminal.New(spec, terminal.Hooks{Record: notes}, testprogram.HoldCommand(), terminal.NewShared())}
 }
 
 // notesDecoder decodes the fake's notes. It skips the work of subagents.

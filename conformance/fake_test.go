@@ -13,22 +13,9 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
-
-// playFake makes this process act as the fake agent CLI.
-func playFake(args []string) int {
-	c, err := fakeagent.ParseFlags(args)
-	if err != nil {
-		fmt.Println("fakeagent:", err)
-		return 2
-	}
-	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
-	if err != nil {
-		fmt.Println("fakeagent:", err)
-	}
-	return code
-}
 
 // fakeHarness returns the harness of the fake with a model. The edits are pairs: a text that its
 // description must contain, and the text that replaces it.
@@ -38,7 +25,7 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	if err := os.WriteFile(filepath.Join(dir, "fake.toml"), []byte(fakeDescription(t, edits...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(dir, holdCommand())
+	reg, err := registry.New(dir, testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +113,7 @@ func fakeConfig(t *testing.T) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, filepath.Join(dir, asFake)); err != nil {
+	if err := os.Symlink(testprogram.Path(), filepath.Join(dir, testprogram.Fake)); err != nil {
 		t.Fatal(err)
 	}
 	return Config{

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/holder"
 	"coleo.dev/window/pane"
 )
@@ -116,7 +117,7 @@ func newShownLive(s live) (*shownLive, error) {
 		return nil, err
 	}
 	out := &shownLive{live: s, self: self}
-	out.shown = pane.NewShown(s.Handle().Dir, []string{self, pane.Verb}, "The fake", func(w coleo.Window) {
+	out.shown = pane.NewShown(s.Handle().Dir, []string{testprogram.Path(), pane.Verb}, "The fake", func(w coleo.Window) {
 		out.mu.Lock()
 		defer out.mu.Unlock()
 		out.reported = append(out.reported, w)

@@ -8,52 +8,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/conformance/mcpserver"
 	"coleo.dev/conformance/netns"
-	"coleo.dev/holder"
-	"coleo.dev/hook"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
-	"coleo.dev/sandbox/container"
-	"coleo.dev/sandbox/inside"
-	"coleo.dev/window/pane"
 )
 
-// The test binary also acts as the holder and the hook program, which are called in the same way as
-// coleo. It also acts as the MCP server of the checks and as the fake agent CLI. In a network
-// namespace of its own, it is the suite itself.
+// The test binary plays several other programs, besides those of testprogram. It is the MCP server of the checks and a
+// viewer of windows. In a network namespace of its own it is the suite itself.
 const (
-	asFake     = "fakeagent" // the name under which it is started
-	asHolder   = "hold"
 	asProbe    = "coleo-test-probe"
 	asIsolated = "COLEO_TEST_ISOLATED"
 )
 
 func TestMain(m *testing.M) {
+	testprogram.Play(os.Args)
 	switch {
-	case filepath.Base(os.Args[0]) == asFake:
-		os.Exit(playFake(os.Args[1:]))
-	case len(os.Args) > 1 && os.Args[1] == asHolder:
-		exitIf(holder.Serve(os.Stdin, os.Stdout))
-	case len(os.Args) > 1 && os.Args[1] == hook.Verb:
-		playHook()
-	case len(os.Args) > 3 && os.Args[1] == inside.StartVerb:
-		exitIf(inside.Start(os.Args[2:]))
-	case len(os.Args) > 3 && os.Args[1] == inside.EnterVerb:
-		exitIf(inside.Enter(os.Args[2:]))
-	case len(os.Args) == 4 && os.Args[1] == inside.ProxyVerb:
-		exitIf(inside.Proxy(os.Args[2:]))
-	case len(os.Args) > 4 && os.Args[1] == container.StartVerb:
-		exitIf(container.Start(os.Args[2:]))
-	case len(os.Args) == 3 && os.Args[1] == container.InitVerb:
-		exitIf(container.Init(os.Args[2:]))
-	case len(os.Args) == 4 && os.Args[1] == container.CleanVerb:
-		exitIf(container.Clean(os.Args[2:]))
-	case len(os.Args) == 3 && os.Args[1] == pane.Verb:
-		exitIf(pane.Run(os.Args[2], os.Environ()))
 	case len(os.Args) == 4 && os.Args[1] == asViewer:
 		exitIf(view(os.Args[2], os.Args[3]))
 	case len(os.Args) > 2 && os.Args[1] == asProbe:
@@ -62,24 +35,12 @@ func TestMain(m *testing.M) {
 		if err := netns.LoopbackUp(); err != nil {
 			exitIf(err)
 		}
-		os.Exit(m.Run())
+		os.Exit(testprogram.Run(m))
 	}
 	// The race detector makes each program sleep for a second at its end. This setting switches
 	// that off for the programs that a test ends.
 	environ := append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(netns.RunAgain(environ, asIsolated+"=1"))
-}
-
-// holdCommand returns the command that becomes a holder. A harness recognizes by its form that the
-// same program is also the hook.
-func holdCommand() []string { return []string{os.Args[0], asHolder, "--stdin"} }
-
-// playHook is the hook program. At its end it executes another program. Otherwise the race detector
-// would make it sleep for a second, and the agent CLI would wait for it.
-func playHook() {
-	hook.Run(os.Args[2:], os.Stdin)
-	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
-	os.Exit(0)
 }
 
 func exitIf(err error) {
@@ -118,7 +79,7 @@ func TestHarnessesAreCompatible(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("these tests must not run where there is a network")
 	}
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +138,7 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 		[]byte("base = \"gemini\"\nname = \"hasty\"\n[timing]\npaste_gap_ms = 10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(dir, holdCommand())
+	reg, err := registry.New(dir, testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +176,7 @@ var settingsTested = flag.String("settings", settingsOfCI, "settings to test, as
 
 // TestHarnessesWorkWithUsersSettings runs the checks with some of the settings that users make.
 func TestHarnessesWorkWithUsersSettings(t *testing.T) {
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

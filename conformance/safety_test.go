@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -35,7 +36,7 @@ const lostPerMille = 5
 
 func harnessOf(t *testing.T, name string) coleo.Harness {
 	t.Helper()
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

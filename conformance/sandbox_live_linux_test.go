@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -30,7 +31,7 @@ func TestHarnessesAreCompatibleInASandbox(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -73,7 +74,7 @@ func writeSettings(b *strings.Builder, r *SettingsReport) {
 
 // A report must name exactly the settings that the harness has now.
 func TestSettingsAreOnTheirPage(t *testing.T) {
-	reg, err := registry.New("", holdCommand())
+	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/host/choosing"
 	"coleo.dev/registry"
 	"coleo.dev/store"
@@ -26,7 +27,7 @@ func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeCloc
 		s.check(err)
 		raw = bytes.Replace(raw, []byte("\nmulti_turn = true\n"), []byte("\nmulti_turn = true\nresume = true \n"), 1)
 		s.check(os.WriteFile(path, raw, 0o600))
-		c.Registry, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+		c.Registry, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
 		s.check(err)
 		s.alter = func(later *Config) { later.Registry = c.Registry }
 	}

@@ -33,7 +33,7 @@ func (s *stage) tellingArm(rules []fakeagent.Rule) string {
 	s.check(err)
 	text := strings.Replace(string(spec), `name = "fake"`, `name = "telling"`, 1) + `
 [transcript]
-file = "work-*/` + record + `"
+file = "work-*/` + fakeagent.RecordFile + `"
 prompt = "kind=prompted"
 answer = "kind=said"
 text = "text"
@@ -43,7 +43,7 @@ text = "text"
 	s.check(os.MkdirAll(work, 0o700))
 	raw, err := json.Marshal(fakeagent.Script{Rules: rules})
 	s.check(err)
-	s.check(os.WriteFile(filepath.Join(work, script), raw, 0o600))
+	s.check(os.WriteFile(filepath.Join(work, fakeagent.ScriptFile), raw, 0o600))
 	o := s.order("ada")
 	o.Harness = "telling"
 	o.Config.Workdir, o.Config.Profile, o.Config.Home = work, coleo.ProfileHermetic, s.dir
@@ -201,7 +201,7 @@ func TestR9ARetryOutlivesKills(t *testing.T) {
 func (s *stage) awaitSaid(text string) {
 	s.t.Helper()
 	s.until("the agent CLI says "+text, func() bool {
-		list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-ada"), record))
+		list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-ada"), fakeagent.RecordFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -192,7 +193,7 @@ func (h *faultStage) describeHarnesses(c *Config) {
 	h.check(os.WriteFile(path, raw, 0o600))
 	raw = bytes.Replace(raw, []byte("name = \"fake\"\n"), []byte("name = \"forgetful\"\nlimit_forgets = true\n"), 1)
 	h.check(os.WriteFile(h.path("harnesses/forgetful.toml"), raw, 0o600))
-	c.Registry, err = registry.New(h.path("harnesses"), []string{h.path(asHolder)})
+	c.Registry, err = registry.New(h.path("harnesses"), []string{h.path(testprogram.Hold)})
 	h.check(err)
 	h.alter = func(later *Config) { later.Registry = c.Registry }
 }

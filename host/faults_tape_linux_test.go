@@ -33,7 +33,7 @@ type fakeTape struct {
 // update reads the new part of the record.
 func (f *fakeTape) update(t *testing.T) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(f.path, record))
+	file, err := os.Open(filepath.Join(f.path, fakeagent.RecordFile))
 	if os.IsNotExist(err) {
 		return
 	}
@@ -98,7 +98,7 @@ func (h *faultStage) beginOwn(a *faultArm, commands string) {
 	a.tape.update(h.t)
 	pid, before := a.tape.pid, a.tape.own
 	h.mu.Unlock()
-	path := filepath.Join(a.tape.path, ownOrders)
+	path := filepath.Join(a.tape.path, fakeagent.OrdersFile)
 	if err := os.WriteFile(path, []byte(commands), 0o600); err != nil {
 		h.t.Error(err)
 	}

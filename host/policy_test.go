@@ -122,7 +122,7 @@ func (s *stage) judged(id, subject string, calls ...call) coleo.PolicyDecision {
 // chosen returns the options that were chosen in the dialogs of the fake agent CLI.
 func (s *stage) chosen() (out []string) {
 	s.t.Helper()
-	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-ada"), record))
+	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-ada"), fakeagent.RecordFile))
 	s.check(err)
 	for _, e := range list {
 		if e.Kind == fakeagent.Chosen {

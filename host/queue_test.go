@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 )
 
@@ -328,7 +329,7 @@ func TestAQueueOutlivesItsArmUnlessTheConversationIsNew(t *testing.T) {
 		s.check(err)
 		text := strings.Replace(string(raw), "queue = true", "queue = true\nresume = true", 1)
 		s.check(os.WriteFile(s.path("harnesses/fake.toml"), []byte(text), 0o600))
-		s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+		s.reg, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
 		s.check(err)
 	})
 	id := s.arm("ada")

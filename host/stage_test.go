@@ -15,56 +15,16 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/bus/bustest"
 	"coleo.dev/conformance/fakeagent"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
 
-// With one of these names, the test binary runs as another program.
-const (
-	asHolder = "hold"
-	asFake   = "fakeagent"
-)
-
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
-	case asHolder:
-		if err := holder.Serve(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	case asFake:
-		os.Exit(playFake(os.Args[1]))
-	}
-	os.Exit(m.Run())
-}
-
-// record is a file in the work folder, in which the fake agent CLI records its input and its
-// actions.
-const record = ".fake.jsonl"
-
-// script is a file in the work folder with the script of the fake agent CLI, if it has one.
-const script = "script.json"
-
-// ownOrders is a file in the work folder with the turn that the fake agent CLI begins on SIGUSR1.
-const ownOrders = ".fake.orders"
-
-func playFake(workdir string) int {
-	c := fakeagent.Config{Record: filepath.Join(workdir, record), Orders: filepath.Join(workdir, ownOrders)}
-	if path := filepath.Join(workdir, script); exists(path) {
-		var err error
-		if c.Script, err = fakeagent.LoadScript(path); err != nil {
-			fmt.Println("fakeagent:", err)
-			return 1
-		}
-	}
-	code, err := fakeagent.Run(context.Background(), os.Stdin, os.Stdout, c)
-	if err != nil {
-		fmt.Println("fakeagent:", err)
-	}
-	return code
+	testprogram.Play(os.Args)
+	os.Exit(testprogram.Run(m))
 }
 
 // patience bounds every wait of these tests. A wait ends as soon as its condition is true.
@@ -119,16 +79,14 @@ func newStageOf(t *testing.T, more string, s *stage) *stage {
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
-	self, err := os.Executable()
-	s.check(err)
-	for _, name := range []string{asHolder, asFake} {
-		s.check(os.Symlink(self, s.path(name)))
+	for _, name := range []string{testprogram.Hold, testprogram.Fake} {
+		s.check(os.Symlink(testprogram.Path(), s.path(name)))
 	}
 	spec, err := os.ReadFile("../cmd/coleo/testdata/fake.toml")
 	s.check(err)
 	s.check(os.Mkdir(s.path("harnesses"), 0o700))
 	s.check(os.WriteFile(s.path("harnesses/fake.toml"), append(spec, more...), 0o600))
-	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
 	s.check(err)
 	s.bus = bustest.New(t)
 	s.way = s.bus.Path()
@@ -290,7 +248,7 @@ func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 // prompted returns the prompts that the fake agent CLI has received.
 func (s *stage) prompted(name string) []string {
 	s.t.Helper()
-	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-"+name), record))
+	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-"+name), fakeagent.RecordFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/testprogram"
 	"coleo.dev/door"
 	"coleo.dev/registry"
 )
@@ -23,7 +24,7 @@ func (s *stage) toolArm(name string) string {
 	text = strings.Replace(text, "[capabilities]\n", "[capabilities]\nmcp = true\n", 1)
 	text = strings.Replace(text, "[keys]\n", "[[launch.part]]\nenv = { TOOLS = '{{json .MCPServers}}' }\n[keys]\n", 1)
 	s.check(os.WriteFile(s.path("harnesses/tooled.toml"), []byte(text), 0o600))
-	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
 	s.check(err)
 	s.restart()
 	work := s.path("work-" + name)

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/fakeagent"
 )
 
 // askingSession is a real session whose agent CLI shows a dialog just before a prompt is typed.
@@ -75,7 +76,7 @@ func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 // beginDialog makes the fake agent CLI show a dialog by itself, and waits until its session shows
 // the dialog.
 func (s *stage) beginDialog(id string, tape *fakeTape) {
-	s.check(os.WriteFile(filepath.Join(tape.path, ownOrders), []byte("dialog make"), 0o600))
+	s.check(os.WriteFile(filepath.Join(tape.path, fakeagent.OrdersFile), []byte("dialog make"), 0o600))
 	s.check(syscall.Kill(tape.pid, syscall.SIGUSR1))
 	s.until("the dialog is open", func() bool {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil

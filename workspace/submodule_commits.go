@@ -241,9 +241,9 @@ func (all refs) outside(r *git.Repo, base []string) bool {
 	})
 }
 
-// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. An
-// annotated tag is only kept, if it is newer than the worktree and the counterpart lacks it. It is no reason
-// to refuse a removal, because it may come from a remote.
+// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. If an
+// annotated tag is newer than the worktree and the counterpart lacks it, the tag is kept. Such a tag is no
+// reason to refuse a removal, because it may come from a remote.
 func (c counterpart) compareTags(ctx context.Context, all refs, created time.Time, u *Unsaved) error {
 	var tags []string
 	for _, r := range all {

@@ -51,7 +51,7 @@ type Tokens struct {
 	list map[string]*held // the key is the hash of the token's value
 }
 
-// held is a token in memory. The context live ends when the token is revoked or expires.
+// held is a token in memory. Its context `live` ends when the token is revoked or expires.
 type held struct {
 	coleo.OperatorToken
 	live context.Context

@@ -70,6 +70,8 @@ func (c call) question() (coleo.Suspension, error) {
 		return s, coleo.Errorf(coleo.EInvalid, "the text of %s has more than %d bytes", c.tool, maxText)
 	case len(s.Options) > maxOptions:
 		return s, coleo.Errorf(coleo.EInvalid, "a question can have at most %d options", maxOptions)
+	case s.Several && len(s.Options) == 0:
+		return s, coleo.Errorf(coleo.EInvalid, "multiple needs options: name the answers to choose from")
 	case slices.ContainsFunc(s.Options, func(o string) bool { return o == "" || len(o) > maxOption }):
 		return s, coleo.Errorf(coleo.EInvalid, "an option must have 1 to %d bytes", maxOption)
 	}

@@ -305,3 +305,16 @@ func TestAnArmCallsOnlyTheToolsThatItHas(t *testing.T) {
 		t.Errorf("a tool that the arm has: %v", err)
 	}
 }
+
+// A question with several answers but without options could not be answered on the dashboard.
+func TestSeveralAnswersNeedOptions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, arguments := range []string{`{"question":"Which?","multiple":true}`,
+		`{"question":"Which?","multiple":true,"options":[]}`} {
+		_, err := b.call("arm-ada", coleo.ToolAskUser, arguments)
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "multiple needs options") {
+			t.Errorf("ask_user %s: %v, want EInvalid", arguments, err)
+		}
+	}
+}

@@ -34,25 +34,54 @@ function suspensionAnswer(d, { choice, option, options, words }) {
   return { id: d.fingerprint, decision: choice === "answer" ? undefined : choice, option, options, text: words };
 }
 
+/** Returns a name that an element of the dialog keeps when the dialog is drawn again. */
+const nameOf = (node) => node.name || node.textContent;
+
 export class DialogPanel {
   /** respond(path, body) sends an answer. lease() returns the id of the lease, or "". */
   constructor(respond, lease) {
-    Object.assign(this, { respond, lease, shown: "" });
+    Object.assign(this, { respond, lease, shown: "", drawn: "", busy: "" });
     this.node = el("section", { class: "dialog", hidden: true, "aria-live": "assertive", "aria-label": "Dialog" });
   }
 
+  /** Draws the dialog. If the same dialog has changed, what the user has entered and not sent stays. */
   update(dialog) {
-    const shown = dialog?.fingerprint ?? "";
-    if (shown === this.shown) return;
-    this.shown = shown;
+    const [shown, drawn] = [dialog?.fingerprint ?? "", dialog ? JSON.stringify(dialog) : ""];
+    if (drawn === this.drawn) return;
+    const same = shown === this.shown;
+    const kept = same ? this.entered() : null;
+    if (!same) this.busy = "";
+    const parts = dialog ? this.parts(dialog) : [];
+    Object.assign(this, { shown, drawn });
     show(this.node, Boolean(dialog));
-    this.node.replaceChildren(...(dialog ? this.parts(dialog) : []));
+    this.node.replaceChildren(...parts);
+    if (kept) this.enter(kept);
+    if (this.busy) this.lock(true);
+  }
+
+  /** Returns what the user has entered and not sent, and where the focus is. */
+  entered() {
+    const isChanged = (i) => (i.type === "checkbox" ? i.checked !== i.defaultChecked : i.value !== i.defaultValue);
+    const changed = [...this.node.querySelectorAll("input")].filter(isChanged);
+    const focus = this.node.contains(document.activeElement) ? nameOf(document.activeElement) : "";
+    return { changed, focus, open: Boolean(this.node.querySelector("details[open]")) };
+  }
+
+  /** Enters again what entered() has returned. */
+  enter({ changed, focus, open }) {
+    for (const old of changed) {
+      const input = this.node.querySelector(`input[name="${old.name}"]`);
+      if (input) Object.assign(input, old.type === "checkbox" ? { checked: old.checked } : { value: old.value });
+    }
+    const details = this.node.querySelector("details");
+    if (details) details.open = open;
+    if (focus) [...this.node.querySelectorAll("button, input, summary, pre")].find((n) => nameOf(n) === focus)?.focus();
   }
 
   parts(d) {
     const asks = d.kind === "question" || d.kind === "login" || d.kind === "update" || d.kind === "other";
     return [
-      el("p", { class: "kind", text: this.kind(d) }),
+      el("p", { class: "kind", text: this.busy || this.kind(d) }),
       el("h2", { text: d.title }),
       d.subject ? el("pre", { class: "subject", tabIndex: 0, "aria-label": "What it is about", text: d.subject }) : null,
       d.truncated ? el("p", { class: "warn", text: "The screen cuts this off: look at the terminal before you approve." }) : null,
@@ -68,15 +97,15 @@ export class DialogPanel {
 
   answers(d, asks) {
     if (isUnknown(d)) return [this.key(d)];
-    if (d.several) return [...this.several(d), d.suspension ? this.words(d) : null];
-    return [this.options(d, asks), asks ? this.words(d) : this.choices(d)];
+    if (d.several && d.options?.length) return [...this.several(d), d.suspension ? this.words(d) : null];
+    return [this.options(d, asks), asks ? this.words(d, this.dismiss(d)) : this.choices(d)];
   }
 
   /** Returns the options to tick, and the button that submits them. One option may have a text field. */
   several(d) {
     const boxes = d.options.map((text, i) => {
-      const box = el("input", { type: "checkbox", checked: Boolean(d.ticked?.includes(i + 1)) });
-      const typed = i + 1 === d.text_option ? el("input", { type: "text", "aria-label": text, value: d.typed ?? "", autocomplete: "off" }) : null;
+      const box = el("input", { type: "checkbox", name: `option-${i + 1}`, defaultChecked: Boolean(d.ticked?.includes(i + 1)) });
+      const typed = i + 1 === d.text_option ? el("input", { type: "text", name: `text-${i + 1}`, "aria-label": text, value: d.typed ?? "", autocomplete: "off" }) : null;
       typed?.addEventListener("input", () => (box.checked = typed.value !== ""));
       return { box, typed, row: el("li", {}, el("label", {}, box, el("span", { text })), typed) };
     });
@@ -93,7 +122,7 @@ export class DialogPanel {
 
   /** Returns a field for the name of one key. It is for a dialog that no rule knows. */
   key(d) {
-    const field = el("input", { type: "text", "aria-label": "One key", placeholder: "One key: ESCAPE, ENTER, y", autocomplete: "off" });
+    const field = el("input", { type: "text", name: "key", "aria-label": "One key", placeholder: "One key: ESCAPE, ENTER, y", autocomplete: "off" });
     const press = button("Press the key", () => field.value && this.send(d, { choice: "answer", key: field.value }));
     return el("div", { class: "answers" }, field, press);
   }
@@ -118,11 +147,12 @@ export class DialogPanel {
     return el("details", { class: "as-shown" }, el("summary", { text: "Its own options" }), list);
   }
 
-  words(d) {
-    const field = el("input", { type: "text", "aria-label": "Answer in words", placeholder: "Answer in words", autocomplete: "off" });
+  /** Returns a field for an answer in words, and further buttons. */
+  words(d, ...buttons) {
+    const field = el("input", { type: "text", name: "words", "aria-label": "Answer in words", placeholder: "Answer in words", autocomplete: "off" });
     const send = button("Answer", () => field.value && this.send(d, { choice: "answer", words: field.value }));
     field.addEventListener("keydown", (e) => e.key === "Enter" && !e.isComposing && send.click());
-    return el("div", { class: "answers" }, field, send, this.dismiss(d));
+    return el("div", { class: "answers" }, field, send, ...buttons);
   }
 
   dismiss(d) {
@@ -130,13 +160,15 @@ export class DialogPanel {
   }
 
   async send(d, answer) {
+    this.busy = "Answering…";
     this.lock(true);
-    setText(this.node.firstElementChild, "Answering…");
+    setText(this.node.firstElementChild, this.busy);
     const done = d.suspension
       ? await this.respond("/suspension", suspensionAnswer(d, answer))
       : await this.respond("/respond", { dialog: d.fingerprint, ...answer, lease: this.lease() || undefined });
     if (this.shown !== d.fingerprint) return;
-    setText(this.node.firstElementChild, done ? "Answered" : this.kind(d));
+    this.busy = done ? "Answered" : "";
+    setText(this.node.firstElementChild, this.busy || this.kind(d));
     if (!done) this.lock(false);
   }
 

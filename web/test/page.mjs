@@ -11,6 +11,7 @@ import { checkArm, checkDialog, checkDoing, checkList, checkReconnect } from "./
 import { drive } from "./drive.mjs";
 import { link } from "./link.mjs";
 import { checkMute } from "./mute.mjs";
+import { checkPanel } from "./panel.mjs";
 import { checkNames, checkContrast, checkWidth } from "./looks.mjs";
 import { Report } from "./report.mjs";
 
@@ -118,6 +119,7 @@ try {
   await checkList(page, report, api);
   await checkDoing(page, report, api);
   await checkMute(page, report);
+  await checkPanel(page, report);
   for (const arm of arms) await checkArm(page, report, base, api, arm.name, harnesses);
   for (const arm of arms.filter((a) => a.dialog)) await checkDialog(page, report, base, arm);
   const live = arms.find((a) => a.status !== "stopped");

@@ -63,11 +63,12 @@ func newAnswerCommand() *cobra.Command {
 with one of Coleo's tools. 'coleo arm questions NAME' lists both. If several
 things wait, --dialog names one by its id.
 
-Choose an option of the arm's open dialog, by its number. The first is 1. Where
-several options may be ticked, name all of them: 1,3. All others are unticked,
-and the dialog is submitted. Coleo checks on the screen that each tick has
-appeared before it presses the next key. If the screen shows anything else,
-Coleo stops, reports what is ticked, and submits nothing.
+Choose an option of the arm's open dialog, by its number. The first is 1.
+Where several options may be ticked, name all of them: 1,3. All others are
+unticked, and the dialog is submitted. Coleo sees each tick before it presses
+the next key. If anything else is seen, it stops, says what is ticked, and
+submits nothing. Coleo never submits a list without ticks: to choose none of
+the options, use 'coleo arm deny'.
 
 --text is an answer in words. In a dialog, Coleo types it into the option that
 takes text. If there are several questions, this answers the question on the

@@ -18,6 +18,7 @@
 // The files, by subject:
 //
 //   - the state: reader, look, prompt, turn, unsettled
+//   - the end of an agent CLI's start: ready
 //   - appearances of a dialog: appear
 //   - long lists of options: pages
 //   - dialogs that are drawn again: reflow

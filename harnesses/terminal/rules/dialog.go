@@ -98,7 +98,8 @@ type DialogRule struct {
 	// they hold on such a screen, Coleo removes the text that `tail` matches from each option.
 	TailWhen []Cond `toml:"tail_when"`
 	// Text is a pattern for the free-text option. It matches the label of that option while the option is
-	// empty: `^Type something\.?$`. A typed text in place of this label is state.
+	// empty: `^Type something\.?$`. A typed text in place of this label is state. This key needs the group
+	// `number` in `option`, because Coleo finds the option again by its number after the label has changed.
 	Text patternText `toml:"text"`
 
 	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^ *← (.*)
@@ -164,12 +165,15 @@ type DialogRule struct {
 	// The option itself has no tick. To choose this option means to choose all options above it.
 	All patternText `toml:"all"`
 	// More is the pattern of a row below the title which shows that more options may be out of sight: `^
-	// *▼`. If a row matches, Coleo searches for the free-text option.
+	// *▼`. If a row matches, Coleo searches for the free-text option, and does not type `submit_keys`.
 	More patternText `toml:"more"`
-	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. All options
-	// must be visible when Coleo types these keys. If `tick` is a key that ticks the marked option, Coleo
-	// types the submit keys at the last option. With `tick`, either `submit` or `submit_keys` is required.
-	// `tick = "digit"` needs `submit_keys`.
+	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. Coleo answers
+	// such a dialog only if the screen proves that all options are in sight. So this key needs `text` or
+	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last
+	// option with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at
+	// the last option with a tick. If this is an empty free-text option, Coleo types them at the option with
+	// a tick above. With `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
+	// `submit_keys`. Without `tick`, neither is allowed.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
 	// `deny`.
@@ -242,6 +246,9 @@ func (c *compiler) dialogParts(path string, d *DialogRule) {
 	}
 	if d.option != nil && d.option.SubexpIndex("label") < 0 {
 		c.fail(at+"option", "dialog %q: option needs a group called label", d.Name)
+	}
+	if d.text != nil && (d.option == nil || d.option.SubexpIndex("number") < 0) {
+		c.fail(at+"text", "dialog %q: text needs an option with a group called number", d.Name)
 	}
 	if d.Block && (d.option == nil || d.option.SubexpIndex("number") < 0) {
 		c.fail(at+"block", "dialog %q: block needs an option with a group called number", d.Name)

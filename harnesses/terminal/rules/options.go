@@ -27,6 +27,7 @@ type optionRows struct {
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
 	submit     Tick // the submit row: NoTick if it is out of sight, Ticked if the mark is there
 	more       bool // options may be out of sight; see DialogRule.More
+	page       bool // the picture shows only some of the known options
 }
 
 // parseOptions reads the options below the title into the dialog. end is the row of the first
@@ -161,10 +162,12 @@ func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 // Widen replaces the options on the screen by the options of the whole list, which begins with
 // option 1. firstNumber is the number of the first option on the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
+	page := len(labels) != len(v.Dialog.Options)
 	wide := *v.Dialog // a copy, because the options may belong to the rule
 	wide.Options = labels
 	if wide.Default >= 0 {
 		wide.Default += firstNumber - 1
 	}
-	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit, more: v.options.more}
+	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit, more: v.options.more,
+		page: page}
 }

@@ -41,7 +41,7 @@ type answerStyle struct {
 	answerer
 }
 
-// answerStyles contains every style. To add a style, write a type in its own file, and add one line
+// answerStyles contains every style. To add a style, write a type in this file, and add one line
 // here.
 var answerStyles = []answerStyle{
 	{"digit", byDigit{}},

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// byTick is the value of DialogRule.Tick with which Coleo ticks an option by typing its number.
-const byTick = "digit"
+// tickIsDigit is the value of DialogRule.Tick with which Coleo ticks an option by typing its number.
+const tickIsDigit = "digit"
 
 // Ticking describes how to tick several options and then submit them.
 type Ticking struct {
@@ -20,15 +20,25 @@ type Ticking struct {
 	SubmitKeys string // the keys that submit; "" if a row of the dialog submits
 }
 
-// Wants reports whether to tick the option with the given index, counted from 0.
-func (s *Ticking) Wants(option int) bool { return slices.Contains(s.Want, option+1) }
+// WantsIndex reports whether to tick the option with the given index, from 0.
+func (s *Ticking) WantsIndex(i int) bool { return slices.Contains(s.Want, i+1) }
 
 // ticks checks the keys of a dialog's rule for ticking options.
 func (c *compiler) ticks(at string, d *DialogRule) {
+	c.keys(at+"submit_keys", d.SubmitKeys)
+	if d.submit != nil && d.submit.SubexpIndex("mark") < 0 {
+		c.fail(at+"submit", "dialog %q: submit needs a group called mark", d.Name)
+	}
 	if d.Tick == "" {
+		if d.submit != nil {
+			c.fail(at+"submit", "dialog %q: submit needs tick", d.Name)
+		}
+		if d.SubmitKeys != "" {
+			c.fail(at+"submit_keys", "dialog %q: submit_keys needs tick", d.Name)
+		}
 		return
 	}
-	if d.Tick != byTick {
+	if d.Tick != tickIsDigit {
 		c.keys(at+"tick", d.Tick)
 		d.Default = -1 // Coleo must see the mark
 	}
@@ -38,14 +48,14 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	if (d.submit == nil) == (d.SubmitKeys == "") {
 		c.fail(at+"tick", "dialog %q: tick needs either submit or submit_keys", d.Name)
 	}
-	if d.submit != nil && d.submit.SubexpIndex("mark") < 0 {
-		c.fail(at+"submit", "dialog %q: submit needs a group called mark", d.Name)
+	if d.SubmitKeys != "" && d.text == nil && d.more == nil {
+		c.fail(at+"submit_keys", "dialog %q: submit_keys needs text or more, which show whether options are out of sight",
+			d.Name)
 	}
-	if d.submit != nil && d.Tick == byTick {
+	if d.submit != nil && d.Tick == tickIsDigit {
 		c.fail(at+"submit", "dialog %q: submit needs a key that ticks the marked option; with tick = %q use submit_keys",
-			d.Name, byTick)
+			d.Name, tickIsDigit)
 	}
-	c.keys(at+"submit_keys", d.SubmitKeys)
 }
 
 // submitRow searches for the row that submits, and returns its mark as a value of
@@ -65,6 +75,39 @@ func (d *DialogRule) submitRow(rows []string) Tick {
 // SubmitMarked reports whether the mark is at the row that submits.
 func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
 
+// AllInSight reports whether the picture proves that no option is out of sight. Keys that submit need
+// this proof, because they submit all ticks. All of these must be true:
+//
+//   - The picture shows all known options, from number 1 on if they have numbers.
+//   - No row matches `more`.
+//   - With `text`, the free-text option is in sight. Without `more`, no option below it has a box.
+func (v Verdict) AllInSight() bool {
+	if v.options.more || v.options.page {
+		return false
+	}
+	if n := v.Numbers(); len(v.options.numbers) > 0 && (n == nil || n[0] != 1) {
+		return false
+	}
+	n := v.Dialog.TextOption
+	switch {
+	case v.by.text == nil:
+		return v.by.more != nil
+	case n == 0:
+		return false
+	}
+	hasBox := func(tick Tick) bool { return tick != NoTick }
+	return v.by.more != nil || !slices.ContainsFunc(v.options.ticks[n:], hasBox)
+}
+
+// CheckInSight returns EUnsupported if keys submit the list and options may be out of sight.
+func (v Verdict) CheckInSight() error {
+	if v.by.SubmitKeys == "" || v.AllInSight() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "options of the dialog %q may be out of sight, so nothing was submitted: "+
+		"make the terminal higher, or answer the dialog by hand", v.Dialog.Title)
+}
+
 // Digit returns the key that ticks the option with the given index.
 func (v Verdict) Digit(option int) (string, error) { return v.digit(option) }
 
@@ -81,30 +124,43 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 			"the dialog %q takes several options, and this harness cannot tick them: answer it by hand, or deny it",
 			v.Dialog.Title)
 	case len(want) == 0 && d.Words == "":
-		return Steps{}, coleo.Errorf(coleo.EInvalid, "no option of the dialog %q was named", v.Dialog.Title)
-	case d.Words != "" && (v.by.text == nil || v.by.Tick == byTick):
+		return Steps{}, coleo.Errorf(coleo.EInvalid, "no option of the dialog %q was named, and Coleo "+
+			"submits no list without ticks: deny the dialog, or answer it by hand", v.Dialog.Title)
+	case d.Words != "" && (v.by.text == nil || v.by.Tick == tickIsDigit):
 		return Steps{}, noText(v.Dialog)
 	}
+	if err := v.CheckInSight(); err != nil {
+		return Steps{}, err
+	}
+	if err := v.checkWanted(want); err != nil {
+		return Steps{}, err
+	}
+	s := &Ticking{Want: want, Text: d.Words, Key: v.by.Tick, SubmitKeys: v.by.SubmitKeys}
+	if s.Key == tickIsDigit {
+		s.Key = ""
+	}
+	return Steps{Ticking: s}, nil
+}
+
+// checkWanted returns EInvalid if an option with one of the given numbers does not exist or cannot be
+// ticked. An option that is out of sight may exist.
+func (v Verdict) checkWanted(want []int) error {
 	last := len(v.Dialog.Options)
 	for _, n := range want {
 		inSight := n >= 1 && n <= last
 		if n < 1 || !inSight && (v.by.submit == nil || v.options.submit != NoTick) {
-			return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", v.Dialog.Title, last, n)
+			return coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", v.Dialog.Title, last, n)
 		}
 		if inSight && v.options.ticks[n-1] == NoTick {
-			return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q (%s) cannot be ticked", n,
+			return coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q (%s) cannot be ticked", n,
 				v.Dialog.Title, v.Dialog.Options[n-1])
 		}
 		if n == v.Dialog.TextOption {
-			return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q takes a text: give the text instead", n,
+			return coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q takes a text: give the text instead", n,
 				v.Dialog.Title)
 		}
 	}
-	s := &Ticking{Want: want, Text: d.Words, Key: v.by.Tick, SubmitKeys: v.by.SubmitKeys}
-	if s.Key == byTick {
-		s.Key = ""
-	}
-	return Steps{Ticking: s}, nil
+	return nil
 }
 
 // ticksAll reports whether the option with the given label ticks all options above it.
@@ -138,7 +194,7 @@ func (v Verdict) takesOne(d coleo.Decision) bool {
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
-	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == byTick: // Coleo cannot see the mark
+	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == tickIsDigit: // Coleo cannot see the mark
 		return Steps{}, noText(v.Dialog)
 	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)

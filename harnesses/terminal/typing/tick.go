@@ -40,7 +40,8 @@ type ticker struct {
 type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
-	submit bool // the mark is at the submit row
+	submit bool  // the mark is at the submit row
+	hidden error // the error if options may be out of sight that keys would submit
 }
 
 // tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
@@ -49,9 +50,9 @@ type listView struct {
 // are ticked.
 func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how rules.Ticking) error {
 	k := &ticker{Typist: t, Ticking: how, same: same, dialog: *v.Dialog}
-	do := k.byMark
+	do := k.tickByMark
 	if how.Key == "" {
-		do = k.byDigit
+		do = k.tickByDigits
 	}
 	err := do(ctx)
 	var e *coleo.Error
@@ -85,7 +86,7 @@ func (k *ticker) readList(r *reading.Reader) (listView, error) {
 		return listView{}, err
 	}
 	v := r.Verdict()
-	return listView{*v.Dialog, v.Ticks(), v.SubmitMarked()}, nil
+	return listView{*v.Dialog, v.Ticks(), v.SubmitMarked(), v.CheckInSight()}, nil
 }
 
 // awaitList waits for a complete picture of the list.
@@ -128,14 +129,14 @@ func hasTick(option int, tick rules.Tick) func(listView) bool {
 
 // tickFor returns the tick that an option must have, and the opposite tick.
 func (k *ticker) tickFor(option int) (want, other rules.Tick) {
-	if k.Wants(option) {
+	if k.WantsIndex(option) {
 		return rules.Ticked, rules.Unticked
 	}
 	return rules.Unticked, rules.Ticked
 }
 
-// byDigit ticks options with their numbers as keys. All options must be visible.
-func (k *ticker) byDigit(ctx context.Context) error {
+// tickByDigits ticks options with their numbers as keys. All options must be visible.
+func (k *ticker) tickByDigits(ctx context.Context) error {
 	l, err := k.awaitList(ctx)
 	if err != nil {
 		return err
@@ -160,18 +161,25 @@ func (k *ticker) byDigit(ctx context.Context) error {
 	}
 	return k.pressSlowlyIf(ctx, k.SubmitKeys, func(r *reading.Reader) error {
 		l, err := k.readList(r)
-		if err == nil {
-			err = k.exact(l)
+		switch i := l.dialog.Default; {
+		case err != nil:
+			return err
+		case i >= 0 && !k.mayEnd(l, i): // the mark counts as known: some submit keys act on the marked option
+			return coleo.Errorf(coleo.EUnsupported, "the mark is at option %d (%s), where keys do not submit", i+1,
+				l.dialog.Options[i])
 		}
-		return err
+		return k.exact(l)
 	})
 }
 
 // exact returns an error if an option has a wrong tick, or if the free-text option does not contain
-// k.Text.
+// k.Text. If keys submit, it also returns an error if an option may be out of sight.
 func (k *ticker) exact(l listView) error {
+	if l.hidden != nil {
+		return l.hidden
+	}
 	for i, tick := range l.ticks {
-		if tick == rules.NoTick && k.Wants(i) {
+		if tick == rules.NoTick && k.WantsIndex(i) {
 			return coleo.Errorf(coleo.EInvalid, "option %d (%s) cannot be ticked", i+1, l.dialog.Options[i])
 		}
 		if want, other := k.tickFor(i); tick == other && i != l.dialog.TextOption-1 {
@@ -191,10 +199,10 @@ func (k *ticker) exact(l listView) error {
 	return nil
 }
 
-// byMark moves the mark through the list and ticks the wanted options, until one pass has changed
+// tickByMark moves the mark through the list and ticks the wanted options, until one pass has changed
 // nothing. That pass reads each tick after the last change, so it proves that all ticks are right.
 // Afterwards the mark is at the place where the ticks are submitted.
-func (k *ticker) byMark(ctx context.Context) error {
+func (k *ticker) tickByMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.pass(ctx)
 		if err != nil {
@@ -215,17 +223,25 @@ func (k *ticker) byMark(ctx context.Context) error {
 }
 
 // atEnd reports whether the mark is at the place where the ticks are submitted. This is the submit
-// row, or the last option if keys submit. It is never an empty free-text option, which would treat
-// the submit keys as text. In this case it is the option above.
+// row. If keys submit, it is the last option at which they may be pressed.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
 	}
-	last := len(l.ticks) - 1
-	if k.Text == "" && l.dialog.TextOption == last+1 {
-		last--
+	for i := len(l.ticks) - 1; i >= 0; i-- {
+		if k.mayEnd(l, i) {
+			return l.dialog.Default == i
+		}
 	}
-	return l.dialog.Default == last
+	return false
+}
+
+// mayEnd reports whether submit keys may be pressed while the mark is at the option with the index i.
+// The option must have a box. At an option such as "Cancel", ENTER would do something else. An empty
+// free-text option would treat the keys as text.
+func (k *ticker) mayEnd(l listView, i int) bool {
+	emptyText := k.Text == "" && i == l.dialog.TextOption-1
+	return i < len(l.ticks) && l.ticks[i] != rules.NoTick && !emptyText
 }
 
 // submit presses the keys that submit, if the mark is at the right place and exactly the wanted

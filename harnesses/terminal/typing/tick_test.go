@@ -42,10 +42,14 @@ type boxes struct {
 	rows      int    // number of visible options; 0 for all
 	submitted string // the numbers of the ticked options and the text at the time of the submission
 	done      bool
-	blank     bool                            // it clears the screen long before it draws again
-	lateTick  bool                            // it draws a text long before its tick
-	all       bool                            // the last option but one ticks all options above it
-	fault     func(b *boxes, key string) bool // obeys a key in a wrong way; it returns true if the key is lost
+	blank     bool   // it clears the screen long before it draws again
+	lateTick  bool   // it draws a text long before its tick
+	all       bool   // the last option but one ticks all options above it
+	boxless   string // the label of an option without a box
+	showsMore bool   // a row says that options are out of sight
+	// unnumbered is true if the options have no numbers.
+	unnumbered bool
+	fault      func(b *boxes, key string) bool // obeys a key in a wrong way; it returns true if the key is lost
 }
 
 func newBoxes() *boxes {
@@ -73,12 +77,15 @@ func (b *boxes) take(key string) {
 		}
 	case key == "\r":
 		b.ticks[b.mark] = !b.ticks[b.mark]
-	case b.mark == last && len(key) > 1:
-		b.text, b.ticks[last] = b.text+key, true
+	case b.mark == b.textAt() && len(key) > 1:
+		b.text, b.ticks[b.mark] = b.text+key, true
 	case len(key) == 1 && key >= "1" && key <= "3":
 		b.ticks[key[0]-'1'] = !b.ticks[key[0]-'1']
 	}
 }
+
+// textAt returns the index of the option that accepts a text, or -1.
+func (b *boxes) textAt() int { return slices.Index(b.labels, "other") }
 
 // follow sets the tick of the option that ticks all others.
 func (b *boxes) follow() {
@@ -110,11 +117,13 @@ func (b *boxes) draw() string {
 	var rows []string
 	for i := first; i < end; i++ {
 		label := b.labels[i]
-		if i == len(b.labels)-1 && b.text != "" {
+		if i == b.textAt() && b.text != "" {
 			label = b.text
 		}
-		rows = append(rows, map[bool]string{true: ">", false: " "}[b.mark == i]+string(rune('1'+i))+". ["+
-			map[bool]string{true: "x", false: " "}[b.ticks[i]]+"] "+label)
+		rows = append(rows, b.drawOption(i, label))
+	}
+	if b.showsMore && end-first < len(b.labels) {
+		rows = append(rows, "more")
 	}
 	if end == len(b.labels) && (b.rows == 0 || b.mark >= len(b.labels)-1) {
 		rows = append(rows, map[bool]string{true: ">", false: " "}[b.mark == len(b.labels)]+"submit")
@@ -122,11 +131,23 @@ func (b *boxes) draw() string {
 	return "\x1b[2J\x1b[HWhich?\r\n" + strings.Join(rows, "\r\n") + "\r\npick"
 }
 
+// drawOption returns the row of the option with the index i.
+func (b *boxes) drawOption(i int, label string) string {
+	row := map[bool]string{true: ">", false: " "}[b.mark == i]
+	if !b.unnumbered {
+		row += string(rune('1'+i)) + ". "
+	}
+	if label == b.boxless {
+		return row + label
+	}
+	return row + "[" + map[bool]string{true: "x", false: " "}[b.ticks[i]] + "] " + label
+}
+
 // answerBoxes answers the dialog of a program that obeys each typed key.
-func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err error) {
+func answerBoxes(t *testing.T, spec string, b *boxes, d coleo.Decision) (err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		st := setStage(t, boxesSpec+how, 60, 16)
+		st := setStage(t, spec, 60, 16)
 		st.say(b.draw())
 		st.await("it asks", func() bool { return st.State().Dialog != nil })
 		answered := make(chan error, 1)
@@ -166,7 +187,7 @@ func TestATextIsSubmittedWhenItIsTicked(t *testing.T) {
 	for name, how := range map[string]string{"at a row": tickByMark, "by a key": tickByKey} {
 		b := newBoxes()
 		b.lateTick = true
-		if err := answerBoxes(t, how, b, reply("pear", 1)); err != nil || b.submitted != "14 pear" {
+		if err := answerBoxes(t, boxesSpec+how, b, reply("pear", 1)); err != nil || b.submitted != "14 pear" {
 			t.Errorf("%s: it submitted %q, and the error is %v", name, b.submitted, err)
 		}
 	}
@@ -203,7 +224,7 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 			for _, n := range c.ticked {
 				b.ticks[n-1] = true
 			}
-			if err := answerBoxes(t, c.how, b, c.decision); err != nil || b.submitted != c.want {
+			if err := answerBoxes(t, boxesSpec+c.how, b, c.decision); err != nil || b.submitted != c.want {
 				t.Errorf("submitted was %q, %v; want %q", b.submitted, err, c.want)
 			}
 		})
@@ -226,7 +247,7 @@ func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 		for _, rows := range []int{0, 3} {
 			b := newBoxes()
 			b.labels[2], b.all, b.rows = "all", true, rows
-			if err := answerBoxes(t, tickByMark, b, c.decision); err != nil || b.submitted != c.want {
+			if err := answerBoxes(t, boxesSpec+tickByMark, b, c.decision); err != nil || b.submitted != c.want {
 				t.Errorf("%s, %d rows: submitted was %q, %v; want %q", name, rows, b.submitted, err, c.want)
 			}
 		}
@@ -240,7 +261,7 @@ func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	for _, how := range []string{tickByMark, tickByDigit} {
 		b := newBoxes()
 		b.blank = true
-		if err := answerBoxes(t, how, b, reply("", 1, 3)); err != nil || b.submitted != "13 " {
+		if err := answerBoxes(t, boxesSpec+how, b, reply("", 1, 3)); err != nil || b.submitted != "13 " {
 			t.Errorf("submitted was %q, %v; want options 1 and 3", b.submitted, err)
 		}
 	}
@@ -293,7 +314,7 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 			t.Parallel()
 			b := newBoxes()
 			b.fault = c.fault
-			err := answerBoxes(t, c.how, b, reply("", 1, 3))
+			err := answerBoxes(t, boxesSpec+c.how, b, reply("", 1, 3))
 			if b.done {
 				t.Fatalf("submitted was %q, %v; want nothing", b.submitted, err)
 			}
@@ -324,7 +345,7 @@ func TestWhatAListCannotDoIsRefused(t *testing.T) {
 		b := newBoxes()
 		var keys []string
 		b.fault = func(_ *boxes, key string) bool { keys = append(keys, key); return true }
-		if err := answerBoxes(t, c.how, b, c.decision); coleo.ErrorCode(err) != c.code || len(keys) > 0 {
+		if err := answerBoxes(t, boxesSpec+c.how, b, c.decision); coleo.ErrorCode(err) != c.code || len(keys) > 0 {
 			t.Errorf("%s: %v, typed was %q; want %s and nothing typed", name, err, slices.Clone(keys), c.code)
 		}
 	}

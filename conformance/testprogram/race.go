@@ -1,0 +1,5 @@
+//go:build race
+
+package testprogram
+
+const underRace = true
