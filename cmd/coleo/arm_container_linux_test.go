@@ -198,13 +198,13 @@ func TestAContainerThatCannotBeMadeIsRefused(t *testing.T) {
 			w.must("up")
 			dir := w.workdir("one", fakeagent.Script{})
 			for want, flags := range map[string][]string{
-				"needs an image":             {},
-				"nobody has tested":          {"--sandbox-image", w.image},
-				"has no image coleo-none:1":  {"--sandbox-image", "coleo-none:1", "--untested"},
-				`"--privileged" is not the name`:  {"--sandbox-image=--privileged"},
-				"contains your home folder":  {"--sandbox-image", w.image, "-w", w.home, "--untested"},
-				"the scripted model is not":  {"--sandbox-image", w.image, "--model", "scripted", "--untested"},
-				"which of its files it need": {"--sandbox-image", w.image, "--harness", "printer"},
+				"needs an image":                 {},
+				"nobody has tested":              {"--sandbox-image", w.image},
+				"has no image coleo-none:1":      {"--sandbox-image", "coleo-none:1", "--untested"},
+				`"--privileged" is not the name`: {"--sandbox-image=--privileged"},
+				"contains your home folder":      {"--sandbox-image", w.image, "-w", w.home, "--untested"},
+				"the scripted model is not":      {"--sandbox-image", w.image, "--model", "scripted", "--untested"},
+				"which of its files it need":     {"--sandbox-image", w.image, "--harness", "printer"},
 			} {
 				argv := append([]string{"arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake", "--sandbox", string(kind)},
 					flags...)

@@ -241,9 +241,9 @@ func TestALimitThatCannotBeKeptIsRefused(t *testing.T) {
 	w.must("up")
 	dir := w.workdir("one", fakeagent.Script{})
 	refusals := map[string][]string{
-		"add --sandbox bwrap":                 {"--sandbox-limit", "memory=1G"},
-		`"ram=1G" is none of memory=SIZE`:     {"--sandbox", "bwrap", "--sandbox-limit", "ram=1G"},
-		"memory=1M is too little":             {"--sandbox", "bwrap", "--sandbox-limit", "memory=1M"},
+		"add --sandbox bwrap":                    {"--sandbox-limit", "memory=1G"},
+		`"ram=1G" is none of memory=SIZE`:        {"--sandbox", "bwrap", "--sandbox-limit", "ram=1G"},
+		"memory=1M is too little":                {"--sandbox", "bwrap", "--sandbox-limit", "memory=1M"},
 		"pids=1 is not a number of processes":    {"--sandbox", "bwrap", "--sandbox-limit", "memory=1G,pids=1"},
 		"cpus=none is not a number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
 	}

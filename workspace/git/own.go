@@ -98,7 +98,7 @@ func (c *ownCheck) entry(ctx context.Context, path string, e fs.DirEntry) error 
 	case kind.IsDir():
 		return c.folder(ctx, path)
 	}
-	what := "no regular file"
+	what := "not a regular file"
 	if kind&fs.ModeSymlink != 0 {
 		what = "a symbolic link"
 	}
