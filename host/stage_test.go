@@ -34,7 +34,7 @@ const patience = 3 * time.Minute
 // time, and a check takes time from the other tests.
 const (
 	firstPause   = 2 * time.Millisecond
-	longestPause = 25 * time.Millisecond
+	longestPause = 50 * time.Millisecond
 )
 
 // stage is a machine with a real bus and a real database. One host agent after another runs on it.
@@ -59,6 +59,10 @@ type stage struct {
 }
 
 const hostID = "host.one"
+
+// reserveBytes is at least the size of the reserve that a host agent keeps for a full disk. Filling it would be a
+// twentieth of the work of these tests.
+const reserveBytes = 16 << 20
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
@@ -88,6 +92,11 @@ func newStageOf(t *testing.T, more string, s *stage) *stage {
 	s.check(os.WriteFile(s.path("harnesses/fake.toml"), append(spec, more...), 0o600))
 	s.reg, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
 	s.check(err)
+	if s.dbDir == "" { // the test fills no disk, so its reserve needs no room
+		reserve := s.path(s.dbFile() + ".reserve")
+		s.check(os.WriteFile(reserve, nil, 0o600))
+		s.check(os.Truncate(reserve, reserveBytes))
+	}
 	s.bus = bustest.New(t)
 	s.way = s.bus.Path()
 	s.serve = s.bus.Serve()
@@ -199,7 +208,7 @@ func (s *stage) id(name string) string {
 
 // order returns an order to start an arm.
 func (s *stage) order(name string) bus.SpawnOrder {
-	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: s.dir}}
+	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", NewID: true, Config: coleo.SpawnConfig{Workdir: s.dir}}
 }
 
 // arm starts an arm, waits until it is idle, and returns its id.

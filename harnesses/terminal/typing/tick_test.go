@@ -122,7 +122,7 @@ func (b *boxes) draw() string {
 		}
 		rows = append(rows, b.drawOption(i, label))
 	}
-	if b.showsMore && end-first < len(b.labels) {
+	if b.showsMore {
 		rows = append(rows, "more")
 	}
 	if end == len(b.labels) && (b.rows == 0 || b.mark >= len(b.labels)-1) {

@@ -151,3 +151,19 @@ func TestAListWithoutTicksIsNotSubmitted(t *testing.T) {
 		}
 	}
 }
+
+// A list can begin to scroll after the first tick, for example because the terminal has become lower.
+func TestAListThatBeginsToScrollIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{tickByKey, tickByDigit} {
+		b := newBoxes()
+		b.fault = func(b *boxes, key string) bool {
+			b.showsMore = b.showsMore || key == "\r" || key == "1"
+			return false
+		}
+		err := answerBoxes(t, boxesSpec+how, b, reply("", 1))
+		if b.done || coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "ticked are 1 (a)") {
+			t.Errorf("submitted was %q, %v; want nothing, and EUnsupported", b.submitted, err)
+		}
+	}
+}
