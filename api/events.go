@@ -105,7 +105,7 @@ func (s *Server) eventRoutes(d table) {
 	add(d, operation{get, "/api/runs/{run}", "get-run", "Read the summary of a run", 0}, s.getRun)
 	add(d, operation{get, "/api/runs/{run}/events", "run-events", "Read or follow a run's events", 0}, s.runEvents)
 	add(d, operation{get, "/api/runs/{run}/end", "run-end",
-		"Wait for a run's end and its answer; 504 if it does not end in time", 0}, s.runEnd)
+		"Wait for a run's end and its answer; 504 if that takes too long", 0}, s.runEnd)
 }
 
 func (s *Server) allEvents(ctx context.Context, in *allEventsInput) (*reply[eventsReply], error) {

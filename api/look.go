@@ -71,7 +71,7 @@ func (s *Server) lookRoutes(d table) {
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
-		"Wait until the arm has one of these states; 504 if it does not in time", 0}, s.wait)
+		"Wait until the arm has one of these states; 504 if that takes too long", 0}, s.wait)
 	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
 		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
 	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch",

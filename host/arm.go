@@ -144,7 +144,7 @@ func (a *arm) liveSession() (coleo.Session, error) {
 			a.record.Name)
 	}
 	if a.session == nil {
-		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' brings it back",
+		return nil, coleo.Errorf(coleo.EExited, "arm %s has no live session: 'coleo arm recover %s' recovers it",
 			a.record.Name, a.record.Name)
 	}
 	return a.session, nil

@@ -120,7 +120,7 @@ func (a *arm) checkAtRest(r *store.ArmRecord) error {
 	}
 	if a.session == nil {
 		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nobody reads the screen of arm %s now: "+
-			"'coleo arm recover %s' brings it back", r.Name, r.Name)
+			"'coleo arm recover %s' recovers it", r.Name, r.Name)
 	}
 	now := a.session.State()
 	switch {

@@ -237,7 +237,7 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 		}
 	}
 	message := "Everything of the worktree of arm " + k.header.Workspace.Name +
-		"\n\n'coleo workspace restore' brings it back.\n"
+		"\n\n'coleo workspace restore' restores it.\n"
 	fmt.Fprintf(out, "commit %s\ncommitter Coleo <coleo@localhost> %d +0000\n", ref, k.header.Time.Unix())
 	fmt.Fprintf(out, "data %d\n%s\n", len(message), message)
 	word := "from"

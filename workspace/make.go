@@ -254,7 +254,7 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	case 1:
 		w.Start = tips[0]
 	default:
-		return coleo.Errorf(coleo.EConflict, "several remotes have a branch %s: say with --base which one", w.Branch)
+		return coleo.Errorf(coleo.EConflict, "several remotes have a branch %s: name one with --base", w.Branch)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (h *knownHost) whyNotHeld(arm coleo.Arm) string {
 	case a.Attached || a.Starting || a.Generation > arm.Generation:
 		return ""
 	}
-	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' brings it back",
+	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' recovers it",
 		HostWord(arm.AgentID), arm.Name)
 }
 

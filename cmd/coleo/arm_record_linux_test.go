@@ -153,7 +153,7 @@ func TestWrongWishesForAnArmsPastAreRefused(t *testing.T) {
 		{4, []string{"record", "nobody"}, `no arm called "nobody"`},
 		{4, []string{"screen", "nobody", "--at", "5m"}, `no arm called "nobody"`},
 		{2, []string{"record"}, "takes the name of an arm"},
-		{2, []string{"screen", f.name, "--at", "yesterday"}, `"yesterday" is no time`},
+		{2, []string{"screen", f.name, "--at", "yesterday"}, `"yesterday" is not a time`},
 		{2, []string{"screen", f.name, "--at", "2000-01-02T03:04:05Z"}, "is kept: the oldest kept screen is from 20"},
 		{2, []string{"screen", f.name, "--at", "2999-01-02T03:04:05Z"}, "is in the future"},
 	} {

@@ -185,7 +185,7 @@ func TestM28WrongFurtherRepositoriesStartNothing(t *testing.T) {
 	}{
 		{2, "add --worktree", []string{"--with", w.path("plain")}},
 		{2, "leave out --with", []string{"--worktree", "--with", w.path("plain")}},
-		{2, "absent is not there", []string{"--worktree", "--with", w.path("absent")}},
+		{2, "absent does not exist", []string{"--worktree", "--with", w.path("absent")}},
 		{2, "the same repository", []string{"--worktree", "--with", dir + "/sub"}},
 	} {
 		args := append([]string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", dir}, c.more...)

@@ -29,7 +29,7 @@ func TestWrongSpawnsSayWhatIsWrong(t *testing.T) {
 		"a program that is not there": {[]string{"-n", "a", "--harness", "absent"}, 3, coleo.ENotInstalled,
 			"install it with: go test ./cmd/coleo"},
 		"a work folder that is not": {[]string{"-n", "a", "--harness", "fake", "-w", w.path("nowhere")}, 2,
-			coleo.EInvalid, "work folder " + w.path("nowhere") + " is not there"},
+			coleo.EInvalid, "work folder " + w.path("nowhere") + " does not exist"},
 		"a name that is taken": {[]string{"-n", "taken", "--harness", "fake"}, 5, coleo.EConflict,
 			"Arm taken already exists with status: idle"},
 		"a name that is none": {[]string{"-n", "../up", "--harness", "fake"}, 2, coleo.EInvalid,

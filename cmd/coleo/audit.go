@@ -40,7 +40,7 @@ approval. With NAME, it contains only the commands for that arm.`,
 		}),
 	}
 	c.Flags().IntVar(&f.Limit, "limit", 0, "maximum number of commands, 1 to 1000 (default 100)")
-	c.Flags().Int64Var(&f.Before, "before", 0, "list only commands older than the one with this `ID`")
+	c.Flags().Int64Var(&f.Before, "before", 0, "list only commands older than the command with this `ID`")
 	return c
 }
 

@@ -12,7 +12,7 @@ func TestSessionsOfARealAgentCLIArePlayedAndCalibrated(t *testing.T) {
 	needClaude(t)
 	w := newWorld(t, "")
 	out := w.must("harness", "calibrate", "claude-code", "--record", w.path("played"), "--sizes", "80x24", "--time", "1s")
-	if !strings.Contains(out, "4 of 4 recordings read as labelled") {
+	if !strings.Contains(out, "The readings of 4 of 4 recordings match the labels") {
 		t.Errorf("calibrate printed\n%s", out)
 	}
 }

@@ -160,7 +160,7 @@ func TestAPackMustReadTheRecordingsAsLabelled(t *testing.T) {
 	if r := add("1", "processing", "never on the screen"); r.code != 0 {
 		t.Fatalf("%v\nwant it installed", r)
 	}
-	if r := add("2", "processing", "(?s).*"); r.code == 0 || !strings.Contains(r.err, "1 of 1 recordings do not read") {
+	if r := add("2", "processing", "(?s).*"); r.code == 0 || !strings.Contains(r.err, "1 of 1 recordings do not match") {
 		t.Errorf("%v\nwant a refusal", r)
 	}
 	if out := w.must("harness", "pack", "list"); !strings.Contains(out, "codex    1") {

@@ -166,7 +166,7 @@ func (w *walker) inside(part func(*walker) error) error {
 func (w *walker) list(stmts []*syntax.Stmt) error {
 	for _, s := range stmts {
 		if w.moved && !w.conditional {
-			return unclear("the line goes on after cd and &&, and cd can fail")
+			return unclear("the line continues after cd without &&, and cd can fail")
 		}
 		if err := w.stmt(s); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (w *walker) stmt(s *syntax.Stmt) error {
 	case *syntax.IfClause:
 		return w.inside(func(w *walker) error { return w.branches(c) })
 	case *syntax.WhileClause:
-		return unclear("a loop with while or until can go on for ever")
+		return unclear("a loop with while or until may never end")
 	case *syntax.ForClause:
 		return w.inside(func(w *walker) error { return w.loop(c) })
 	}

@@ -37,7 +37,7 @@ func (p Paths) Project(dir string) (Project, error) {
 	path := filepath.Join(real, ProjectFile)
 	data, err := readProject(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Project{}, coleo.Errorf(coleo.ENotFound, "%s is not there: the project has no policy to trust", path)
+		return Project{}, coleo.Errorf(coleo.ENotFound, "%s does not exist: the project has no policy to trust", path)
 	}
 	if err != nil {
 		return Project{}, err

@@ -57,7 +57,7 @@ func readChunkSize(r *bufio.Reader) (int64, error) {
 	digits, _, _ := strings.Cut(line, ";")
 	size, err := strconv.ParseInt(digits, 16, 64)
 	if err != nil || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
-		return 0, errors.New("the size of a chunk is no number")
+		return 0, errors.New("the size of a chunk is not a number")
 	}
 	return size, nil
 }

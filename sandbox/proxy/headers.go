@@ -68,7 +68,7 @@ func (h *headers) body() (body, error) {
 	}
 	n, err := strconv.ParseInt(lengths[0], 10, 64)
 	if err != nil || strings.Trim(lengths[0], "0123456789") != "" {
-		return body{}, errors.New("the length of the request's body is no number")
+		return body{}, errors.New("the length of the request's body is not a number")
 	}
 	return body{length: n}, nil
 }

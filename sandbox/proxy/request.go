@@ -125,7 +125,7 @@ func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	if port != "" {
 		var err error
 		if number, err = strconv.ParseUint(port, 10, 16); err != nil || port[0] == '+' {
-			return "", 0, errors.New("the port is no number up to 65535")
+			return "", 0, errors.New("the port is not a number up to 65535")
 		}
 	}
 	if number == 0 {
@@ -134,7 +134,7 @@ func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
 		if err != nil || !addr.Is6() || !strings.HasSuffix(inner, "]") || addr.Zone() != "" {
-			return "", 0, errors.New("the text in brackets is no IPv6 address")
+			return "", 0, errors.New("the text in brackets is not an IPv6 address")
 		}
 		return addr.Unmap().String(), uint16(number), nil
 	}

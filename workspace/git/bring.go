@@ -56,7 +56,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 		return coleo.Errorf(coleo.EConflict, "git cannot read everything in %s: %w", from.Common, failed)
 	}
 	if ExitCode(err) > 0 {
-		return coleo.Errorf(coleo.EConflict, "git does not take the objects of %s: %w", from.Common, err)
+		return coleo.Errorf(coleo.EConflict, "git does not accept the objects of %s: %w", from.Common, err)
 	}
 	if err != nil {
 		return err

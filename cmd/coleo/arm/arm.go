@@ -273,7 +273,7 @@ func hasEnded(arm coleo.Arm) error {
 	if arm.Status != coleo.StatusStopped {
 		return nil
 	}
-	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' brings it back",
+	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' recovers it",
 		arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 }
 

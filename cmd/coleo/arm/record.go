@@ -26,7 +26,7 @@ func newScreenCommand() *cobra.Command {
 			s, err := screenWhen(c, client, name, at)
 			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
 		})
-	c.Long = `Print the arm's screen, now or at an earlier time, to 50 ms.
+	c.Long = `Print the arm's screen, now or at an earlier time. Times are accurate to 50 ms.
 
 With --at this also works after the arm's end. TIME is 2006-01-02T15:04:05Z, or
 15:04:05 (the last one, in the time zone of this machine), or an age such as

@@ -267,7 +267,7 @@ func readLabels(path string) (map[string]string, error) {
 // text returns the calibration as text for users.
 func (r calibration) text(fresh, old int, f calibrateFlags) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d recordings read as labelled.\n", len(r.Held), fresh)
+	fmt.Fprintf(&b, "The readings of %d of %d recordings match the labels.\n", len(r.Held), fresh)
 	for _, x := range r.Breaks {
 		until := fmt.Sprintf("%.2f s", x.Until)
 		if x.Until < 0 {

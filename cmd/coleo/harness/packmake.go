@@ -199,14 +199,14 @@ func readsAsLabelled(h *terminal.Harness, version, dir string) error {
 		count++
 		rec := reading.Recording{Cast: in.cast, Until: -1, Version: version}
 		if got := h.Label(rec); got != want {
-			wrong = append(wrong, fmt.Sprintf("%s reads as %q, and its label is %q", name, got, want))
+			wrong = append(wrong, fmt.Sprintf("%s is read as %q, but its label is %q", name, got, want))
 		}
 	}
 	switch {
 	case count == 0:
 		return coleo.Errorf(coleo.EInvalid, "%s has no recording with a label", dir)
 	case len(wrong) > 0:
-		return coleo.Errorf(coleo.EInvalid, "%d of %d recordings do not read as labelled: %s", len(wrong), count,
+		return coleo.Errorf(coleo.EInvalid, "the readings of %d of %d recordings do not match their labels: %s", len(wrong), count,
 			strings.Join(wrong, "; "))
 	}
 	return nil

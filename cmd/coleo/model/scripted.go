@@ -57,7 +57,7 @@ func newScriptedModelCommand() *cobra.Command {
 	var f scriptedFlags
 	c := &cobra.Command{
 		Use:    ScriptedVerb + " --addr ADDR [--script FILE] -- COMMAND [ARG...]",
-		Short:  "Run a command where there is no network but a scripted model",
+		Short:  "Run a command with a scripted model and without a network",
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -153,7 +153,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 		return cmd.Process, nil
 	}
 	if line == "" {
-		line = fmt.Sprintf("it did not say that it listens (%v)", err)
+		line = fmt.Sprintf("it did not report that it listens (%v)", err)
 	}
 	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
 }

@@ -127,7 +127,7 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 		line := fmt.Sprintf("  %s is %s", arm.Name, arm.State)
 		if arm.Dialog != nil {
 			line += fmt.Sprintf(", and asks: %s", arm.Dialog.Title)
-			next += fmt.Sprintf("  %-30s let it, or:\n  %-30s do not\n",
+			next += fmt.Sprintf("  %-30s to allow it, or:\n  %-30s do not\n",
 				"coleo arm approve "+arm.Name, "coleo arm deny "+arm.Name)
 		}
 		answer, err := lastAnswer(ctx, client, arm.ID)

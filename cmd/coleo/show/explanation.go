@@ -15,7 +15,7 @@ import (
 
 // CutOff is the note beside a dialog's subject if the agent CLI's screen shows only a part of the
 // subject.
-const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
+const CutOff = "(the screen cuts this off: see the whole text in the terminal before you approve)"
 
 // ExplainHelp is the help of all verbs that print an explanation.
 const ExplainHelp = `Explain why the arm is in its state. This prints the rule that matched, the

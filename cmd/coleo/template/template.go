@@ -21,7 +21,7 @@ import (
 
 // Command returns the verb "template".
 func Command() *cobra.Command {
-	c := verb.Group("template", "Files that say with what an arm starts")
+	c := verb.Group("template", "List, show and trust templates: files with values for the start of an arm")
 	c.AddCommand(newListCommand(), newShowCommand(), newTrustCommand())
 	return c
 }
@@ -102,9 +102,10 @@ func newListCommand() *cobra.Command {
 	dir := "."
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List your templates and those of the project",
-		Long: `List your templates, in the folder templates beside config.toml, and those of the
-project, in .coleo/templates of the folder and of those above it in the repository.`,
+		Short: "List your templates and the project's templates",
+		Long: `List your templates, which are in the folder templates beside config.toml, and the
+project's templates, which are in .coleo/templates of the folder and of the folders
+above it in the repository.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()

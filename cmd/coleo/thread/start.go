@@ -27,7 +27,7 @@ type startFlags struct {
 func (f *startFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
-	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: that of the conversation)")
+	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the folder of the conversation)")
 	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
 	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, or PROVIDER/MODEL")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
@@ -160,7 +160,7 @@ something, nothing is done. Some agent CLIs cannot do this.`,
 		}),
 	}
 	f.add(c)
-	c.Flags().Lookup("workdir").Usage = "`FOLDER` to work in (default: that of the arm NAME)"
+	c.Flags().Lookup("workdir").Usage = "`FOLDER` to work in (default: the folder of the arm NAME)"
 	return c
 }
 

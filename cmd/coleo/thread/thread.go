@@ -40,8 +40,8 @@ func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) 
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")
 	flags.StringVar(&f.Harness, "harness", "", "only of the harness `NAME`")
-	flags.StringVar(&f.Arm, "arm", "", "only those that the arm `NAME` can continue")
-	flags.DurationVar(since, "since", 0, "only those with a message in the last `TIME`, such as 24h")
+	flags.StringVar(&f.Arm, "arm", "", "only conversations that the arm `NAME` can continue")
+	flags.DurationVar(since, "since", 0, "only conversations with a message in the last `TIME`, such as 24h")
 	flags.BoolVarP(&f.Hidden, "all", "a", false, "also copies, subagents' conversations and deleted ones")
 	flags.IntVar(&f.Limit, "limit", 0, "maximum number of conversations, 1 to 500 (default 50)")
 }
@@ -127,7 +127,7 @@ func list(c *cobra.Command, client *api.Client, f coleo.ThreadFilter, since time
 		c.PrintErrln("coleo: note: not read:", line)
 	}
 	if out.Unread > 0 {
-		c.PrintErrf("coleo: note: %d conversations are not read yet: repeat this command to go on with them\n", out.Unread)
+		c.PrintErrf("coleo: note: %d conversations are not read yet: repeat this command to read more of them\n", out.Unread)
 	}
 	if len(out.Threads) == 0 {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "No conversations.")

@@ -42,7 +42,7 @@ webhooks, also those that were removed.`,
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "maximum number of entries, 1 to 1000 (default 100)")
-	c.Flags().Int64Var(&before, "before", 0, "list only entries older than the one with this `ID`")
+	c.Flags().Int64Var(&before, "before", 0, "list only entries older than the entry with this `ID`")
 	return c
 }
 

@@ -247,7 +247,7 @@ func lines(t trigger.Trigger) [][2]string {
 func newRemoveCommand(kind trigger.Kind) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove " + nameUse(kind),
-		Short: "Remove a " + word(kind) + "; its arms go on",
+		Short: "Remove a " + word(kind) + "; its arms continue",
 		Args:  verb.Exactly(1, "the name of a "+word(kind)),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if _, err := find(c.Context(), client, kind, args[0]); err != nil {

@@ -38,7 +38,7 @@ func Command() *cobra.Command {
 		Use:   "why FILE:LINE",
 		Short: "Show which call of which run wrote a line of a file",
 		Long: `Show which call of which run wrote a line of a file: the prompt, the call, who
-approved it, and how to look at the arm's screen at that moment.
+approved it, and how to see the arm's screen at that moment.
 
 The answer says how sure it is. Either this call wrote exactly this line, or it
 changed the file and the line is not in its text. If a shell command names the

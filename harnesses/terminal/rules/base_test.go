@@ -60,7 +60,7 @@ func TestSupportSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
 		"": "", "support = \"partial\"\nmissing = [\"m\"]\n": "",
-		"support = \"partial\"\n": "missing must say", "missing = [\"m\"]\n": "missing must say",
+		"support = \"partial\"\n": "set the key missing", "missing = [\"m\"]\n": "set the key missing",
 		"support = \"good\"\n": "support must be one of",
 	} {
 		_, err := ParseSpec("x.toml", []byte(head+goodSpec))
