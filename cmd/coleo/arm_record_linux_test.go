@@ -99,14 +99,14 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	}
 	f.fails(2, "arm", "record", f.name, "--generation", "0")
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "3"); !strings.Contains(e.Message,
-		"starts 1 to 2 are") {
+		"kept of starts 1 to 2") {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
 	f.restart() // now the second start also exceeds the bound
 	f.restart()
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
-		"starts 3 to 4 are") {
+		"kept of starts 3 to 4") {
 		t.Errorf("a start that is deleted: %q", e.Message)
 	}
 }
