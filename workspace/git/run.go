@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/processgroup"
 )
 
 // This file starts git, and contains the list of commands that may run.
@@ -213,14 +213,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	argv := boundedMemory(append([]string{p.path}, c.args...))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		if syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) != nil {
-			return os.ErrProcessDone
-		}
-		return nil
-	}
-	cmd.WaitDelay = killGrace
+	processgroup.Own(cmd, killGrace)
 	out := &bounded{most: c.most, full: cancel}
 	stderr := &bounded{most: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, stderr
