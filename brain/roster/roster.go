@@ -112,6 +112,7 @@ type knownHost struct {
 	chosen map[string]int // the number of the Chosen that was last found in each row; the key is the arm's id
 
 	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
+	met  bool                    // whether a beat has arrived; only TakeBeat uses it
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read
