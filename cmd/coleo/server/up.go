@@ -45,9 +45,7 @@ what they do. They use the scripted model, which costs nothing, unless you give
 			if err != nil {
 				return err
 			}
-			if notify != "" {
-				s.Notify = notify
-			}
+			s.GivenNotify = notify
 			switch {
 			case showcase && reviving:
 				return coleo.Errorf(coleo.EInvalid, "up takes --demo or --revive, not both: nothing was done")
