@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -358,5 +359,31 @@ func TestTheBacklogOfAHostEndsWhereServeHasMetIt(t *testing.T) {
 		"unknown 1 false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("what is in the backlog = %q, want %q", got, want)
+	}
+}
+
+func TestTheHostsOfAnOlderDatabaseHaveNoBacklog(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "serve.db")
+	s, err := OpenServe(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := numbered("h", 0, event(coleo.EventWitness, "a", nil), event(coleo.EventWitness, "a", nil))
+	project(t, s, log[0])
+	makeOlder(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenServe(path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.MeetHost(ctx, "h", 9); err != nil {
+		t.Fatal(err)
+	}
+	project(t, s, log[1])
+	if in, err := s.InBacklog(ctx, "h", s.Head()); in || err != nil {
+		t.Errorf("a new event of a known host is in the backlog: %t, %v", in, err)
 	}
 }

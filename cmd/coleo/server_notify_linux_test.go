@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coleo.dev/sqlite"
@@ -69,6 +70,29 @@ func TestANoticeOutlivesServe(t *testing.T) {
 	one.checkAnswer("hello")
 	w.awaitNotice("begun")
 	w.must("down")
+	w.check(os.Remove(w.path("wait")))
+	w.awaitNotice("ended")
+}
+
+// CTRL-C in a terminal reaches all processes of serve's group. The user's command must finish all the
+// same.
+func TestANoticeOutlivesAServeThatATerminalEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
+		`done; echo ended >> \"$COLEO_DIR/told\""`)
+	serve := w.command("serve")
+	serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	w.check(serve.Start())
+	until(t, "serve answers", func() bool { return w.run("arm", "list").code == 0 })
+	w.must("up")
+	one := w.spawnFake("one")
+	w.write("wait", "")
+	one.checkAnswer("hello")
+	w.awaitNotice("begun")
+	w.check(syscall.Kill(-serve.Process.Pid, syscall.SIGINT))
+	if err := serve.Wait(); err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
 	w.check(os.Remove(w.path("wait")))
 	w.awaitNotice("ended")
 }
