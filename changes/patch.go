@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// part is the part of a patch that describes one file. A retyped file has two parts.
+// part is the part of a patch that describes one file. A file whose type has changed, for example
+// to a symbolic link, has two parts.
 type part struct {
 	offset, length int
 	hunks          []Hunk

@@ -103,8 +103,8 @@ func withoutPanic(judge func() error) (err error) {
 	return judge()
 }
 
-// scope returns the decision of one scope. If no rule of the scope applies, the Verdict is "". Why
-// then contains the reason if the scope's preset does not allow the request.
+// scope returns the decision of one scope. If neither a rule nor the preset of the scope decides,
+// the Verdict is "". If the preset does not allow the request, Why contains the reason.
 func (d *decider) scope(s Scope) Decision {
 	best := Decision{}
 	level := 0

@@ -34,8 +34,8 @@ type Config struct {
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
 	// Summarise writes the health of an arm into the arm.
 	Summarise func(arm *coleo.Arm)
-	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while the
-	// function needed returns false.
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while needed
+	// returns false.
 	KeepPermits func(ctx context.Context, host string, needed func() bool)
 	// TakeRequests begins to carry out the approved requests of a host's arms, and returns at once.
 	TakeRequests func(host string)

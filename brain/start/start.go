@@ -25,7 +25,7 @@ type Harnesses interface {
 	PreferredWindow() string
 }
 
-// Rules fill and check the configuration of an arm. One Rules is a snapshot for one start.
+// Rules fill and check the configuration of an arm. The caller makes new Rules for each start.
 type Rules struct {
 	Harnesses Harnesses
 	Defaults  Defaults

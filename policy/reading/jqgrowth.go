@@ -282,8 +282,8 @@ func (g *jqGrowth) lists() {
 	}
 }
 
-// steps checks `reduce SOURCE as $x (BEGIN; STEP)`. The step may name its input only once, and must not use
-// variables that are set outside.
+// steps reports whether a filter of the form `reduce SOURCE as $x (BEGIN; STEP)` is accepted. The step may
+// name its input only once, and must not use variables that are set outside.
 func (g *jqGrowth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {

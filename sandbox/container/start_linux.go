@@ -165,9 +165,9 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 }
 
 // releaseTerminal releases the terminal of this session, so that the agent CLI can make it the terminal
-// of its own session. It reports whether it has succeeded. It fails in a process below a wrapper, which
-// does not lead the session. Then the agent CLI uses the terminal without owning it, and this process
-// forwards the terminal's signals.
+// of its own session. It reports whether it has succeeded. It fails if this process runs below a
+// wrapper, because the wrapper then leads the session. The agent CLI then uses the terminal without
+// owning it, and this process forwards the terminal's signals.
 func (s *started) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {

@@ -184,8 +184,8 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 }
 
 // newRun returns a new run of a trigger, without storing it. It returns EConflict if the trigger
-// has its maximum number of live arms. The caller must hold the mutex adding, so that no other run
-// begins before this run is stored.
+// has its maximum number of live arms. The caller must hold r.adding, so that no other run begins
+// before this run is stored.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
 	now, err := r.named(ctx, t.Name) // read the trigger again for the present number of live arms

@@ -31,8 +31,8 @@ const (
 	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
 	// the user.
 	maxDelay = 10 * time.Minute
-	// atOnce is the largest number of arms that start at the same time, and of arms of one trigger
-	// that do so. See bulkAtOnce in cmd/coleo/arm.
+	// atOnce is the largest number of arms that start at the same time. See bulkAtOnce in
+	// cmd/coleo/arm.
 	atOnce = 4
 	// shownDelay is how long Run waits after a database error.
 	shownDelay = 5 * time.Second
@@ -224,9 +224,9 @@ func (r *Runner) startOpen(ctx context.Context) error {
 	return nil
 }
 
-// inTurn sorts open runs by the number of their attempts, and then by their age. So a run that
-// cannot start does not keep a later run from its first attempt. inTurn also forgets the attempts of
-// runs that are no longer open.
+// inTurn returns the open runs, sorted by the number of their attempts, and then by their age. So a
+// run that cannot start does not keep a later run from its first attempt. inTurn also forgets the
+// attempts of runs that are no longer open.
 func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -106,7 +106,8 @@ func (c *ownCheck) entry(ctx context.Context, path string, e fs.DirEntry) error 
 		"delete it, and try again", path, what)
 }
 
-// size checks the size of a file. A file without blocks, such as a HEAD of a terabyte, costs an arm nothing.
+// size returns an error for a file that is too large for git. The check is necessary because an arm can make
+// a sparse file of a terabyte that takes no disk space.
 func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	name, err := filepath.Rel(c.gitDir, path)
 	if err != nil || slices.Contains(readInParts, strings.Split(name, string(filepath.Separator))[0]) ||

@@ -21,8 +21,8 @@ const (
 	// notifyTimeout is the time limit for one run of the user's notification command, and for its
 	// children.
 	notifyTimeout = 30 * time.Second
-	// notifyPipeWait is how long a process that has left the command's group may then keep the
-	// command's output open.
+	// notifyPipeWait limits the wait for the end of the command's output after the command has
+	// ended. A process that has left the command's group can keep the output open.
 	notifyPipeWait = 5 * time.Second
 	// notifyOutput is how much of the command's output is kept, in bytes.
 	notifyOutput = 4 << 10
