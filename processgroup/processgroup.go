@@ -56,8 +56,8 @@ func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int)
 // group is killed, and Wait waits at most pipeWait for the end of the output. Its error is ctx's
 // error if the group was killed, even if the command itself had ended before.
 //
-// Wait collects the command's exit status only after the output has ended. Before, the system
-// cannot give the number of the group to another group, so the kill cannot hit another group.
+// Wait collects the command's exit status only after the output has ended. Until then, the system
+// cannot reuse the group's number, so the kill cannot hit another group.
 func (r *Running) Wait() error {
 	unwatch := context.AfterFunc(r.ctx, func() { _ = r.output.SetReadDeadline(time.Now().Add(r.pipeWait)) })
 	defer unwatch()

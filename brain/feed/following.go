@@ -270,9 +270,9 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 	return f, after, nil
 }
 
-// InBacklog reports whether an event that a follower has received with a cursor had happened before
-// serve first met the event's host. A new serve.db receives all such events of its hosts. It returns
-// EInvalid for a bad cursor.
+// InBacklog reports whether an event is older than serve's first contact with the event's host. A
+// new serve.db receives all such events of its hosts. cursor is the cursor with which a follower
+// has received the event. InBacklog returns EInvalid for a bad cursor.
 func (d *Feed) InBacklog(ctx context.Context, e coleo.Event, cursor string) (bool, error) {
 	position, err := PositionOf(cursor)
 	if err != nil {

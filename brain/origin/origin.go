@@ -181,8 +181,8 @@ func below(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
-// newestFirst calls a function with the newest events of an arm that have the given kind, newest
-// first.
+// newestFirst calls a function with an arm's events of the given kind, newest first. It stops after
+// about whyLooked events.
 func (o *Origins) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
