@@ -45,8 +45,9 @@ type Config struct {
 	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
 	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen copies the host's Chosen into the row of an arm, if its number is higher than
-	// the number in the row. After nil, the row contains this Chosen or a newer one.
+	// CatchUpChosen copies the host's Chosen, which has the given number, into the row of an arm.
+	// It does nothing if the Chosen in the row has this number or a higher one. If CatchUpChosen
+	// returns nil, the row contains this Chosen or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 

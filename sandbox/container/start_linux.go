@@ -34,7 +34,7 @@ var passed = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscal
 	syscall.SIGTSTP, syscall.SIGCONT}
 
 // Start runs a program in a container (see StartVerb). It ends this process with the exit code of the
-// program. If the program was not started, it returns an error.
+// program. If the program was not started, Start returns an error.
 func Start(args []string) error {
 	if len(args) < 3 || args[1] != "--" {
 		return coleo.Errorf(coleo.EInvalid, "%s needs a file, -- and a command line", StartVerb)

@@ -170,9 +170,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the outcome for each arm. If the verb failed for some arms, it returns an
-// Exit error. If all failures have the same exit code, the error has this code. Otherwise the error
-// has the code 1.
+// printOutcomes prints the outcome for each arm. If the verb failed for some arms, printOutcomes
+// returns an Exit error. If all failures have the same exit code, the error has this code.
+// Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -130,8 +130,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. Until serve has started the bus, it tries again, for at most
-// busWait.
+// joinBus connects to serve's bus. If serve has not started the bus yet, joinBus tries again, for
+// at most busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {

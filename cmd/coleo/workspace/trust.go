@@ -125,7 +125,7 @@ func asks(c *cobra.Command) bool {
 }
 
 // ask asks a person whether to trust the script. It returns the hash to trust: that of everything,
-// or that of the named files alone. If the person refuses, it returns "".
+// or that of the named files alone. If the person refuses, ask returns "".
 func ask(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {
