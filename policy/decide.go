@@ -62,7 +62,7 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 		}
 	}
 	if answer.Verdict == Allow && r.Cut {
-		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "the request is not seen whole"}
+		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "Coleo has seen only a part of the request"}
 	}
 	return answer
 }
@@ -97,7 +97,7 @@ func (d *decider) parse() {
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("a defect of Coleo kept it from judging this: %v", fault)
+			err = fmt.Errorf("Coleo could not judge this because of a defect in Coleo: %v", fault)
 		}
 	}()
 	return judge()
@@ -213,7 +213,7 @@ func (d *decider) preset(s Scope) Decision {
 	case r.Category == Execute:
 		why = withoutPanic(func() error { return d.workspace.JudgeAll(d.commands, r.Shadowed) })
 	case r.Category == Read && len(r.Files) == 0:
-		why = fmt.Errorf("which files are read is not known")
+		why = fmt.Errorf("Coleo does not know which files the tool reads")
 	case r.Category == Read:
 		why = withoutPanic(d.files)
 	default:
@@ -231,7 +231,7 @@ func (d *decider) files() error {
 			return fmt.Errorf("the folder of %s is not known", f)
 		}
 		if strings.HasPrefix(f, "~") {
-			return fmt.Errorf("the tool can take %s for a home folder", f)
+			return fmt.Errorf("the tool may treat the ~ in %s as a home folder", f)
 		}
 		if err := d.workspace.CheckPath(d.request.Dir, f); err != nil {
 			return err

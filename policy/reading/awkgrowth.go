@@ -84,10 +84,10 @@ func (g *awkGrowth) check() error {
 	}
 	for _, u := range g.uses {
 		if !g.isBounded(u) {
-			return fmt.Errorf("its script can make a text or an array that fills the memory: %s", u)
+			return fmt.Errorf("its script can make a string or an array that fills the memory: %s", u)
 		}
 		if g.factor > mostGrowth || g.added > mostAdded || g.once > mostOnce {
-			return fmt.Errorf("its script can make much more of a line than the line itself: %s", u)
+			return fmt.Errorf("its script can make a line very much longer: %s", u)
 		}
 	}
 	return nil
