@@ -224,8 +224,8 @@ func (all refs) has(begin string) bool {
 	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
 }
 
-// outside reports whether a checked-out commit of the repository, or a ref that compare examines for new commits, can
-// be another commit than those in base.
+// outside reports whether the repository may have commits outside of base. These are the checked-out commits, and the
+// commits of the refs that compare examines. If the repository has worktrees, outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {

@@ -137,7 +137,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether git shows a file as deleted or renamed that the base does not contain.
+// vanished reports whether git shows as deleted or renamed a file that the base does not contain.
 // This happens if the file disappears after lookAll.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
