@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commits looks for commits that only this repository contains. It returns the commits at which the
-// submodules of the submodule began.
+// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the
+// submodule has submodules itself, inner contains the commits at which these began.
 func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err != nil {

@@ -116,7 +116,8 @@ func (c *copying) copy(data []byte) ([]byte, error) {
 	return sum.Sum(out), nil
 }
 
-// clean removes the data from an entry with which an arm could hide a change of the file.
+// An arm could hide a change of a file with false data in the file's entry. clean removes such
+// data.
 func (c *copying) clean(e indexEntry) {
 	mode := e.about[modeAt : modeAt+4]
 	was, known := c.older[e.name]

@@ -111,8 +111,8 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// clearHeld returns the queue, without Held if the first entry is no longer the one with the given
-// id. Held says why that entry was not sent, so it does not apply to another entry.
+// clearHeld returns the queue. If the first entry no longer has the given id, clearHeld removes
+// Held, which says why that entry was not sent.
 func clearHeld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""

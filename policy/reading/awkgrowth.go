@@ -185,8 +185,8 @@ func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 	return kept <= 1 || !u.joins
 }
 
-// mayRepeat reports whether a use may stand in the loops around it. It adds the bytes that the use keeps to
-// g.once or g.added.
+// mayRepeat reports whether the result of an awkUse stays bounded in the loops that enclose it. If so, it
+// adds the number of bytes that these loops keep to g.once or g.added.
 func (g *awkGrowth) mayRepeat(u awkUse) bool {
 	if len(u.loops) > 1 {
 		return false

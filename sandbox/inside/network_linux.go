@@ -114,8 +114,8 @@ func giveListeners() error {
 	return setProxy("http://" + addrs[0])
 }
 
-// listen listens at addresses of the loopback interface, first at that of the proxy. IPv6 addresses may
-// fail, because the machine may not have IPv6.
+// listen listens at addresses of the loopback interface. The first one must be the address of the
+// proxy. IPv6 addresses may fail, because the machine may not have IPv6.
 func listen(wanted []string) (addrs []string, files []*os.File, err error) {
 	for i, addr := range wanted {
 		l, err := net.Listen("tcp", addr)

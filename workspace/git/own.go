@@ -191,9 +191,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm removes everything from a repository with which the user's own git would start a program. It removes
-// hooks, all settings except the harmless ones, and the file commondir, which names another repository with hooks
-// and settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
+// Disarm removes everything in a repository that could make the user's own git start a program. It removes hooks,
+// all settings except the harmless ones, and the file commondir, which names another repository with hooks and
+// settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
 // written the repository itself, because Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")

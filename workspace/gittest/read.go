@@ -81,7 +81,8 @@ func readRef(common, ref string) string {
 	return ""
 }
 
-// Fsck checks all objects of a repository. It does not start git for lists of commits and of packs, which no stage has.
+// Fsck checks all objects of a repository. It skips the commit-graph and the multi-pack-index, because no stage has
+// them.
 func (s *Stage) Fsck(dir string) {
 	s.Helper()
 	s.Git(dir, "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false", "fsck", "--no-dangling")
