@@ -18,7 +18,8 @@ const (
 var regularModes = []uint32{0o100644, 0o100755, 0o120000, 0o160000}
 
 // trees computes the ids of the trees that a commit of an index would have. With these ids in the index, git status
-// reads only those trees of HEAD that differ. In a repository of 100,000 files, it takes a quarter less time (git 2.39).
+// reads only those trees of HEAD that differ. In a repository of 100,000 files, it takes a quarter less time
+// (git 2.39).
 type trees struct {
 	hash  hash.Hash
 	open  []*tree // the top folder, and the folders down to the last file
