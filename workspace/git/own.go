@@ -33,8 +33,8 @@ var readInParts = []string{"objects", "logs", "lfs", "index"}
 
 // CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
 // contains a symbolic link, a pipe or a very large file. Git follows a link, also when it writes a ref or a reflog.
-// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the objects of another repository. Hooks
-// do not count, because Coleo never runs them.
+// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the
+// objects of another repository. Hooks do not count, because Coleo never runs them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
 		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is not a folder: git is not run there", gitDir))
