@@ -222,8 +222,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 	})
 }
 
-// isCalm reports whether the conditions of mayFollow hold, apart from the session's state. right
-// reports whether a state is right. The caller must hold mu.
+// isCalm reports whether the conditions of mayFollow hold. The function right decides whether the
+// session's state is acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle

@@ -125,7 +125,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 	return branchDeleted, s.end(w)
 }
 
-// mend completes or undoes the making, removal or restoring of a worktree that was interrupted.
+// mend completes or undoes an interrupted creation, removal or restoration of a worktree.
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:

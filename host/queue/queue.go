@@ -129,8 +129,8 @@ func find(q coleo.Queue, id string) (int, error) {
 }
 
 // bounded checks the queue q after a change. If its texts are too large, bounded returns the queue
-// from before the change and EConflict. Otherwise it returns q. done is a word for the error
-// message.
+// from before the change and EConflict. Otherwise it returns q. The parameter done is a word for
+// the error message, such as "added".
 func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {

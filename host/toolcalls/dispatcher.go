@@ -166,8 +166,8 @@ func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Reque
 
 // begin carries out a call that has a result at once. For any other call, it returns what the call
 // waits for. If the call concerns an arm that is moving, begin does nothing and returns errMoving.
-// late means that the call has already waited for that arm; list_arms then no longer returns
-// errMoving.
+// The parameter late is true if the call has already waited for that arm. In this case, list_arms
+// no longer returns errMoving.
 func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()

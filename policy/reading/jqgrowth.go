@@ -199,8 +199,9 @@ func (g *jqGrowth) times(n int) {
 	g.factor = min(g.factor*n, mostGrowth+1)
 }
 
-// variables records which variables a segment sets. It returns false if the segment goes through many values
-// while a variable already does.
+// variables records which variables a segment sets. A segment that goes through many values while a variable
+// is set can be too expensive. variables then returns false in three cases: the variable takes many values
+// too, the segment sets another variable, or the values are put into a string or an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
