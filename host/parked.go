@@ -286,9 +286,8 @@ func (a *arm) untilWake() time.Duration {
 	return min(max(p.Wake.Sub(a.host.Now()), time.Second), maxWake)
 }
 
-// obeyParked carries out an order about a parked arm, and returns the events. It sets o.ID to the
-// id of the prompt that continues the arm, or to "" if there is no such prompt. After an error,
-// nothing has changed.
+// obeyParked carries out an order about a parked arm, and returns the events. o.ID becomes the id
+// of the prompt that continues the arm, or "". After an error, nothing has changed.
 func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []coleo.Event, err error) {
 	if queueOf(r).Parked == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is not parked: nothing was changed", r.Name)
