@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether the user opens the dialog with a command. Gemini CLI up to 0.61.0 takes it
-// for a plain prompt until it has asked its MCP servers for tools.
+// byHand reports whether the user opens the dialog with a command. Gemini CLI up to 0.61.0 takes
+// such a command for a plain prompt until Gemini CLI has asked its MCP servers for tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.

@@ -174,9 +174,9 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 	}
 }
 
-// commandWithPID returns the process of a command that runs in the trial's work folder. own is the
-// process id that the command itself sees, which differs from the machine's id in a sandbox. If the
-// process has already ended, commandWithPID returns the zero Identity.
+// commandWithPID returns the process of a command that runs in the trial's work folder. The
+// parameter own is the process id that the command itself sees. In a sandbox, this id differs from
+// the machine's id. If the process has already ended, commandWithPID returns the zero Identity.
 func (t *Trial) commandWithPID(own string) coleo.Identity {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range all {

@@ -13,10 +13,11 @@ import (
 
 // switchModes switches to each mode of the agent CLI and back to the first mode. After each switch,
 // a prompt must reach the model. Then the check determines from the file system what the mode
-// allows. In a mode that a start with the permission "ask" has, a file may be written only after a
-// question. With the permission "edit", a file must be written without a question.
+// allows. In a mode in which an agent CLI starts with the permission "ask", a file may be written
+// only after a question. With the permission "edit", a file must be written without a question.
 //
-// The check skips modes that only a start with the permission "all" has.
+// The check skips modes in which an agent CLI starts with the permission "all". It also skips modes
+// that Coleo cannot switch to.
 func switchModes(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -114,8 +115,8 @@ func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode, which a start with the given
-// permission has. It checks whether the agent CLI asks first.
+// writesIn makes the model write a file in the present mode, and checks whether the agent CLI asks
+// first. In this mode, an agent CLI starts with the given permission.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

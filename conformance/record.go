@@ -31,8 +31,8 @@ type Moment struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. after is the time of the change since the beginning of the
-// recording or the session.
+// MomentOf returns a change as a Moment. The parameter after is the time of the change since the
+// beginning of the recording or the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -72,7 +72,8 @@ func (t *Trial) startRecording(hold string) {
 // exact only to 50 ms.
 const recordingTail = time.Second
 
-// finishRecording waits for recordingTail. The caller must not end the agent CLI before.
+// finishRecording waits for recordingTail. The caller must not end the agent CLI before
+// finishRecording returns.
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)

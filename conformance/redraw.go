@@ -25,9 +25,9 @@ const wipedRows = 5
 
 // lostRows is how many rows above a partial wipe an agent CLI may erase when it redraws. The wipe
 // moves the cursor, and some agent CLIs erase upwards from the cursor. Gemini 0.61.0 first moves
-// the cursor 4 rows down from its composer. If the screen ends before that, it erases up to 4 rows
-// too many. It erases 1 more row because the wipe begins 1 row above its composer. No terminal can
-// restore these rows.
+// the cursor 4 rows down from its composer. If fewer than 4 rows are left below the composer,
+// Gemini erases up to 4 rows too many. Gemini erases 1 more row because the wipe begins 1 row above
+// its composer. No terminal can restore these rows.
 const lostRows = 5
 
 // redraw wipes the agent CLI's screen. That can also happen by mistake if a command of the model
@@ -81,9 +81,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 }
 
 // wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
-// number is 0. It waits until the agent CLI has redrawn the screen and Coleo's reading is as before
-// the wipe. came is the number of rows with text after the redraw, and of is the number before the
-// wipe.
+// number is 0. It waits until the agent CLI has redrawn the screen, and Coleo reads the same state
+// and dialog as before the wipe. The result came is the number of rows with text after the redraw.
+// The result named of is the number of such rows before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)

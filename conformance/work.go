@@ -86,7 +86,8 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error
 const busyLook = 100 * time.Millisecond
 
 // perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform
-// first waits for its end. If the end of the last turn is not proven, perform sends no prompt.
+// first waits for the end of that turn. If the end of the last turn is not proven, perform sends
+// no prompt.
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())

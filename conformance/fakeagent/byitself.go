@@ -23,8 +23,8 @@ func (p *program) beginByItself(ctx context.Context) {
 	p.rec.add(ByItself, commands, nil) // recorded after the new state
 }
 
-// fail carries out the word fail. It answers as if the model refused a text for some times and then
-// accepted it.
+// fail carries out the word fail, with a number N and a text. It answers with the text as an error
+// the first N times, and then with "done".
 func (p *program) fail(ctx context.Context, rest string) error {
 	number, text, _ := strings.Cut(rest, " ")
 	most, err := strconv.Atoi(number)

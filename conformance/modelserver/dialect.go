@@ -18,8 +18,8 @@ type dialect interface {
 	decode(body []byte) (Turn, error)
 	// addressed returns t with the data that the path of the request contains.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that sends a reply in pieces. u contains the tokens of the request,
-	// which some dialects report in the first piece.
+	// stream returns an encoder that sends a reply in pieces. The parameter u contains the tokens of
+	// the request, which some dialects report in the first piece.
 	stream(o *httpWriter, t Turn, u Usage) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u Usage) any
@@ -73,8 +73,8 @@ var (
 	// each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
-	// turnNotice finds the notice in a text with which an agent CLI begins a turn by itself. It does so
-	// if a background task has ended (Claude Code 2.1.329).
+	// turnNotice finds the notice that a background task has ended. With such a notice, an agent CLI
+	// can begin a turn by itself (Claude Code 2.1.329).
 	turnNotice = regexp.MustCompile(`(?s)^\s*<system-reminder>\s*\[SYSTEM NOTIFICATION - NOT USER INPUT\].*?` +
 		`(<task-notification>.*</task-notification>)\s*</system-reminder>\s*$`)
 	addedText = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +

@@ -1,8 +1,8 @@
 // Package testprogram is the small program that tests start as holders, hooks and fake agent CLIs.
 //
-// A test binary with all of Coleo in it has tens of megabytes, and its start takes ten times as long as that of a
-// holder of the shipped Coleo. So a test builds the small program once, and starts it many times. If it cannot be
-// built, the test binary itself plays its roles.
+// A test binary with all of Coleo in it has tens of megabytes. The start of a test binary takes ten times as long as
+// the start of a holder of the shipped Coleo. So a test builds the small program once, and starts it many times. If
+// the small program cannot be built, the test binary itself plays its roles.
 package testprogram
 
 import (
@@ -56,8 +56,8 @@ var roles = map[string]func([]string) error{
 	container.StartVerb: container.Start, container.InitVerb: container.Init, container.CleanVerb: container.Clean,
 }
 
-// playHook is the hook program. At its end it executes another program: the race detector would make it sleep for a
-// second there, and the agent CLI would wait.
+// playHook is the hook program. At its end, playHook executes another program instead of returning. Otherwise the
+// race detector would make this process sleep for a second, and the agent CLI would wait.
 func playHook(args []string) {
 	hook.Run(args, os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)

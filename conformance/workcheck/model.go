@@ -97,7 +97,8 @@ func (l Log) CheckCalls(made []Made) error {
 	return errors.Join(wrong...)
 }
 
-// is returns an error unless a call in the log is the given call of the model.
+// is returns an error if the logged call c differs from the model's call m in its name, id or
+// outcome.
 func (c Call) is(m Made) error {
 	switch {
 	case c.Name != m.Name:
