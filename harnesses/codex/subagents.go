@@ -31,8 +31,8 @@ type rolloutFinder struct {
 	found             []string             // the rollouts of subagents
 }
 
-// settled is how long a folder must be unchanged before its listing is kept. One second is longer
-// than the resolution of the time of change, within which a folder can change again unnoticed.
+// settled is how long a folder must be unchanged before its listing is kept. A folder can change
+// again unnoticed within the resolution of its time of change. One second is longer than that.
 const settled = time.Second
 
 // look searches for new rollouts.
@@ -57,7 +57,8 @@ func (f *rolloutFinder) look() {
 	}
 }
 
-// below returns the subfolders of the given folders, without those that come before the folder first.
+// below returns the subfolders of the given folders. It leaves out each path that sorts before the
+// parameter first, cut to the length of that path.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)
@@ -98,7 +99,7 @@ func threadIn(path string) string {
 const longestHead = 4 << 20
 
 // conversationIn returns the id of the conversation to which the rollout of a subagent belongs. It
-// returns "" for any other rollout. whole is false if the first line is not complete yet.
+// returns "" for any other rollout. The result whole is false if the first line is not complete yet.
 func conversationIn(path string) (id string, whole bool) {
 	var head struct {
 		Payload struct {
