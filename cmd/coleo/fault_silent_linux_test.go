@@ -71,7 +71,7 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 		t.Errorf("a prompt that is not seen: %+v", e)
 	}
 	if e := f.fails(11, "arm", "prompt", f.name, "say blind"); e.Code != coleo.EBusy ||
-		!strings.Contains(e.Message, "stands still") {
+		!strings.Contains(e.Message, "does not respond") {
 		t.Errorf("a prompt behind one that is not seen: %+v", e)
 	}
 	f.check(syscall.Kill(f.pid, syscall.SIGCONT))

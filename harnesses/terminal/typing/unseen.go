@@ -36,7 +36,7 @@ func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 		return c != nil && c.EndsWith(probe)
 	}
 	if !t.view.Await(ctx, heldTimeout+stallTime(left.text), shown) {
-		return coleo.Errorf(coleo.EBusy, "%s stands still: it has not read yet what was typed last", t.Spec().Title)
+		return coleo.Errorf(coleo.EBusy, "%s does not respond: it has not read the last typed text yet", t.Spec().Title)
 	}
 	*left = unseen{}
 	return nil
