@@ -128,9 +128,9 @@ func (l *live) lookAgain() {
 	}
 }
 
-// hear updates the reading after a new report of the hook or a new entry of the record. It also
-// looks at the screen if a look is already due, because its caller forgets that time. It returns how
-// long to wait for the next look.
+// hear updates the reading after a new report of the hook or a new entry of the record. It also looks
+// at the screen if a look is already due, because the caller then waits only for the returned time.
+// It returns how long to wait for the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()

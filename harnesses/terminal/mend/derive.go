@@ -174,7 +174,7 @@ func (f feature) rank(pictures int) int {
 }
 
 // partners returns conditions to combine with f. With each of them, f keeps at least 90 % of its
-// hits and loses more than half of its misses.
+// matches on the group. It loses more than half of its matches on other pictures.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.negated {
 		return nil

@@ -57,7 +57,7 @@ func (e *editor) deriveDialogs(when string, cost int) {
 }
 
 // variants returns new dialogs that are copies of the named dialog. A copy has the kind of the
-// original or the kind other, and the title of the original or a new title.
+// original or the kind "other". It has the title of the original or a new title.
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {

@@ -12,8 +12,9 @@ import (
 // row is no sign of a state, because the next prompt has other words.
 type typedTexts []string
 
-// shortestTyped is the smallest number of words of a typed text. The other constant is the smallest
-// number of characters of a row that repeats a part of it. A row can contain shorter texts by chance.
+// shortestTyped is the smallest number of words of a typed text. shortestRepeated is the smallest
+// length in bytes of a row that repeats a part of a typed text. A row can contain shorter texts by
+// chance.
 const (
 	shortestTyped    = 2
 	shortestRepeated = 6

@@ -90,7 +90,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, but the offset is not after the first keys that were typed after the moment.
+// endBeforeTyping is like endAt, with one exception. If keys were typed after the moment, the offset is at
+// most the offset of the first key.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.index.From(marks) {

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is the number of bytes of output since the newest snapshot from which a closing session
-// takes another one. Below it, a snapshot is not worth its write to the disk: the emulator reads
-// about 200 MB/s, so it reads this output again in 1 or 2 ms.
+// A closing session takes another snapshot only if at least lastBytes bytes of output came since
+// the newest one. For less output, a snapshot is not worth its write to the disk. The emulator
+// reads about 200 MB/s, so it reads such output again in 1 or 2 ms.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for

@@ -44,9 +44,9 @@ const (
 // appearances counts how often dialogs appear. Its epoch differs for each session object, because
 // after a restart nothing proves that a dialog on the screen is still the same appearance.
 //
-// A picture that no rule recognizes may be half drawn, so normally it does not end an appearance. It
-// does after keys that may have answered the dialog: the next dialog is then a new appearance, even
-// with the same text.
+// A picture that no rule recognizes may be half drawn, so normally it does not end an appearance. After
+// keys that may have answered the dialog, such a picture does end the appearance. The next dialog is then
+// a new appearance, even with the same text.
 type appearances struct {
 	epoch     string
 	n         int

@@ -179,7 +179,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 }
 
 // mostCautious returns the witness with the most cautious claim, or nil if no claim counts. While the
-// agent CLI starts, some claims do not count yet. wait is the time until the first of them counts.
+// agent CLI starts, some claims do not count yet. The result wait is the time until the first of them
+// counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
 	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -237,8 +238,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 //   - It is known whether the submitted prompt has arrived.
 //
 // The error of an earlier turn counts only after work on the newest prompt was seen, or after that
-// work was awaited for too long. This is because Gemini CLI 0.61.0 empties its composer a second
-// before it shows the prompt and its work.
+// work was awaited for too long. The reason is that Gemini CLI 0.61.0 empties its composer a second
+// before it shows the new prompt and the work on it.
 //
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
 // come. The text above the composer must not change, because on some screens a growing answer is the

@@ -22,7 +22,7 @@ type packed struct {
 func (r *Reader) SetVersion(version string) { r.packed.running = version }
 
 // Unjudged returns the version of the running agent CLI if neither the description nor its pack was
-// judged on that version. Otherwise it returns "", also for an unknown version.
+// judged on that version. Otherwise, and for an unknown version, it returns "".
 func (r *Reader) Unjudged() string {
 	if r.spec.Judged(r.packed.running) {
 		return ""

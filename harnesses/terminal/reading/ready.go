@@ -21,8 +21,8 @@ const neverReady = "nothing shows that the agent CLI has finished its start"
 const ruleStarting = "starting"
 
 // readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their
-// composer before they ask whether the folder is trusted. A prompt that is typed in between would
-// answer that question.
+// composer before they ask whether the folder is trusted. A prompt that is typed between the two
+// would answer that question.
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
 	awaited  bool      // the sign is still to come

@@ -74,8 +74,8 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 
 // openTurn records that a prompt or a command was submitted. If the record reports the ends of turns,
 // the arm is not idle until the record or the hook reports the end of this turn. A command needs no
-// such report, because it may leave no trace in the record. openTurn also makes claims count again
-// that the screen has contradicted in an earlier turn.
+// such report, because it may leave no trace in the record. After openTurn, the next claim of each witness
+// counts, even if the screen has contradicted that witness in an earlier turn.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -89,7 +89,7 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 
 // emitTurn emits a change for a prompt in the record, unless Coleo has submitted the prompt and has
 // not reported it as lost. It ignores a prompt from before the Reader was created, because an earlier
-// host agent may have submitted it. ended is the state in which the turn before has ended; see
+// host agent may have submitted it. The parameter ended is the state in which the turn before has ended; see
 // recorded.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
@@ -164,7 +164,7 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 }
 
 // isNewest reports whether a turn from the hook's reports is the newest turn, because the hook may
-// report the end of an earlier turn late. namesPrompt is true if the report of the end names the
+// report the end of an earlier turn late. The parameter namesPrompt is true if the report of the end names the
 // turn's prompt. Then the turn has no reliable beginning, so isNewest compares the prompts too.
 func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))

@@ -26,8 +26,8 @@ func (r *Reader) PromptUnsettled(echoCount int) {
 	}
 }
 
-// settlePrompt finds out whether a prompt that a dialog has hidden has arrived. It must be called
-// when the picture shows an idle agent CLI with its composer.
+// settlePrompt finds out whether the unsettled prompt, if there is one, has arrived. It must be
+// called when the picture shows an idle agent CLI with its composer.
 func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
@@ -43,8 +43,8 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled emits that the prompt that a dialog has hidden is lost. It does nothing if there is
-// no such prompt.
+// loseUnsettled emits that the unsettled prompt is lost. It does nothing if there is no unsettled
+// prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. It removes the lists that inherit
-// merges from s, and returns them. A base cannot have a base of its own.
+// layBase fills s with the keys of the base that the file names, if any. It removes from s the lists that
+// inherit merges later, and returns them. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {

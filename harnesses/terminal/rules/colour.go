@@ -103,8 +103,8 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 }
 
 // otherBackgrounds searches the given columns of row y for cells with a background that is not in
-// grounds. found is the index of the first such column in the list, or -1. others is the number of
-// all further ones.
+// grounds. The result found is the index of the first such column in the list, or -1. The result
+// others is the number of further columns with such a background.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -195,8 +195,8 @@ func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	}
 }
 
-// optionMark reads the option in row i. m is the match of the pattern `option`. An option with a tick
-// has no tail, because it shows its choice before the label.
+// optionMark reads the option in row i. The parameter m is the match of the pattern `option`. An
+// option with a tick has no tail, because it shows its choice before the label.
 func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optionMark {
 	row, o := w.rows[i], optionMark{row: i, tail: -1}
 	group := func(name string) (at int, text string) {

@@ -58,9 +58,9 @@ type Launch struct {
 	// The files and folders of HOME that the agent CLI needs in a sandbox. Without this table,
 	// Coleo refuses to start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
-	// Patterns of the names of files and folders that the agent CLI writes into its folder for itself,
-	// such as its history: `[".mine.history*"]`. `*` and `?` stand for characters of a name. `coleo arm
-	// merge` leaves these files out, unless git tracks them.
+	// Patterns of the names of files and folders that the agent CLI writes into the work folder for its
+	// own use, such as its history: `[".mine.history*"]`. `*` and `?` stand for characters of a name.
+	// `coleo arm merge` leaves these files out, unless git tracks them.
 	OwnFiles []string `toml:"own_files"`
 	// The options that the agent CLI reads only once, even if the command line repeats them:
 	// `["--settings"]`. The value of each option is JSON, or the path of a JSON file. If the command
@@ -87,8 +87,8 @@ type Part struct {
 }
 
 // Trust describes the user's file in which the agent CLI keeps its trusted folders. It is for an agent
-// CLI that neither its command line nor its environment can make trust a folder. Coleo edits the file
-// only with --trust-workdir.
+// CLI that trusts a folder only through this file, and not through a flag or an environment variable.
+// Coleo edits the file only with --trust-workdir.
 type Trust struct {
 	// The path of the file below HOME: `.mine.json`. The file contains one JSON object.
 	File string `toml:"file"`

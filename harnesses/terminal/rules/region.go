@@ -23,7 +23,8 @@ import (
 //	modes             the names of the terminal modes that are on, one per row;
 //	                  "bracketed_paste?" if it is unknown whether that mode is on
 //	composer          the composer's text
-//	composer rows     all rows between the composer's edges, also those that the text lacks
+//	composer rows     all rows between the composer's edges, including rows that are not part of
+//	                  the composer's text
 //	below composer    the rows below the composer
 //	above composer N  the last N rows above the composer that are not blank
 //	above cursor N    the last N rows above the cursor's row that are not blank; it is not

@@ -68,8 +68,8 @@ func endsComposed(shown, text string) bool {
 	})
 }
 
-// garblesTabs reports whether the agent CLI may show a text in another order. It may if the text has
-// tabs and the agent CLI draws rows over each other after a tab.
+// garblesTabs reports whether the agent CLI may show a text in another order. That is possible if the
+// text has tabs and the agent CLI draws rows over each other after a tab.
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
 // tabOver is the number of columns by which a drawn tab is wider than the agent CLI has counted.

@@ -70,9 +70,9 @@ type Spec struct {
 	WholeAfterResize bool `toml:"whole_after_resize"`
 	// How Coleo makes the agent CLI draw its whole picture again: `signal`, `rows` or `columns`.
 	// With `signal`, Coleo sends SIGWINCH to the agent CLI. With `rows` or `columns`, Coleo makes
-	// the terminal one row or one column smaller, and then as large as before. Coleo does so once
-	// if no rule knows a picture, or if a picture shows work and does not change. It types no key
-	// for this. Without this key, Coleo never makes the agent CLI draw its picture again.
+	// the terminal one row or one column smaller, and then restores the size. Coleo does so once if
+	// no rule knows a picture, or if a picture shows work and does not change. It types no key for
+	// this. Without this key, Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
 	// A regular expression for an agent CLI whose escape sequence reports "working" even if only
@@ -141,8 +141,8 @@ type Spec struct {
 	// copy. After a start with a copy, these conditions replace `ready`.
 	ForkReady []Cond `toml:"fork_ready"`
 	// The conditions between the first and the last key of `keys.interrupt`. Coleo presses the last
-	// key only while they hold, and presses the first key again until they do. Without conditions,
-	// Coleo presses the keys one after another.
+	// key only while they hold, and presses the first key again until they hold. Without
+	// conditions, Coleo presses the keys one after another.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// A mode of the agent CLI, such as planning: how the screen shows it, and how Coleo
 	// switches to it. At most 30 are allowed.

@@ -122,7 +122,7 @@ type wrappedRows struct {
 	cols  int
 }
 
-// continues reports whether the text of row i continues in the next row. It does if row i had no
+// continues reports whether the text of row i continues in the next row. That is so if row i had no
 // room for the first word of the next row.
 func (w wrappedRows) continues(i int) bool {
 	if i+1 >= len(w.rows) || strings.TrimSpace(w.rows[i]) == "" {
@@ -160,8 +160,8 @@ func (w wrappedRows) join(text string, i int) string {
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
 // pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog that shows several questions one at a time. page is 0 unless
-// exactly one name stands out.
+// of all questions. It is for a dialog that shows several questions one at a time. The result page
+// is 0 unless exactly one name stands out.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0

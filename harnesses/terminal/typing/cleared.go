@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// ownMost is how many of its last texts a Typist remembers. More than one are needed because an agent
-	// CLI can put several queued prompts back into its composer after an interrupt.
+	// ownMost is the largest number of its own texts that a Typist remembers. A Typist remembers several,
+	// because an agent CLI can put several queued prompts back into its composer after an interrupt.
 	ownMost = 8
 	// clearedMost is the largest size in bytes of the removed text in a receipt. A composer seldom shows
 	// more.
@@ -58,7 +58,8 @@ func (o *ownTexts) foreign(p *rules.Picture) string {
 	return rest
 }
 
-// newest returns the newest text if the composer may contain it, and "" otherwise.
+// newest returns the last text that the Typist has typed, if the composer may contain it, and ""
+// otherwise.
 func (o *ownTexts) newest() string {
 	if !o.waiting {
 		return ""

@@ -10,8 +10,8 @@ import (
 )
 
 // submitAfterProbe presses the submit key again if the agent CLI has dropped it. The agent CLI may
-// have dropped the key if it rests and still shows the prompt in its composer. But it may also not
-// have read the key yet.
+// have dropped the key if it is idle or has failed, and still shows the prompt in its composer. Or
+// the agent CLI may not have read the key yet.
 //
 // To find out, submitAfterProbe types a probe after the prompt. Keys keep their order. So if the
 // composer shows the probe after the prompt, the agent CLI has read the submit key and dropped it.
@@ -52,8 +52,9 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if the agent CLI rests and shows the given text in its
-// composer. The agent CLI must have done nothing since the submit key was pressed.
+// unsubmitted returns a check that passes if the agent CLI is idle or has failed, and shows the
+// given text in its composer. The agent CLI must have done nothing since the submit key was
+// pressed.
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)

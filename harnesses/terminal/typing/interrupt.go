@@ -116,7 +116,7 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 //
 // The harness can have conditions for the screen between the first key and the last key.
 // pressInterrupt then presses the last key only while the conditions hold, and presses the first key
-// again until they do.
+// again until they hold.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)

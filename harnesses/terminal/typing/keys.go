@@ -131,7 +131,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns the error with the text done in place of nothingTyped in its message.
+// saying returns the error with the parameter done in place of nothingTyped in its message.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

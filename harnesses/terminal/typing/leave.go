@@ -14,9 +14,9 @@ import (
 const leaveTimeout = 5 * time.Second
 
 // leaveTrap leaves a mode of the agent CLI that takes no prompt, such as its shell mode. It types
-// only while the agent CLI rests. It clears the composer first, because text in the composer would
-// become a part of the prompt. If the harness names no keys that leave the mode, leaveTrap does
-// nothing, and mayPrompt refuses the prompt.
+// only while the agent CLI is idle or has failed. It clears the composer first, because text in the
+// composer would become a part of the prompt. If the harness names no keys that leave the mode,
+// leaveTrap does nothing, and mayPrompt refuses the prompt.
 func (t *Typist) leaveTrap(ctx context.Context) error {
 	keys := t.Spec().Keys.Leave
 	trapped := func(r *reading.Reader) (bool, error) { return r.Picture().Trapped() && t.mayLeave(r) == nil, nil }
@@ -68,8 +68,8 @@ func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	return press()
 }
 
-// mayLeave is the check for keys that leave a mode. It passes if the agent CLI rests and shows its
-// composer.
+// mayLeave is the check for keys that leave a mode. It passes if the agent CLI is idle or has
+// failed, and shows its composer.
 func (t *Typist) mayLeave(r *reading.Reader) error {
 	if err := t.mayType(r); err != nil {
 		return err

@@ -262,7 +262,8 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	return nil
 }
 
-// readyForCommand empties the composer. It returns an error unless the agent CLI rests.
+// readyForCommand empties the composer. It returns an error unless the agent CLI is idle or has
+// failed.
 func (t *Typist) readyForCommand(ctx context.Context, left *unseen) error {
 	if err := t.provenIdle(); err != nil {
 		return err

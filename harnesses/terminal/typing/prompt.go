@@ -298,8 +298,8 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 	return e
 }
 
-// emptyComposer clears the composer, because the agent CLI would join a text that somebody has left there
-// to the prompt.
+// emptyComposer clears the composer, because the agent CLI would otherwise add the prompt to a text that
+// somebody has left there.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
 // clearWhile clears the composer with keys, each only if the check passes before it. First it stores a

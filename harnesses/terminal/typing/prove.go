@@ -14,8 +14,8 @@ import (
 // begins to draw the prompt immediately, but may draw slowly.
 const proveTimeout = 5 * time.Second
 
-// Prove searches for proof that a prompt arrived which Coleo was about to type at p.Time. There are
-// two proofs:
+// Prove searches for proof that a prompt has arrived. Coleo was about to type this prompt at p.Time. There
+// are two proofs:
 //
 //   - The hook or the record has named the prompt at that time or later. For the command that shortens the
 //     conversation, the record shows the compaction instead.

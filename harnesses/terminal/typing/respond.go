@@ -148,9 +148,9 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 // answer may have moved the mark of a list.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns the check same with one more rule: it waits while the screen shows another
-// dialog with the same title. Between two keys that move a mark, an agent CLI may draw the dialog in
-// parts.
+// whileDrawn returns the given check with one more rule: the check waits while the screen shows
+// another dialog with the same title. Between two keys that move a mark, an agent CLI may draw the
+// dialog in parts.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -194,8 +194,8 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list has left the option with the index
-// marked.
+// moveMark presses a key, and waits until the mark of a list has left its option. The parameter
+// marked is the index of that option.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err

@@ -32,9 +32,10 @@ func screenIsResting(r *reading.Reader) bool {
 	return v.Dialog == nil && isResting(v.State)
 }
 
-// notQueued returns a check that passes if the agent CLI rests and the composer still contains the
-// text. The work then ended before the queue key arrived, so the key had no effect. The check also
-// requires proof that this work has ended, because a dialog may open on a resting screen.
+// notQueued returns a check that passes if the agent CLI is idle or has failed, and the composer
+// still contains the text. The work then ended before the queue key arrived, so the key had no
+// effect. The check also requires proof that this work has ended, because a dialog may open on a
+// screen that shows idle or an error.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
@@ -49,7 +50,7 @@ func notQueued(s submission) Check {
 //
 //   - The composer still contains the whole text.
 //   - The composer has exactly one more row than before the key, and its last row is empty.
-//   - The agent CLI rests, and has done nothing since the key was pressed.
+//   - The agent CLI is idle or has failed, and has done nothing since the key was pressed.
 func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
 		picture := r.Picture()

@@ -9,7 +9,7 @@ import (
 )
 
 // A Check tests whether keys are right for the newest picture, before they are typed. It returns nil if
-// they are. It must neither keep the Reader nor change it.
+// the keys are right. It must neither keep the Reader nor change it.
 type Check func(r *reading.Reader) error
 
 // View is a session as a Typist sees it. It calls a function with a Reader only while nobody else uses
@@ -20,7 +20,7 @@ type View interface {
 	// second. Still returns the error of the check, or the error of ctx. The At describes the session at
 	// the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture that accepts returns true for, and reports whether such a picture came
+	// Await waits for a picture for which accepts returns true, and reports whether such a picture came
 	// within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, accepts func(r *reading.Reader) bool) bool
 	// Update calls change, which can record in the Reader what was typed. If change returns true, the View
