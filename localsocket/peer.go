@@ -24,9 +24,9 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls checkPeer with the process at the other end of a connection, and returns its error.
-// Then it verifies that the process is still alive. Otherwise checkPeer could have looked at a
-// later process with the same pid.
+// Inspect calls checkPeer with the process at the other end of a connection, and returns the error
+// of checkPeer. Then it verifies that the process is still alive. Otherwise checkPeer could have
+// looked at a later process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.

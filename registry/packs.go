@@ -56,7 +56,7 @@ func (p *packs) changed() bool {
 }
 
 // join returns the harnesses, each with its pack if it has one. If neither a harness nor its pack
-// has changed since the last call, the result contains the same object as before.
+// has changed since the last call, the result contains the same object as the last result.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	out, kept := maps.Clone(plain), map[string]joined{}
 	for name, pack := range p.used {

@@ -45,9 +45,10 @@ func IdentifyOwn(pid int) (coleo.Identity, error) {
 	}
 }
 
-// Same reports whether the process with the identity id is still alive. It can mistake a later
-// process with the same pid for it. Before Linux 6.9, this happens if both have the same start
-// time; on other systems, Same compares only the pid. So callers also ask the holder for its nonce.
+// Same reports whether the process with the identity id is still alive. Same can mistake a later
+// process with the same pid for this process. Before Linux 6.9, this happens if both have the same
+// start time; on other systems, Same compares only the pid. So callers also ask the holder for its
+// nonce.
 func Same(id coleo.Identity) bool {
 	if id.PID <= 0 {
 		return false

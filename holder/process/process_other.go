@@ -34,7 +34,7 @@ type Tree struct {
 func (*Tree) ReapOrphans(context.Context) {}
 
 // End ends the processes in the program's own process group. It sends HUP and TERM first, and KILL
-// after the grace time.
+// after the grace time. It returns nil, because it does not look for processes that are left.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {

@@ -113,7 +113,7 @@ func (t *Tree) among(all []procEntry) []procEntry {
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf returns live processes from the list all: those in the group g, those for which isRoot
+// treeOf returns live processes of the given list: those in the group g, those for which isRoot
 // returns true, and all processes below these.
 func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()

@@ -23,9 +23,6 @@ import (
 // The package makes system calls instead of using package net, which would double the memory of a
 // holder.
 
-// This package uses system calls instead of package net, because package net would
-// double the memory of a holder.
-
 // Listener is a socket that accepts connections.
 type Listener struct{ file *os.File }
 
