@@ -271,7 +271,7 @@ func (p Parked) Line() string {
 	case p.Next != "":
 		return fmt.Sprintf("%s limit: %s%s", p.Kind, p.Text, more)
 	}
-	return fmt.Sprintf("its %s limit waits for you: %s (%s)%s", p.Kind, p.Why, p.Text, more)
+	return fmt.Sprintf("it has met its %s limit and waits for you: %s (%s)%s", p.Kind, p.Why, p.Text, more)
 }
 
 // ParkStep says what was done to a parked arm. The log stores steps, so the meaning of a

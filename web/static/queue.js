@@ -15,7 +15,7 @@ export function parked(queue) {
   if (!p) return "";
   const more = `${p.failed ? `; ${p.failed}` : ""}${p.next ? `; tries next: ${p.next}` : ""}`;
   if (!p.wake && p.next) return `${p.kind} limit: ${p.text}${more}`;
-  if (!p.wake) return `Its ${p.kind} limit waits for you: ${p.why} (${p.text})${more}`;
+  if (!p.wake) return `It has met its ${p.kind} limit and waits for you: ${p.why} (${p.text})${more}`;
   return `Parked until ${new Date(p.wake).toLocaleString()}, ${p.kind} limit: ${p.text}${more}`;
 }
 

@@ -24,7 +24,7 @@ func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 		end  coleo.RunEnd
 		want string
 	}{
-		"a limit":  {parked, coleo.RunEnd{Outcome: coleo.OutcomeFailed, Limit: limit}, "is parked: its rate limit waits"},
+		"a limit":  {parked, coleo.RunEnd{Outcome: coleo.OutcomeFailed, Limit: limit}, "it has met its rate limit and waits"},
 		"a budget": {stopped, coleo.RunEnd{Outcome: coleo.OutcomeInterrupted}, "the budget of arm one stopped its turn"},
 		"a person": {coleo.Arm{}, coleo.RunEnd{Outcome: coleo.OutcomeInterrupted}, "its turn was interrupted, or"},
 	} {
