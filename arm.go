@@ -360,8 +360,8 @@ type OnPartition string
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
 	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that serve has ordered
-	// PartitionFreeze makes the holder refuse all keys. For 10 s after a confirmation by serve that
-	// no second generation of the arm is running, the holder accepts keys.
+	// PartitionFreeze makes the holder refuse all keys, except for 10 s after serve has confirmed
+	// that no second generation of the arm runs.
 	PartitionFreeze OnPartition = "freeze"
 )
 

@@ -22,7 +22,7 @@ func (p BudgetPolicy) Valid() bool {
 	return p == "" || p == BudgetWarn || p == BudgetPark || p == BudgetStop
 }
 
-// Hard reports whether the policy allows no further calls when the budget is used up.
+// Hard reports whether the policy stops further calls when the budget is used up.
 func (p BudgetPolicy) Hard() bool { return p != BudgetWarn }
 
 // Budget is a limit for the cost of models.
@@ -143,9 +143,9 @@ type BudgetChange struct {
 	BudgetState
 }
 
-// After returns the budget state of an arm's row after this event. The row contained was before the
-// event. If the event is the sum at the end of a turn, After keeps the reason why a budget did not
-// allow a call.
+// After returns the budget state of an arm's row after this event. The parameter was is the state
+// before the event. If the event is the sum at the end of a turn, After keeps the reason why a
+// budget did not allow a call.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:

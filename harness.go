@@ -76,7 +76,8 @@ type Info struct {
 	// prompt does.
 	NoModel   bool      `json:"no_model,omitempty"`
 	Transport Transport `json:"transport"`
-	// whether the harness needs a host agent, unless the user allows a start without one
+	// DaemonManaged means that the harness needs a host agent, unless the user allows a start
+	// without one.
 	DaemonManaged bool         `json:"daemon_managed"`
 	Capabilities  Capabilities `json:"capabilities"`
 	Work          ReportedWork `json:"-"`       // used by the conformance suite, and to check budgets
@@ -91,9 +92,9 @@ type Info struct {
 	// Attach is the notation with which a prompt names a file for the agent CLI, such as "@{path}".
 	// It is empty if the agent CLI has no such notation.
 	Attach string `json:"attach,omitempty"`
-	// OwnFiles contains patterns for the names of files and folders that the agent CLI writes into
-	// its folder for itself, such as ".mine.history*". A merge excludes these files, unless git
-	// tracks them.
+	// OwnFiles contains patterns of names, such as ".mine.history*". They match files and folders
+	// that the agent CLI writes into the work folder for its own use. A merge excludes these files,
+	// unless git tracks them.
 	OwnFiles []string `json:"own_files,omitempty"`
 	// TakesSandbox means that the harness knows which files the agent CLI needs in a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`

@@ -91,10 +91,11 @@ type Runtime struct {
 	SecondsSinceHeartbeat *int      `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int      `json:"secondsSinceOutput"`
 	AsOf                  time.Time `json:"asOf,omitzero"` // when a host agent last confirmed the arm's state
-	// whether State is only as recent as AsOf, because no host agent watches the arm
+	// Stale is true if State is only as recent as AsOf, because no host agent watches the arm.
 	Stale  bool `json:"stale,omitempty"`
 	Frozen bool `json:"frozen,omitempty"` // whether a signal has stopped the agent CLI
-	// the agent CLI's version, if the rules were not judged on this version
+	// Unjudged is the agent CLI's version if the rules were not judged on this version, and ""
+	// otherwise.
 	Unjudged string      `json:"unjudged,omitempty"`
 	Display  Display     `json:"display"`
 	Signals  SignalFlags `json:"signals"`

@@ -139,14 +139,14 @@ func exited(c Change) *Error {
 type waiting struct{}
 
 // WithLeft returns a context for an order whose sender waits for the result. The function left must
-// return for how much longer the sender will certainly wait. This time increases each time the
-// sender confirms that it still waits.
+// return how much longer the sender will certainly wait. This time increases each time the sender
+// confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. This is the shorter
-// of two times: the time until ctx's deadline, and the result of the function that was passed to
+// TypingTimeLeft returns how much longer Coleo is allowed to type for ctx. This is the shorter of
+// two times: the time until ctx's deadline, and the result of the function that was passed to
 // WithLeft. If ctx has neither, TypingTimeLeft returns false.
 func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
