@@ -241,3 +241,13 @@ func Age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
+
+// RecoveryMode is how an arm was recovered.
+type RecoveryMode string
+
+// The recovery modes.
+const (
+	RecoveryReattached RecoveryMode = "reattached" // the arm's session had never ended
+	RecoveryRecovered  RecoveryMode = "recovered"  // Coleo found the arm's running server by its pid and port
+	RecoveryRestarted  RecoveryMode = "restarted"  // a new process runs; Resumed says whether the conversation continues
+)

@@ -6,6 +6,26 @@ import (
 	"strings"
 )
 
+// maxArmName is the maximum length of an arm's name, in bytes. Ids of host agents have the same
+// maximum, because they become parts of the bus's subjects.
+const maxArmName = 63
+
+// CheckName returns an EInvalid error if a text cannot be the name of an arm. The name of an arm
+// has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a letter or digit.
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= maxArmName
+	for i, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		ok = ok && (letter || i > 0 && (c == '.' || c == '_' || c == '-'))
+	}
+	if !ok {
+		return Errorf(EInvalid,
+			"%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit",
+			name)
+	}
+	return nil
+}
+
 // nameHeads and nameTails contain the first and second words of generated names for arms. The words
 // describe things on the sea floor, and the light there.
 var (

@@ -42,8 +42,8 @@ type Brain interface {
 	// Kill ends all processes of an arm. After the processes have ended, Kill returns the arm's
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
-	// Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-	// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
+	// Remove deletes a stopped arm. It returns EConflict if the arm is running. If forced is false,
+	// Remove also returns EConflict if the arm's worktree contains unsaved work. If forced is true,
 	// Remove keeps the unsaved work under a git ref.
 	Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error)
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad

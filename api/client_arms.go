@@ -93,8 +93,8 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 	return out, err
 }
 
-// Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
+// Remove deletes a stopped arm. It returns EConflict if the arm is running. If forced is false,
+// Remove also returns EConflict if the arm's worktree contains unsaved work. If forced is true,
 // Remove keeps the unsaved work under a git ref.
 func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error) {
 	var out deleteReply

@@ -18,8 +18,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// connect opens a WebSocket. It closes the WebSocket when ctx ends, or when it detects that the
-// server's process cannot answer.
+// connect opens a WebSocket, and returns it with a function that closes it. connect also closes the
+// WebSocket when ctx ends, or when the server's process can no longer answer.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
 	if c.token != "" {

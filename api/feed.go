@@ -137,7 +137,8 @@ func (f *feed) subscribe(c control) {
 	}
 	if !f.shows && (c.Channel == channelDisplay || c.Channel == channelAll) {
 		f.shows = true
-		// begins now: after the client has read its first snapshots, no change must be lost
+		// Subscribe now, not in the goroutine. The client is about to read its first snapshots, and
+		// must then receive each later change.
 		displays := f.s.brain.Displays(f.ctx)
 		f.others.Go(func() { f.show(displays) })
 	}

@@ -213,8 +213,8 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
 }
 
-// addFollow adds to a request for a diff the mark that the caller has and the time to wait for
-// another diff.
+// addFollow makes a request wait for a new diff. since is the mark of the diff that the caller has.
+// text is how long to wait, such as 30s. addFollow returns EInvalid for a mark without a time.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {

@@ -13,8 +13,8 @@ import (
 //
 // The host agent has stored the same Chosen before, and has already carried out the user's order.
 // So keepChosen returns nil even if the disk is full. When there is room again, this serve or the
-// next one copies the Chosen from the host agent: see catchUpChosen. A number shows which copy is
-// newer.
+// next one copies the Chosen from the host agent: see catchUpChosen. Each Chosen has a number, and
+// the newer copy has the higher number.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	if chosen == nil {
 		return nil

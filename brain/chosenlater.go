@@ -31,8 +31,8 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 // pulse contains the number of the host's Chosen. The row can be older, because serve's disk was
 // full or serve was killed before it wrote the row.
 //
-// After nil, the row contains the Chosen with this number or a newer one. After an error, the next
-// pulse tries again.
+// If catchUpChosen returns nil, the row contains the Chosen with this number or a newer one. After
+// an error, the next pulse tries again.
 func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) error {
 	arm, err := b.DB.Arm(ctx, id)
 	if err != nil {

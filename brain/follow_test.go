@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/feed"
 	"coleo.dev/bus"
 )
 
@@ -40,6 +41,47 @@ func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 				s.beat()
 				return s.db.Head() == 3
 			})
+		})
+	}
+}
+
+// Serve meets a host by the host's first message: a beat, or the message that its log has new events.
+// Events that come later are not in the backlog, even if serve reads them together with it.
+func TestABacklogEndsAtTheFirstMessageOfAHost(t *testing.T) {
+	t.Parallel()
+	const id = "another"
+	for what, c := range map[string]struct {
+		meet    func(b *Brain)
+		backlog int
+	}{
+		"a beat":       {func(b *Brain) { b.roster.TakeBeat(bus.Beat{ID: id, PID: 1, Epoch: "e", Head: 2}) }, 2},
+		"the log":      {func(b *Brain) { b.roster.TakeGrowth(bus.Grown{Host: id, Epoch: "e", Head: 3}) }, 3},
+		"an empty log": {func(b *Brain) { b.roster.TakeBeat(bus.Beat{ID: id, PID: 1, Epoch: "e"}) }, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t)
+			list := logOf("e", "e", "e")
+			for i := range list {
+				list[i].Host = id
+			}
+			check(t, s.bus.Host().Serve(t.Context(), id, func(_ context.Context, op bus.Op, _ json.RawMessage) (any, error) {
+				if op != bus.OpEvents {
+					return nil, coleo.Errorf(coleo.EUnsupported, "no answer to %s", op)
+				}
+				return bus.Events{Epoch: "e", Head: 3, Checked: true, List: list}, nil
+			}))
+			c.meet(s.brain)
+			s.until("all events are there", func() bool { return s.db.Head() == 3 })
+			for i, e := range list {
+				in, err := s.brain.InBacklog(t.Context(), e, feed.CursorOf(uint64(i+1)))
+				if check(t, err); in != (i < c.backlog) {
+					t.Errorf("event %d is in the backlog: %t, want the first %d events", i+1, in, c.backlog)
+				}
+			}
+			if _, err := s.brain.InBacklog(t.Context(), list[0], "no cursor"); coleo.ErrorCode(err) != coleo.EInvalid {
+				t.Errorf("a bad cursor: %v", err)
+			}
 		})
 	}
 }

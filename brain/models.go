@@ -92,7 +92,8 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	return out, nil
 }
 
-// resolveOrder replaces the model of an order if this model is not available.
+// resolveOrder replaces the model of an order if this model is not available. It returns the
+// replacement, or nil if it has changed nothing.
 func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelOrder) (*coleo.ModelFallback, error) {
 	c, err := start.Stored(arm)
 	if err != nil {
@@ -130,7 +131,8 @@ func (b *Brain) checkHostTakesDefaults(host string) error {
 	return nil
 }
 
-// fallbackSeen stores that a person has seen which model replaces the arm's model.
+// fallbackSeen stores that a person has seen which model replaces the arm's model. It changes no
+// model.
 func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwitch, error) {
 	if arm.ModelFallback == nil {
 		return coleo.ModelSwitch{}, coleo.Errorf(coleo.EConflict, "arm %s has the model that was asked for", arm.Name)

@@ -89,8 +89,8 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 }
 
 // writeOrderedRow writes an arm's row before serve orders the start. read is the row from which the order was made. A
-// new arm has no such row, so its read has no id. Fields that the order leaves unchanged keep what was written in
-// between. writeOrderedRow returns the row before and after the change.
+// new arm has no such row, so its read has no id. It writes only the fields that differ between read and arm, so
+// other changes of the row since then stay. It returns the row before and after the change.
 func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, ordered coleo.Arm, err error) {
 	if read.ID == "" {
 		return was, arm, b.DB.CreateArm(ctx, arm)

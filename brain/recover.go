@@ -163,7 +163,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 }
 
 // resolveRecovery replaces the model of a request if the model is not available, in the same way as
-// a start.
+// a start. It returns the replacement, or nil if it has changed nothing.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
@@ -194,7 +194,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = cmp.Or(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		// change only this, because the host's events change the rest of the row
+		// change only this field, because the host's events change the other fields
 		row.RecoveryRequestedAt = b.Now().UTC()
 		if q.Model != "" {
 			row.ModelFallback, row.DefaultModel = change, coleo.ModelName(c.Provider, c.Model)

@@ -42,7 +42,7 @@ type starting struct {
 }
 
 // spawn does the same as Spawn. If parent is not nil, a new arm gets parent's configuration. If
-// once is not nil, the arm must be new, and gets the id in once.
+// once is not nil, the arm must be new. The new arm then has the id that once contains.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}

@@ -178,7 +178,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 }
 
 // enterSubarm checks again whether the parent may have the subarm, and then creates the subarm's
-// row.
+// row. It returns the row and the start configuration of the subarm.
 func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig,
 	error) {
 	var none coleo.SpawnConfig

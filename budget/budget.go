@@ -15,8 +15,8 @@ const (
 	// call, the agent CLI has not reported the size of the context. The instructions and tools of
 	// agent CLIs have 10,000 to 25,000 tokens.
 	FirstContext = 32_000
-	// MaxOutput is the default bound for the longest reply, reasoning included. No reply in a usual
-	// turn is longer, but some models can give longer replies.
+	// MaxOutput is the default bound for one reply, including the model's reasoning. Replies in
+	// usual turns are shorter, although some models can give longer ones.
 	MaxOutput = 32_000
 )
 
@@ -40,9 +40,9 @@ func Next(model string, price *coleo.Price, contextTokens, promptBytes, maxReply
 		Output: cmp.Or(maxReply, MaxOutput)}
 }
 
-// Bound returns the most that the call can cost, in US dollars. It counts all input at the highest
-// rate, because the input that comes from a cache or goes into it has another rate. If the price of
-// the call is not known, ok is false.
+// Bound returns the most that the call can cost, in US dollars. Input that goes into the provider's
+// cache, or comes from the cache, has another price. Bound assumes the most expensive case for all
+// input. If the price of the call is not known, ok is false.
 func (c Call) Bound() (dollars float64, ok bool) {
 	if c.Price == nil {
 		return 0, false
@@ -63,9 +63,9 @@ type Decision struct {
 // Allows reports whether the budget allows the call.
 func (d Decision) Allows() bool { return d.Policy == "" }
 
-// Decide decides whether a budget allows a call. A call that is about to begin must fit into the
-// rest of the budget with its bound. A running turn may continue until the budget is used up. A
-// call with an unknown price fits into no budget.
+// Decide decides whether a budget allows a call. If a call is about to begin, the most that it can
+// cost must fit into the rest of the budget. A running turn may continue until the budget is used
+// up. A call with an unknown price fits into no budget.
 func Decide(s coleo.BudgetState, c Call) Decision {
 	if s.Dollars == 0 {
 		return Decision{}

@@ -148,9 +148,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 	}
 }
 
-// age returns how long a host agent has listened for orders, or the constant forever if the host
-// agent does not report this. The request also contains waiting, the time until which the caller
-// will certainly wait for the report of the order.
+// age returns how long a host agent has listened for orders. If the host agent does not report
+// this, age returns the constant `forever`. The request also contains waiting, the time until which
+// the caller will certainly wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)

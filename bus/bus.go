@@ -139,8 +139,8 @@ const (
 // Beat publishes a beat of a host agent. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for beats, and then returns. Until ctx ends, it passes each beat to the
-// function take. RollCall makes every host agent send a beat.
+// Beats starts to listen for beats, and then returns. Until ctx ends, it calls take with each beat.
+// RollCall makes every host agent send a beat.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -148,8 +148,8 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls the
-// function sendBeat for each roll call.
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls sendBeat
+// for each roll call.
 func (c *Conn) RollCalls(ctx context.Context, sendBeat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { sendBeat() })
 }
@@ -165,8 +165,8 @@ type Grown struct {
 // delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it passes each
-// message to the function take.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it calls take with
+// each message.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/changes"
 )
 
 // Op is the name of an order to a host agent. The comment of each op contains two types: the type
@@ -292,109 +291,4 @@ type AnswerOrder struct {
 type SettleOrder struct {
 	ID      string               `json:"id"`
 	Outcome coleo.RequestOutcome `json:"outcome"`
-}
-
-// DiffOrder asks for the changes of an arm. A diff can be larger than a message of the bus, so the
-// report contains only its first piece. To ask for a later piece, serve sends an order with the ID
-// of the diff and the offset From.
-type DiffOrder struct {
-	Arm     string              `json:"arm"`
-	Request changes.DiffRequest `json:"wish"`
-	ID      string              `json:"id,omitempty"`
-	From    int                 `json:"from,omitempty"`
-}
-
-// Piece is a part of the JSON of a changes.Diff. Total is the size of the whole JSON, in bytes.
-type Piece struct {
-	ID    string `json:"id,omitempty"`
-	Data  []byte `json:"data"`
-	Total int    `json:"total"`
-}
-
-// RestoreOrder restores the files of the checkpoint with the number N.
-type RestoreOrder struct {
-	Arm string `json:"arm"`
-	N   int    `json:"n"`
-}
-
-// MergeTime is the time limit of a host agent for a merge. It includes the time in which the merge
-// waits for other merges into the repository. A check of the project alone may take
-// script.MaxTimeout.
-const MergeTime = 24 * time.Minute
-
-// MergeOrder merges an arm's work into another branch. The arm must have a worktree.
-type MergeOrder struct {
-	Arm     string               `json:"arm"`
-	Request changes.MergeRequest `json:"wish"`
-	By      string               `json:"by,omitempty"` // the person or program that asked for the merge
-}
-
-// ScreenOrder asks for the screen of an arm at the time At. If At is zero, it asks for the present
-// screen.
-type ScreenOrder struct {
-	Arm string    `json:"arm"`
-	At  time.Time `json:"at,omitzero"`
-
-	History int `json:"history,omitempty"` // the maximum number of lines that have scrolled off the top
-}
-
-// RecordOrder asks for a piece of an arm's recording. The piece begins at the byte
-// offset From. Generation 0 means the newest generation.
-type RecordOrder struct {
-	Arm        string `json:"arm"`
-	Generation int    `json:"generation,omitempty"`
-	From       int64  `json:"from"`
-}
-
-// OutputOrder asks for a piece of an arm's output, which begins at the byte offset From. A negative
-// offset counts from the end of the output. If there is no output at the offset yet, the host agent
-// waits for it for at most Wait.
-type OutputOrder struct {
-	Arm  string        `json:"arm"`
-	From int64         `json:"from"`
-	Wait time.Duration `json:"wait,omitempty"`
-}
-
-// InputOrder types raw keys into an arm. The sender must have the arm's lease.
-type InputOrder struct {
-	Arm   string `json:"arm"`
-	Lease string `json:"lease"`
-	Data  []byte `json:"data"`
-}
-
-// ResizeOrder changes the size of an arm's terminal, in cells. The sender must have the
-// arm's lease.
-type ResizeOrder struct {
-	Arm   string `json:"arm"`
-	Lease string `json:"lease"`
-	Cols  int    `json:"cols"`
-	Rows  int    `json:"rows"`
-}
-
-// LeaseOrder takes, renews or releases the lease of an arm. Holder is the name of the lease's owner
-// for users.
-type LeaseOrder struct {
-	Arm     string `json:"arm"`
-	ID      string `json:"id,omitempty"` // the id of the lease to renew or release; "" takes a new lease
-	Holder  string `json:"holder,omitempty"`
-	Release bool   `json:"release,omitempty"`
-}
-
-// EventsOrder asks for the events that follow one event in a host's log. After is the number of
-// that event, and Epoch is its epoch. If Epoch is set and the log does not contain that event, the
-// report begins with the first event of the log.
-type EventsOrder struct {
-	After uint64 `json:"after"`
-	Epoch string `json:"epoch,omitempty"` // "" means any epoch
-	Limit int    `json:"limit"`
-}
-
-// Events is a piece of a host's log.
-type Events struct {
-	Epoch string        `json:"epoch"` // the epoch of the newest event
-	List  []coleo.Event `json:"list"`
-	Head  uint64        `json:"head"` // the sequence number of the newest event
-	// whether the host agent has searched its log for the event that the order names
-	Checked bool   `json:"checked,omitempty"`
-	Deleted uint64 `json:"deleted,omitempty"` // events up to this number may have been deleted
 }

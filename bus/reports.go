@@ -33,7 +33,7 @@ type ArmReport struct {
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof is the result of the host agent's search for the arm's holder with the handle.
+// Proof is what a host agent has found when it looked for the arm's holder, using the arm's handle.
 type Proof string
 
 // The values of Proof.

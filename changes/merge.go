@@ -18,8 +18,8 @@ const (
 	WayMerge MergeWay = "merge"
 	// WaySquash makes one commit with all changes.
 	WaySquash MergeWay = "squash"
-	// WayRebase applies each commit again on top of the branch. It leaves commits unchanged that are already
-	// on top of the branch.
+	// WayRebase applies each commit again on top of the branch. If a commit is already on top of the branch,
+	// it stays unchanged.
 	WayRebase MergeWay = "rebase"
 	// WayCommit commits the arm's uncommitted work on the arm's own branch, and merges nothing.
 	// Into and Message must be empty.

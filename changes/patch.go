@@ -4,23 +4,28 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
-// part is the part of a patch that describes one file. A retyped file has two parts.
+// part is the part of a patch that describes one file. A file whose type has changed, for example
+// to a symbolic link, has two parts.
 type part struct {
 	offset, length int
 	hunks          []Hunk
+	lines          Lines
 }
 
 // fileStart and hunkStart match only headers, because no other line of a patch can begin like one.
 // Lines of text begin with a blank, + or -, and lines of a binary file contain no blanks.
 var (
 	fileStart = []byte("diff --git ")
-	hunkStart = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
+	// binaryStarts are the beginnings of the line that stands in place of the hunks of a binary file.
+	binaryStarts = [][]byte{[]byte("Binary files "), []byte("GIT binary patch")}
+	hunkStart    = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
 )
 
-// partsOf splits a patch into the parts of its files.
+// partsOf splits a patch into the parts of its files, and counts their lines.
 func partsOf(patch []byte) (parts []part) {
 	var at *part
 	offset := 0
@@ -34,6 +39,8 @@ func partsOf(patch []byte) (parts []part) {
 				h.Offset = offset
 				at.hunks = append(at.hunks, h)
 			}
+		case at != nil:
+			at.count(line)
 		}
 		offset += len(line)
 		if at != nil {
@@ -44,6 +51,19 @@ func partsOf(patch []byte) (parts []part) {
 		}
 	}
 	return parts
+}
+
+// count counts one line of the part, unless it is a header.
+func (p *part) count(line []byte) {
+	inHunk := len(p.hunks) > 0
+	switch {
+	case inHunk && line[0] == '+':
+		p.lines.Added++
+	case inHunk && line[0] == '-':
+		p.lines.Deleted++
+	case !inHunk && slices.ContainsFunc(binaryStarts, func(s []byte) bool { return bytes.HasPrefix(line, s) }):
+		p.lines.Binary = true
+	}
 }
 
 func hunkOf(line []byte) (Hunk, bool) {
@@ -71,8 +91,9 @@ func CutPatch(patch []byte) []byte {
 }
 
 // Assemble returns the files of the entries, with their positions in the patch. The patch must
-// contain the same files in the same order, but may end earlier. flagsByPath contains the flags of
-// each file.
+// contain the same files in the same order, but may end earlier. lines contains the line counts of
+// each file. If lines is nil, the patch is whole, and Assemble counts the lines of the patch.
+// flagsByPath contains the flags of each file.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // not nil, because the JSON must not contain null
@@ -82,21 +103,23 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 			committed[e.OldPath]}
 		f.Path, f.RawPath = named(e.Path)
 		f.OldPath, f.RawOldPath = named(e.OldPath)
-		l := lines[e.Path]
-		f.LinesAdded, f.LinesDeleted, f.Binary = l.Added, l.Deleted, l.Binary
+		if l, counted := lines[e.Path]; counted {
+			f.LinesAdded, f.LinesDeleted, f.Binary = l.Added, l.Deleted, l.Binary
+		}
 		for _, path := range []string{e.Path, e.OldPath} {
 			w := flagsByPath[path]
 			f.Staged, f.Unstaged = f.Staged || w.Staged, f.Unstaged || w.Unstaged
 			f.Untracked, f.Conflict = f.Untracked || w.Untracked, f.Conflict || w.Conflict
 		}
-		parts = f.takeParts(parts)
+		parts = f.takeParts(parts, lines == nil)
 		files = append(files, f)
 	}
 	return files
 }
 
-// takeParts records the parts of the patch that belong to f, and returns the other parts.
-func (f *File) takeParts(parts []part) []part {
+// takeParts records the parts of the patch that belong to f, and returns the other parts. If count is true, it also
+// records their line counts.
+func (f *File) takeParts(parts []part, count bool) []part {
 	own := 1
 	if f.Kind == Retyped {
 		own = 2 // a retyped file has a part that deletes the old file and one that adds the new
@@ -108,6 +131,10 @@ func (f *File) takeParts(parts []part) []part {
 	for _, p := range parts[:own] {
 		f.Length += p.length
 		f.Hunks = append(f.Hunks, p.hunks...)
+		if count {
+			f.LinesAdded, f.LinesDeleted = f.LinesAdded+p.lines.Added, f.LinesDeleted+p.lines.Deleted
+			f.Binary = f.Binary || p.lines.Binary
+		}
 	}
 	return parts[own:]
 }

@@ -134,9 +134,9 @@ type Lines struct {
 }
 
 // ParseRaw parses the output of git diff --raw -z. In the output, --numstat and --patch can follow. lines
-// contains the line counts of each file, by path. patch is the output of --patch.
+// contains the line counts of each file, by path. It is nil if the output contains none. patch is the output of
+// --patch.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []byte, err error) {
-	lines = map[string]Lines{}
 	next := func() string {
 		field, rest, _ := bytes.Cut(out, []byte{0})
 		out = rest
@@ -165,6 +165,9 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []b
 			if f[2] == "" { // the paths of a renamed file follow separately
 				next()
 				f[2] = next()
+			}
+			if lines == nil {
+				lines = map[string]Lines{}
 			}
 			lines[f[2]] = linesOf(f[0], f[1])
 		}

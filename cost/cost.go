@@ -105,8 +105,8 @@ type Uncounted struct {
 }
 
 // UncountedIn returns the model calls that are missing from the usage in the list, sorted by
-// harness. For each harness, the function words must return a description of these calls, or "" if
-// the harness reports all calls.
+// harness. The caller's function words describes these calls for a harness. It returns "" if the
+// harness reports all calls.
 func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
 	out := []Uncounted{}
 	for _, u := range list {

@@ -157,7 +157,7 @@ type Result struct {
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
-// MaxOutput is the largest number of bytes of a call's output in a graph. It is small because a run
+// MaxOutput is the largest size of a call's output in a graph, in bytes. It is small because a run
 // can have 100,000 calls, and the events contain the whole output.
 const MaxOutput = 2 << 10
 

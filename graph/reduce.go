@@ -118,8 +118,8 @@ func (w *writer) enter() {
 	}
 }
 
-// addRun creates the node of a run. It also creates the node of the run's parent if the graph does
-// not have it.
+// addRun creates the node of a run, and returns the new state of the run. It also creates the node
+// of the run's parent if the graph does not have it.
 func (w *writer) addRun(run, parent string) *runState {
 	node := w.claim(KindRun, run, run)
 	state := &runState{node: node, armNode: w.armNode}

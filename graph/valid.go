@@ -34,7 +34,8 @@ func Valid(g Graph) error {
 	return coleo.Errorf(coleo.EInvalid, "the log of the runs is not as it should be: %v", errors.Join(all...))
 }
 
-// sound checks the rules that the graph of every log must satisfy, even of a wrong log.
+// sound returns an error for each rule that the graph breaks. The rules are those that even the
+// graph of a wrong log must satisfy.
 func (g Graph) sound() []error {
 	var all []error
 	parents := map[string]int{}

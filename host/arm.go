@@ -345,9 +345,9 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo takes back a change of the arm's record that could not be written. was is the record before
-// the change, and changed is the record after it. If observe has recorded newer activity since the
-// change, undo keeps the newer state and activity.
+// undo takes back a change of the arm's record that could not be written. The parameters are the
+// record before the change and the record after it. If observe has recorded newer activity since
+// the change, undo keeps the newer state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

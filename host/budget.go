@@ -32,7 +32,7 @@ func (a meteredArm) Facts() metering.Facts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
-		// The user can give the scripted model a price. Then it counts like any other model.
+		// A scripted model with a price, which the user can set, counts like any other model.
 		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
 		// If nobody has named a model, use the model that the agent CLI reported last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}

@@ -100,12 +100,19 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 }
 
 // takeFolder compares the record in an arm's folder with the record in the database. If the record
-// in the folder is newer, takeFolder writes it into the database.
+// in the folder is newer, takeFolder writes it into the database. In any case, the Chosen with the
+// higher number applies.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
+	chosen := coleo.NewerChosen(r.Spec.Chosen, kept.Spec.Chosen)
 	if there && !newer(kept, r) {
-		return nil
+		if r.Rule == ruleCopied || chosen == r.Spec.Chosen {
+			return nil
+		}
+		r.Spec.Chosen = chosen
+		return h.DB.PutArm(ctx, r)
 	}
+	kept.Spec.Chosen = chosen
 	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
 		kept.Handle = findHandle(kept)
 	}

@@ -194,3 +194,17 @@ func TestM28AMergeWaitsForAForkAboveSeveralRepositories(t *testing.T) {
 	}
 	unlock()
 }
+
+// A user's choice must survive an older database, even if the arm has not started again since then.
+func TestWhatAUserHasChosenIsTakenUpBehindAnOlderDatabase(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	var older []byte
+	s.whileDown(func() { older = s.copyDB() })
+	must[bus.LabelReport](s, bus.OpLabel, bus.LabelOrder{Arm: id, Labels: coleo.Labels{"team": "a"}})
+	s.whileDown(func() { s.restoreDB(older) })
+	if got := s.report(id).Config.Chosen; got == nil || got.Labels["team"] != "a" {
+		t.Errorf("a user has chosen %+v, want the label", got)
+	}
+}

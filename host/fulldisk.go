@@ -146,8 +146,8 @@ const (
 	// owedMost is the largest number of writes that wait in memory. It limits the memory of the
 	// host agent.
 	owedMost = 10_000
-	// owedBytes is the largest total size of the event payloads in these writes. It limits the
-	// memory, too.
+	// owedBytes is the largest total size of the event payloads in these writes, in bytes. It also
+	// limits the memory.
 	owedBytes = 32 << 20
 	// retryOwedEvery is the time between two attempts to carry out the waiting writes. It is short,
 	// so that the log is complete soon after the disk has room.

@@ -159,8 +159,8 @@ func tellsAnswers(harness coleo.Harness, arm string) error {
 		"which may lack a part: nothing was typed", arm)
 }
 
-// specHash returns the SpecHash for the receipt of a new run. asked is the caller's text. A run
-// that asks a model again has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. The parameter asked is the caller's
+// text. A run that asks a model again has the hash of the first run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash

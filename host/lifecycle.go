@@ -176,6 +176,9 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 			left = append(left, pauseAnew(r)...)
 		}
 		left = append(left, queueFirst(r, o)...)
+		if next == 1 {
+			left = append(left, chosenAtFirst(r.ID, r.Name, c.Chosen)...)
+		}
 		r.Spec, r.Workdir = c, c.Workdir
 		r.Provider, r.Model = c.ModelOf()
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
@@ -190,6 +193,21 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 		return err
 	}
 	return a.launch(ctx, harness, c, o.InsteadOf)
+}
+
+// chosenAtFirst returns the events for the labels and the budget of an arm's first start. They belong to
+// the intended start, because a later generation must not repeat them after a failed start.
+func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event) {
+	if chosen == nil {
+		return nil
+	}
+	if len(chosen.Labels) > 0 {
+		events = append(events, event(id, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
+	}
+	if chosen.Budget != nil {
+		events = append(events, budgetSet(id, name, *chosen.Budget, 0))
+	}
+	return events
 }
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
@@ -209,12 +227,6 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 			r.Spec.Sandbox = handle.Sandbox
 		}
 		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
-		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && len(chosen.Labels) > 0 {
-			events = append(events, event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
-		}
-		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && chosen.Budget != nil {
-			events = append(events, budgetSet(r.ID, r.Name, *chosen.Budget, 0))
-		}
 		if insteadOf != nil {
 			events = append(events, event(r.ID, coleo.EventModel, coleo.ModelChanged{From: insteadOf.Asked.Model,
 				To: coleo.ModelName(r.Provider, r.Model), Ordered: true, Fallback: insteadOf}))

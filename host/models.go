@@ -96,9 +96,9 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 // an order after a kill. Each order names the parking and the alternative. The write that carries
 // out the order ends both, so no order is carried out twice.
 //
-// Before alternative changes the model, it stores the alternative in Parked.Doing. By this, a
-// repeated order distinguishes a change that a kill has cut short from a model that the arm had
-// before. If the change needs a restart, the repeated order starts the agent CLI again.
+// Before alternative changes the model, it stores the alternative in Parked.Doing. So if a kill
+// interrupts the change, the repeated order recognizes that the change has begun. If the change
+// needs a restart, the repeated order then starts the agent CLI again.
 //
 // alternative returns EStale if the arm has left the parking in the order, or has already tried the
 // alternative. It returns EBusy or EBlocked if serve must repeat the order later. An error does not

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -194,7 +195,8 @@ func explain(ctx context.Context, a *arm) (any, error) {
 	return x, nil
 }
 
-// rename changes the name of an arm, in host.db and in the arm's folder.
+// rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's folder. If one of
+// the first two fails, the arm keeps its old name.
 func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	if err := coleo.CheckName(o.Name); err != nil {
 		return nil, err
@@ -208,6 +210,10 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 			"an arm called %q is on this host already: nothing was renamed", o.Name)
 	}
 	old := a.name()
+	renameBack := func() error { return h.Workspaces.Rename(context.WithoutCancel(ctx), a.record.ID, old) }
+	if err := h.Workspaces.Rename(ctx, a.record.ID, o.Name); err != nil {
+		return nil, errors.Join(err, renameBack())
+	}
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Name = o.Name
 		return nil
@@ -216,10 +222,10 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		a.mu.Lock()
 		a.record.Name = old // the database still has the old name
 		a.mu.Unlock()
-		return nil, err
+		return nil, errors.Join(err, renameBack())
 	}
 	a.fileOrLog()
-	return nil, h.Workspaces.Rename(ctx, a.record.ID, o.Name)
+	return nil, nil
 }
 
 // label changes the labels of an arm, even if the arm is stopped. It stores a copy of the labels

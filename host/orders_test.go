@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/workspace"
 )
 
 func TestOrdersThatCannotBeCarriedOutAreRefusedWithTheirCode(t *testing.T) {
@@ -174,5 +175,42 @@ func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
 	}
 	if found < 10 {
 		t.Errorf("only %d orders were found that type", found)
+	}
+}
+
+// An arm whose worktree has an unreadable record must keep its name.
+func TestARenameThatFailsChangesNoName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := newStageOf(t, "", &stage{alter: func(c *Config) { c.Workspaces = workspace.Workspaces{Dir: dir} }})
+	id := s.arm("ada")
+	s.check(os.WriteFile(filepath.Join(dir, id+".worktree.json"), []byte("damaged"), 0o600))
+	if err := s.ask(bus.OpRename, bus.RenameOrder{Arm: id, Name: "bob"}, nil); err == nil {
+		t.Fatal("an arm was renamed although the record of its worktree is damaged")
+	}
+	if got := s.report(id).Name; got != "ada" {
+		t.Errorf("the arm is called %q after a rename that failed", got)
+	}
+}
+
+// The log must have the labels and the budget of an arm even if its first start failed.
+func TestLabelsAreToldEvenIfTheFirstStartFails(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	o := s.order("ada")
+	o.Config.Workdir = s.path("work-ada")
+	labels := coleo.Labels{"team": "a"}
+	o.Config.Chosen = (*coleo.Chosen)(nil).Change(func(c *coleo.Chosen) {
+		c.Labels, c.Budget = labels, &coleo.Budget{Dollars: 1}
+	})
+	if err := s.ask(bus.OpSpawn, o, nil); err == nil {
+		t.Fatal("an arm started in a folder that does not exist")
+	}
+	o.Config.Workdir = s.workdir("ada")
+	must[bus.ArmReport](s, bus.OpSpawn, o)
+	for _, kind := range []coleo.EventKind{coleo.EventLabels, coleo.EventBudget} {
+		if got := s.events(o.ID, kind); len(got) != 1 {
+			t.Errorf("%d events %s are in the log, want one", len(got), kind)
+		}
 	}
 }

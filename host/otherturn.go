@@ -14,8 +14,8 @@ import (
 
 // openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
 // late. It does nothing while another run is open or a prompt is being sent, because the turn then
-// belongs to that run or prompt. But if the session reports that another turn has ended before,
-// openOther begins a run even then.
+// belongs to that run or prompt. There is one exception: if the session reports the end of the
+// previous turn, openOther always begins a run.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled(c.Note)

@@ -222,8 +222,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 	})
 }
 
-// isCalm reports whether the conditions of mayFollow hold, apart from the session's state. right
-// reports whether a state is right. The caller must hold mu.
+// isCalm reports whether the conditions of mayFollow hold. The function right decides whether the
+// session's state is acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -286,8 +286,8 @@ func (a *arm) untilWake() time.Duration {
 	return min(max(p.Wake.Sub(a.host.Now()), time.Second), maxWake)
 }
 
-// obeyParked carries out an order about a parked arm. It sets o.ID to the id of the prompt that
-// continues the arm, or to "" if there is no such prompt. After an error, nothing has changed.
+// obeyParked carries out an order about a parked arm, and returns the events. o.ID becomes the id
+// of the prompt that continues the arm, or "". After an error, nothing has changed.
 func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []coleo.Event, err error) {
 	if queueOf(r).Parked == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is not parked: nothing was changed", r.Name)

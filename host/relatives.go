@@ -19,9 +19,9 @@ import (
 // otherArms gives the tools that concern other arms access to the host's arms.
 type otherArms struct{ host *Host }
 
-// Relatives returns the subarms and the parent of an arm, sorted by name. During a move, an arm is
-// either in the host's list of arms, or its folder names its host. So Relatives finds it at every
-// moment of the move.
+// Relatives returns the subarms and the parent of an arm, sorted by name. It looks in this host's
+// list of arms and in the folders of all arms. So it also finds an arm that is moving between two
+// hosts.
 func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	own, err := o.host.arm(id)
 	if err != nil {
@@ -216,7 +216,7 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 }
 
 // worksIn returns the name of an arm that works in dir or below it and is not stopped. It ignores
-// the arm with the id except. It returns "" if there is no such arm.
+// the arm whose id is except. It returns "" if there is no such arm.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

@@ -259,9 +259,9 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 }
 
 // checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
-// it puts a prompt for that at the head of the queue. The caller writes the events, the queue and
-// the end of the run in one write. So a kill of the host agent neither loses nor repeats this
-// prompt. checkEvents does not check an unfinished run.
+// checkEvents puts the prompt that does so at the head of the queue. The caller writes the events,
+// the queue and the end of the run in one write. So a kill of the host agent neither loses nor
+// repeats this prompt. checkEvents does not check an unfinished run.
 func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
 	v := end.Validated
 	if v == nil {

@@ -183,7 +183,8 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 	return out, nil
 }
 
-// waitOutput waits for output after the offset in out, but at most for the duration wait.
+// waitOutput waits until the terminal has more output, at most for the given duration. It returns
+// out, completed with this output.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

@@ -157,9 +157,9 @@ func (a *arm) showMissing(s coleo.Session) {
 	})
 }
 
-// endedBefore reports whether the agent CLI of a record ended before its holder. If the agent CLI
-// ended by itself, no reboot has ended the arm. If a signal from outside ended it, the cause was
-// the shutdown before the reboot.
+// endedBefore reports whether the end of the agent CLI in the record has nothing to do with the
+// later end of its holder. A signal to the agent CLI before a reboot comes from the shutdown, so
+// endedBefore then returns false.
 func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	if r.Status != coleo.StatusStopped || now.Rule != coleo.RuleHolderGone && now.Rule != coleo.RuleReboot {
 		return false

@@ -229,8 +229,9 @@ func idsOf(list []coleo.Queued) (ids []string) {
 	return ids
 }
 
-// queueFirst puts the first prompts of a start at the head of the arm's queue. The same write
-// stores the intended start, so a kill of the host agent during the start loses no prompt.
+// queueFirst puts the first prompts of a start at the head of the arm's queue, and returns the
+// events. The same write stores the intended start, so a kill of the host agent during the start
+// loses no prompt.
 func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
 	if o.First == nil {
 		return nil

@@ -195,8 +195,8 @@ func (h *Host) nameOf(id string) string {
 	return "of another request"
 }
 
-// holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm with
-// the id except.
+// holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm
+// whose id is except.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""

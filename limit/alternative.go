@@ -7,8 +7,8 @@ import (
 )
 
 // helps lists the kinds of limit against which each alternative may help. Another model of the same
-// harness does not help if the login, the network or a full context is the limit. It uses the same
-// login and network, and its context can be just as short.
+// harness does not help if the login, the network or a full context is the limit. Such a model uses
+// the same login and network, and its context can be just as short.
 var helps = map[coleo.LimitAction][]coleo.LimitKind{
 	coleo.LimitModel:    {coleo.LimitRate, coleo.LimitQuota, coleo.LimitOverload},
 	coleo.LimitHandover: {coleo.LimitRate, coleo.LimitQuota, coleo.LimitLogin, coleo.LimitContext},

@@ -62,7 +62,7 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 		}
 	}
 	if answer.Verdict == Allow && r.Cut {
-		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "the request is not seen whole"}
+		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "Coleo has seen only a part of the request"}
 	}
 	return answer
 }
@@ -97,14 +97,14 @@ func (d *decider) parse() {
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("a defect of Coleo kept it from judging this: %v", fault)
+			err = fmt.Errorf("Coleo could not judge this because of a defect in Coleo: %v", fault)
 		}
 	}()
 	return judge()
 }
 
-// scope returns the decision of one scope. If no rule of the scope applies, the Verdict is "". Why
-// then contains the reason if the scope's preset does not allow the request.
+// scope returns the decision of one scope. If neither a rule nor the preset of the scope decides,
+// the Verdict is "". If the preset does not allow the request, Why contains the reason.
 func (d *decider) scope(s Scope) Decision {
 	best := Decision{}
 	level := 0
@@ -213,7 +213,7 @@ func (d *decider) preset(s Scope) Decision {
 	case r.Category == Execute:
 		why = withoutPanic(func() error { return d.workspace.JudgeAll(d.commands, r.Shadowed) })
 	case r.Category == Read && len(r.Files) == 0:
-		why = fmt.Errorf("which files are read is not known")
+		why = fmt.Errorf("Coleo does not know which files the tool reads")
 	case r.Category == Read:
 		why = withoutPanic(d.files)
 	default:
@@ -231,7 +231,7 @@ func (d *decider) files() error {
 			return fmt.Errorf("the folder of %s is not known", f)
 		}
 		if strings.HasPrefix(f, "~") {
-			return fmt.Errorf("the tool can take %s for a home folder", f)
+			return fmt.Errorf("the tool may treat the ~ in %s as a home folder", f)
 		}
 		if err := d.workspace.CheckPath(d.request.Dir, f); err != nil {
 			return err

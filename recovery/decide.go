@@ -90,9 +90,9 @@ func (e Evidence) doubleStartRisk() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. A session that was just
-// read as idle or waiting_approval is not hung, even if the row says so, because the row can be
-// older.
+// hung reports whether the session is in a turn but shows no sign of life. If the host has just
+// found the session idle or waiting for an approval, hung returns false. The arm's health may then
+// still be hung, because it comes from the row, which can be older.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false

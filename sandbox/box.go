@@ -76,10 +76,10 @@ func (b Box) Argv(p Programs) []string {
 
 // namespaces returns the options that separate the program from the machine.
 //
-// If Coleo runs as root, the program also has root's user id outside of the sandbox, but must have
-// none of root's rights. Without --cap-drop, the program could mount the root folder again and write
-// to it. Without the remount, it could write the kernel's settings in /proc/sys, which belong to
-// root.
+// If root runs Coleo, the program also has root's user id outside of the sandbox, but must have
+// none of root's rights. So --cap-drop keeps the program from mounting the root folder again in
+// order to write to it. And --remount-ro protects the kernel's settings in /proc/sys, which belong
+// to root.
 //
 // --new-session is missing, because the agent CLI needs its terminal. Instead, a filter keeps the
 // agent CLI from typing into this terminal (see package inside). --die-with-parent is missing too,

@@ -37,8 +37,8 @@ var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
 // OpenHost opens the database of a host agent. If the database does not exist, OpenHost creates it
 // with a random host id, which SetHost can change. Each call of OpenHost creates a new epoch for
-// the events that this process writes. If the database was restored from an older copy, no new
-// event therefore has the epoch and number of a lost event.
+// the events that this process writes. So after the database was restored from an older copy, no
+// new event has the same epoch and number as a lost event.
 //
 // OpenHost returns EConflict in two cases:
 //   - Another process has the database open. The error names the process.

@@ -131,8 +131,9 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	// A limit that is half as large gives more than half of the bytes. So the first argument of min
-	// is never too small, and the second removes at most an eighth too much.
+	// Each step makes the limit smaller. The first argument of min shortens the limit in proportion
+	// to the excess, which never removes too much. The second removes at least an eighth, so that
+	// the loop ends soon.
 	for limit := maxPayload; limit > 0; limit = min(limit*maxPayload/len(sent), limit-limit/8-1) {
 		if sent, err = json.Marshal(cut(value, limit)); err != nil || len(sent) <= maxPayload {
 			return sent, err

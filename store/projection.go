@@ -29,6 +29,9 @@ type projection struct {
 type reached struct {
 	epoch string
 	seq   uint64
+
+	backlog    uint64 // the number of the last event of the host's backlog; 0 if all of it was projected
+	backlogEnd uint64 // the position in serve's log of the last projected event of the backlog
 }
 
 // projected contains the row of an arm before and after a batch. An empty ID means that the arm has
@@ -47,6 +50,7 @@ func (p *projection) add(e *coleo.Event) error {
 	if err := p.insert(e); err != nil {
 		return err
 	}
+	p.hosts[e.Host].passBacklog(e.Seq, p.last)
 	if e.Arm != "" && e.Kind.ChangesArm() {
 		arm, err := p.arm(e.Arm)
 		if err != nil {
@@ -58,6 +62,16 @@ func (p *projection) add(e *coleo.Event) error {
 		return err
 	}
 	return p.addToRun(e)
+}
+
+// passBacklog stores that the event with the number seq was projected, at a position of serve's log.
+func (r *reached) passBacklog(seq, position uint64) {
+	if seq <= r.backlog {
+		r.backlogEnd = position
+	}
+	if seq >= r.backlog {
+		r.backlog = 0
+	}
 }
 
 // addToRun applies an event to the row of the event's run. It must be called after the event was
@@ -164,7 +178,11 @@ func (p *projection) reached(host string) (*reached, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the cursor of host %s: %w", host, err)
 	}
-	at := &reached{epoch, seq}
+	at := &reached{epoch: epoch, seq: seq}
+	err = p.tx.QueryRow("SELECT head, pos FROM backlogs WHERE host = ?", host).Scan(&at.backlog, &at.backlogEnd)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read the backlog of host %s: %w", host, err)
+	}
 	p.hosts[host] = at
 	return at, nil
 }
@@ -211,6 +229,11 @@ func (p *projection) save() error {
 			ON CONFLICT (host) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq`, host, at.epoch, int64(at.seq))
 		if err != nil {
 			return fmt.Errorf("write the cursor of host %s: %w", host, err)
+		}
+		_, err = p.tx.Exec("UPDATE backlogs SET head = ?1, pos = ?2 WHERE host = ?3 AND (head <> ?1 OR pos <> ?2)",
+			int64(at.backlog), int64(at.backlogEnd), host)
+		if err != nil {
+			return fmt.Errorf("write the backlog of host %s: %w", host, err)
 		}
 	}
 	for id, arm := range p.arms {

@@ -118,9 +118,9 @@ type RunFilter struct {
 	Limit   int           // 0 means 1000
 }
 
-// selectRuns reads runs, and adds values from the present rows of their arms. If a run contains no
-// arm name or no harness, the query takes it from the arm. A run is open if it has no outcome and
-// its arm exists.
+// selectRuns reads runs, and adds values from the present rows of their arms. If the name of the
+// arm or the harness is missing in a run, the query takes it from the arm's row. A run is open if
+// it has no outcome and its arm exists.
 const selectRuns = ` COALESCE(runs.arm_name, arms.name, runs.arm_id, ''), COALESCE(runs.harness, arms.harness, ''),
 	runs.outcome IS NULL AND arms.id IS NOT NULL FROM runs LEFT JOIN arms ON arms.id = runs.arm_id `
 

@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -313,5 +315,75 @@ func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 		if name, err := s.ArmUsingFolder(t.Context(), "idle", folder); err != nil || name != want {
 			t.Errorf("beside the arm, %q works in %s (%v), want %q", name, folder, err, want)
 		}
+	}
+}
+
+// The backlog of a host ends with the last event that its log contained when serve met it. A batch
+// may end within the backlog. Afterwards, no number of an event belongs to the backlog, even if the
+// host's log was restored from a copy.
+func TestTheBacklogOfAHostEndsWhereServeHasMetIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), serve(t)
+	meet := func(host string, head uint64) {
+		t.Helper()
+		if err := s.MeetHost(ctx, host, head); err != nil {
+			t.Fatal(err)
+		}
+	}
+	some := func(n int) []coleo.Event {
+		return slices.Repeat([]coleo.Event{event(coleo.EventWitness, "a", coleo.Note{Text: "x"})}, n)
+	}
+	meet("old", 3)
+	meet("new", 0)
+	project(t, s, numbered("old", 0, some(2)...)...)
+	project(t, s, numbered("new", 0, some(1)...)...)
+	meet("old", 100) // serve has met it before
+	project(t, s, numbered("old", 2, some(3)...)...)
+	restored := numbered("old", 1, some(1)...)
+	restored[0].Epoch = "e2"
+	project(t, s, restored...)
+	project(t, s, numbered("unknown", 0, some(1)...)...)
+	list, err := s.Entries(ctx, EventFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range list {
+		in, err := s.InBacklog(ctx, e.Host, e.Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(e.Host, " ", e.Seq, " ", in))
+	}
+	want := []string{"old 1 true", "old 2 true", "new 1 false", "old 3 true", "old 4 false", "old 5 false", "old 2 false",
+		"unknown 1 false"}
+	if !slices.Equal(got, want) {
+		t.Errorf("what is in the backlog = %q, want %q", got, want)
+	}
+}
+
+func TestTheHostsOfAnOlderDatabaseHaveNoBacklog(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "serve.db")
+	s, err := OpenServe(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := numbered("h", 0, event(coleo.EventWitness, "a", nil), event(coleo.EventWitness, "a", nil))
+	project(t, s, log[0])
+	makeOlder(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenServe(path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.MeetHost(ctx, "h", 9); err != nil {
+		t.Fatal(err)
+	}
+	project(t, s, log[1])
+	if in, err := s.InBacklog(ctx, "h", s.Head()); in || err != nil {
+		t.Errorf("a new event of a known host is in the backlog: %t, %v", in, err)
 	}
 }

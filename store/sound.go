@@ -14,7 +14,8 @@ import (
 )
 
 // checkTime is the time limit for checking a database when it is opened. SQLite reads about 500 MB
-// in this time. In a larger database, damage in the rest is found when that part is used.
+// in this time. In a larger database, the check misses damage in the remaining part. SQLite reports
+// it when that part is used.
 const checkTime = 2 * time.Second
 
 // damaged is the error for a damaged database. The field what contains the report of SQLite.

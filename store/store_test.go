@@ -152,7 +152,7 @@ func TestADatabaseOfTheOtherKindOrOfANewerColeoIsRefused(t *testing.T) {
 
 func TestBothDatabasesAreSetUpAsPromised(t *testing.T) {
 	t.Parallel()
-	for d, steps := range map[*database]string{host(t).db: "11", serve(t).db: "15"} {
+	for d, steps := range map[*database]string{host(t).db: "11", serve(t).db: "16"} {
 		for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "5000",
 			"user_version": steps} {
 			var got string

@@ -255,8 +255,8 @@ func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound
 // Vacuum returns at most 1000 free pages to the disk.
 func (s *ServeDB) Vacuum(ctx context.Context) error { return s.db.vacuum(ctx) }
 
-// ThinAudit deletes the oldest records of commands that are outside a bound. One call deletes at
-// most 500 records.
+// ThinAudit deletes the oldest records of commands that are outside a bound, and returns how many
+// it has deleted. One call deletes at most 500 records.
 func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (deleted int, err error) {
 	oldest := now.Add(-b.Age)
 	err = s.db.write(ctx, ordinary, func(tx *sql.Tx) error {

@@ -20,7 +20,8 @@ const (
 	keptTriggerRuns = time.Hour
 )
 
-// triggerRow is a trigger, and the part of it that is stored as JSON.
+// triggerRow is the row of a trigger. The field settings repeats the values that are stored as
+// JSON.
 type triggerRow struct {
 	trigger.Trigger
 	settings triggerSettings

@@ -21,8 +21,8 @@ type Template struct {
 	Model          string                 `toml:"model" json:"model,omitempty"`
 	Fallback       coleo.FallbackStrategy `toml:"fallback" json:"fallback,omitempty"`
 	PermissionMode coleo.PermissionMode   `toml:"permission_mode" json:"permission_mode,omitempty"`
-	// YesWithoutSandbox allows the permission mode all without a sandbox. Only the user's own templates may
-	// set it.
+	// YesWithoutSandbox allows the permission mode "all" without a sandbox. Only the user's own templates
+	// may set it.
 	YesWithoutSandbox bool `toml:"yes_without_sandbox" json:"yes_without_sandbox,omitempty"`
 	// Untested allows a kind of sandbox in which the agent CLI was never tested.
 	Untested     bool                 `toml:"untested" json:"untested,omitempty"`

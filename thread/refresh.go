@@ -111,8 +111,8 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, inde
 	for _, f := range found {
 		delete(indexed, row{f.Path, f.Name})
 	}
-	// The list found is complete even if the time is over, so the records that remain in indexed no
-	// longer exist.
+	// `found` lists all records, even if the time is over. So the records that remain in `indexed`
+	// no longer exist.
 	return unread + len(changed), x.forget(context.WithoutCancel(ctx), indexed)
 }
 

@@ -43,8 +43,8 @@ func (r Runs) RunOf(text, run string) (found string, wait bool) {
 }
 
 // sameText reports whether the text in a record is the prompt that was sent. The sent text may be
-// only a part of it, because agent CLIs wrap prompts in different ways, and some add text of their
-// own.
+// only a part of the recorded text. Agent CLIs wrap prompts in different ways, and some add text of
+// their own.
 func sameText(recorded, sent string) bool {
 	recorded, sent = strings.Join(strings.Fields(recorded), " "), strings.Join(strings.Fields(sent), " ")
 	return sent != "" && strings.Contains(recorded, sent)

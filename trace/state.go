@@ -120,8 +120,8 @@ func (s State) pass(record string, a coleo.Activity) (State, bool) {
 }
 
 // passSubagent is like pass, for an activity of a subagent's own record. If the place of a record
-// was dropped, the record is read again from its beginning. Its activities up to the time Forgotten
-// are then treated as known.
+// was dropped, the record is read again from its beginning. Its activities up to the time in
+// s.Forgotten are then treated as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
 	place, isNew := next(s.Subagents, record, a)
 	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {

@@ -115,8 +115,8 @@ func (t Times) isTime(at time.Time) bool {
 	return t.wall(wall.Add(-time.Second)).Equal(wall) && (t.hours || !t.isSecond(at))
 }
 
-// isSecond reports whether the time of day at comes for the second time because the clock was set
-// back.
+// isSecond reports whether the zone's clock shows this time of day for the second time, because the
+// clock was set back.
 func (t Times) isSecond(at time.Time) bool {
 	local := at.In(t.zone)
 	start, _ := local.ZoneBounds()
@@ -150,8 +150,8 @@ type Due struct {
 	Last  time.Time // the last time in the span; zero if there is none
 }
 
-// Between returns the times of the schedule after one time and not after another. It counts at most
-// mostCounted times.
+// Between returns the times of the schedule that are later than after, up to and including until.
+// It counts at most mostCounted times.
 func (t Times) Between(after, until time.Time) Due {
 	var d Due
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {

@@ -28,7 +28,8 @@ type SpawnRequest struct {
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
-	// YesWithoutSandbox allows a new arm to have the mode all without a sandbox. It is not stored.
+	// YesWithoutSandbox allows a new arm to have the permission mode "all" without a sandbox. It is
+	// not stored.
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
 	// Untested allows a kind of sandbox in which the agent CLI was not tested. It is not stored.
 	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`

@@ -23,9 +23,8 @@ import (
 // the hash of its content. Commits contain only these names.
 const lfsObjects = "lfs/objects"
 
-// bringLFS copies the files of Git LFS that the git folder from contains and the git folder to lacks. An arm
-// may have written the files in from, so bringLFS skips a file whose content does not match the hash in its
-// name.
+// bringLFS copies files of Git LFS from one git folder to another, if the other folder lacks them. An arm
+// may have written these files, so bringLFS skips a file whose content does not match the hash in its name.
 func bringLFS(ctx context.Context, from, to string) error {
 	if !exists(filepath.Join(from, lfsObjects)) {
 		return nil

@@ -388,5 +388,6 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 // the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. It consists of zeros, and is as long as the id like.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the
+// given id.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -91,8 +91,8 @@ func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []O
 }
 
 // idsOf returns the ids for the worktrees of an order's further repositories. If the arm already has a
-// worktree of a repository, it keeps its id. A new worktree is numbered by its place in the order, or has the
-// next free number.
+// worktree of a repository, the worktree keeps its id. A new worktree is numbered by its place in the order,
+// or has the next free number.
 func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []string {
 	ids := make([]string, len(o.With))
 	unread := make([]bool, len(o.With))
@@ -306,7 +306,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	return m.ready()
 }
 
-// ready makes all worktrees ready by one write of the first record.
+// ready makes all worktrees ready by one write of the first record. It returns the results of make.
 func (m *several) ready() (made bool, err error) {
 	first := m.first()
 	first.Status, first.Again, first.Whole = Ready, false, nil

@@ -97,8 +97,8 @@ func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]s
 	return newestUnreachable(ctx, common, ids, types)
 }
 
-// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
-// commit. What is in FETCH_HEAD comes from elsewhere.
+// headsIn returns the ids in files such as ORIG_HEAD. If reflogs are turned off, such a file can be the only
+// one that names a commit. headsIn leaves out FETCH_HEAD, because its commits come from another repository.
 func headsIn(gitDir string) (ids []string) {
 	entries, _ := os.ReadDir(gitDir)
 	for _, e := range entries {

@@ -54,7 +54,8 @@ func (u Unsaved) refuse(w Workspace) error {
 // repository. It deletes a branch only if Coleo has made it and nobody has committed on it. Nobody may work in
 // the worktrees during the call. If the arm has no worktree, Remove does nothing.
 //
-// If the record of an arm's first worktree is missing, the id may be that of a single record.
+// The id can also be that of a single worktree. A caller needs this if the record of an arm's first
+// worktree is missing.
 func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
 	owner := id
 	w, err := s.read(id)
@@ -124,7 +125,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 	return branchDeleted, s.end(w)
 }
 
-// mend completes or undoes the making, removal or restoring of a worktree that was interrupted.
+// mend completes or undoes an interrupted creation, removal or restoration of a worktree.
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:
@@ -191,7 +192,8 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 	return out, unread
 }
 
-// mendLocked mends a worktree, unless another process has made it ready meanwhile.
+// mendLocked mends a worktree, unless another process has made it ready or removed it meanwhile. It
+// reports whether it has called mend.
 func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, err error) {
 	s, unlock, err := s.lock(ctx, w.ArmID())
 	if err != nil {

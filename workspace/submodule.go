@@ -105,8 +105,8 @@ func ids(links []link) (out []string) {
 	return out
 }
 
-// commitFound is what an examination knows about a commit. For the checked-out commit, it is found once, so that
-// all parts of the examination know the same.
+// commitFound contains the facts about a commit that an examination needs. The facts about the checked-out
+// commit are read only once, so that all parts of an examination use the same facts.
 type commitFound struct {
 	exists bool   // the checked-out branch can be without a commit
 	links  []link // its submodules

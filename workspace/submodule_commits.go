@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commits looks for commits that only this repository contains. It returns the commits at which the
-// submodules of the submodule began.
+// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the
+// submodule has submodules itself, inner contains the commits at which these began.
 func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err != nil {
@@ -224,8 +224,8 @@ func (all refs) has(begin string) bool {
 	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
 }
 
-// outside reports whether a checked-out commit of the repository, or a ref that compare examines for new commits, can
-// be another commit than those in base.
+// outside reports whether the repository may have commits outside of base. These are the checked-out commits, and the
+// commits of the refs that compare examines. If the repository has worktrees, outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {

@@ -101,7 +101,7 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	return s.examine(ctx, w, s.unsavedSubmodules, s.unsavedCommits)
 }
 
-// Uncommitted is like Unsaved, but it leaves out what is in submodules, and commits and stashes.
+// Uncommitted is like Unsaved, but leaves out commits, stashes and the work in submodules.
 func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, error) {
 	return s.examine(ctx, w)
 }
@@ -195,8 +195,8 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFo
 }
 
 // ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
-// there and nobody has changed it. An ignored file is Coleo's own, too, if the set-up has made it. The function
-// takes a path below root, the folder of the worktree.
+// there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own. The
+// function takes a path below root, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {
@@ -372,7 +372,8 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	return nil
 }
 
-// stashList are the arguments of git for the list of stashes. git stash list starts git once more for the same.
+// stashList are the arguments of git for the list of stashes. The command git stash list would print the same,
+// but starts a second git process.
 var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
 
 func hasStash(ctx context.Context, r *git.Repo) bool {

@@ -22,7 +22,8 @@ import (
 
 // These constants are the limits for signed-in browsers.
 const (
-	// if there is one more, the browser that was unused for the longest time is signed out
+	// the largest number of browsers; a further sign-in signs out the browser that was unused for
+	// the longest time
 	maxBrowsers = 64
 	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
 	saveEvery   = time.Hour           // the file can contain a time of use that is too early by this much

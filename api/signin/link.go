@@ -81,8 +81,8 @@ func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (
 	}
 	if old != nil {
 		b.drop(old)
-		// An error changes little: nobody can use the old cookie any more, because the browser has
-		// replaced its cookie and its key.
+		// Ignore an error. Nobody can use the old cookie any more, because the browser has replaced
+		// its cookie and its key.
 		_ = b.save()
 	}
 	return one.Browser, one.ID + "." + secret, nil

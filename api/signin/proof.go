@@ -122,8 +122,8 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns when a nonce expires, in the time since this process started. It returns an error
-// if the nonce has expired, or was not created by this process for this browser.
+// drawn returns when a nonce expires, as a duration since the start of this process. It returns an
+// error if the nonce has expired, or was not created by this process for this browser.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.authCode(of, raw[:24])) {

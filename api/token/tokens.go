@@ -77,9 +77,10 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make creates a new token, and stores the token with the hash of its value. The bounds contain the
-// arms of the request, with their ids. Make returns the token and its value, which nobody can read
-// later. It returns EInvalid for a bad request, and EConflict if another token has this name.
+// Make creates a new token, and stores the token with the hash of its value. Of the bounds, Make
+// uses only the arms: those that the token reaches, and the one in which it runs. Make returns the
+// token and its value, which nobody can read later. It returns EInvalid for a bad request, and
+// EConflict if another token has this name.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)

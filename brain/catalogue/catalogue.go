@@ -1,5 +1,6 @@
-// Package catalogue stores the newest catalogue of models from OpenCode on one of the hosts.
-// Because of this, serve rarely asks the hosts, and knows the models after a restart.
+// Package catalogue stores the newest catalogue of models that OpenCode on one of the hosts has
+// returned. With the stored catalogue, serve rarely asks the hosts, and knows the models after a
+// restart.
 package catalogue
 
 import (

@@ -82,8 +82,8 @@ func (d *Snapshots) apply(e store.Entry) {
 }
 
 // NoteLogged applies an event of serve's log, and notifies the followers that the event's arm has
-// changed. It must be called with the events in the order of the log. Events of work change no row,
-// so that the followers would miss them in the published rows.
+// changed. It must be called with the events in the order of the log. This is necessary because an
+// event of work changes no row, so no changed row would notify the followers.
 func (d *Snapshots) NoteLogged(e store.Entry) {
 	d.apply(e)
 	d.NoteChanged(e.Arm)
@@ -212,7 +212,7 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 	}
 }
 
-// continued applies the events that follow the snapshot's last event in the log.
+// continued returns the snapshot after all events that follow its last event in the log.
 func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
 	if d.config.DB.Head() <= s.upTo {
 		return s, nil
@@ -278,8 +278,9 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 	return all, nil
 }
 
-// ofLongRun applies the events from the start of a run up to a position. If there are too many
-// events, it applies only the first displayMost, and marks the snapshot as partial.
+// ofLongRun returns the snapshot after the events from the start of a run up to a position. If
+// there are too many events, it applies only the first displayMost, and marks the snapshot as
+// partial.
 func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

@@ -270,6 +270,17 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 	return f, after, nil
 }
 
+// InBacklog reports whether an event is older than serve's first contact with the event's host. A
+// new serve.db receives all such events of its hosts. cursor is the cursor with which a follower
+// has received the event. InBacklog returns EInvalid for a bad cursor.
+func (d *Feed) InBacklog(ctx context.Context, e coleo.Event, cursor string) (bool, error) {
+	position, err := PositionOf(cursor)
+	if err != nil {
+		return false, err
+	}
+	return d.config.DB.InBacklog(ctx, e.Host, position)
+}
+
 // CursorOf returns the cursor for a position in serve's log.
 func CursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 

@@ -126,8 +126,8 @@ func (u *updates) nextNumber() uint64 {
 	return u.first + uint64(len(u.list))
 }
 
-// removedSince returns the ids of the arms whose removal has the number n or a higher number, where
-// n is the parameter at.
+// removedSince returns the ids of the removed arms. It returns only removals with the given number
+// or a higher number.
 func (u *updates) removedSince(at uint64) (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -152,9 +152,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// from returns at most takeMost updates, beginning with the update that has the number at. If this
-// update is no longer in memory, kept is false. The channel more is closed when there are new
-// updates. It is nil if there will be none.
+// from returns at most takeMost updates, beginning with the update that has the given number. If
+// this update is no longer in memory, kept is false. When there are new updates, the returned
+// channel is closed. The channel is nil if there will be none.
 func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package models decides which model an arm gets, and lists the models that exist. If a model is
 // not available, it chooses another model, as far as the fallback strategy allows this.
 //
-// Package models gives no agent CLI a model, because host agents do that.
+// Package models does not change the model of an agent CLI. Host agents do that.
 package models
 
 import (

@@ -43,8 +43,9 @@ func (r *Resolver) Resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnCo
 	return change, nil
 }
 
-// Available replaces a model that is not available, in the same way as Resolve. It needs the
-// configuration only to find the arm's model server.
+// Available replaces a model that is not available, in the same way as Resolve. It returns the
+// replacement, or nil if it has changed nothing. It reads the configuration only to recognize an
+// arm with its own model server or with the scripted model.
 func (r *Resolver) Available(ctx context.Context, harness string, c coleo.SpawnConfig, provider, model *string,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	h, err := r.Harnesses.Get(harness)
@@ -65,7 +66,8 @@ func (r *Resolver) Available(ctx context.Context, harness string, c coleo.SpawnC
 	return r.fromCatalog(ctx, harness, provider, model, strategy)
 }
 
-// fromCatalog replaces a model that the catalogue does not offer.
+// fromCatalog replaces a model that the catalogue does not offer. It returns the replacement, or
+// nil if it has changed nothing.
 func (r *Resolver) fromCatalog(ctx context.Context, harness string, provider, model *string,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	catalog, err := r.catalog(ctx)

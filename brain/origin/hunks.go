@@ -106,8 +106,8 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// searchLines returns the longest lines of a hunk, with which hunk searches for the call that made
-// the hunk. If the hunk only deletes lines, searchLines returns one line without text.
+// searchLines returns the longest lines of a hunk. The method hunk searches for a call that wrote
+// one of them. If the hunk only deletes lines, searchLines returns one line without text.
 func searchLines(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })

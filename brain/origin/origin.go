@@ -181,8 +181,8 @@ func below(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
-// newestFirst calls a function with the newest events of an arm that have the given kind, newest
-// first.
+// newestFirst calls a function with an arm's events of the given kind, newest first. It stops after
+// about whyLooked events.
 func (o *Origins) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
@@ -248,8 +248,9 @@ func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
 	return found, of, partial, nil
 }
 
-// approver finds in the audit the person who approved the answer's call. If a policy has approved
-// the call, approver does nothing, because the audit does not contain the decisions of policies.
+// approver finds in the audit who approved the call in the answer, and adds this caller to the
+// answer. If a policy has approved the call, approver does nothing, because the audit does not
+// contain the decisions of policies.
 func (o *Origins) approver(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil

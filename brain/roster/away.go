@@ -33,7 +33,8 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is the reason why no host agent watches an arm of host local just after serve's start.
+// notTakenUp is the reason that is shown just after serve's start for an arm of host local: serve
+// does not watch the arm yet.
 const notTakenUp = "serve has not taken it up yet"
 
 // MarkAway marks a host agent as away and stores the reason. The host agent's next sign of life
@@ -98,9 +99,9 @@ func (r *Roster) WatchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
-// The row is as new as the last event that serve has read from the host's log. The caller holds the
-// roster's mu.
+// upToDate reports whether the host agent's last report about an arm is at least as new as the
+// arm's row. The row contains the events of the host's log up to the last one that serve has read.
+// The caller holds the roster's mu.
 func (h *knownHost) upToDate(arm string) bool {
 	last := position{h.pulse.Epoch, h.pulse.Head}
 	if part, ok := h.parts[arm]; ok {

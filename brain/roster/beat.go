@@ -14,6 +14,7 @@ import (
 func (r *Roster) TakeBeat(beat bus.Beat) {
 	now := r.Now().UTC()
 	h := r.host(beat.ID)
+	r.meet(h, beat)
 	r.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
@@ -43,6 +44,18 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 		return
 	}
 	r.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
+}
+
+// meet stores the end of the host's log in the host's first beat. Serve gives no order to a host
+// before this beat, so no event of an order is in the backlog. If meet fails, pull repeats it.
+func (r *Roster) meet(h *knownHost, beat bus.Beat) {
+	if h.met {
+		return
+	}
+	h.met = true
+	if err := r.DB.MeetHost(r.ctx, beat.ID, beat.Head); err != nil {
+		r.Log.Error("record a host", "host", beat.ID, "error", err)
+	}
 }
 
 // putHost stores the description of a host agent. The description comes from the host agent itself.

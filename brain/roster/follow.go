@@ -63,6 +63,11 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if from.epoch == "" {
+		if err := r.DB.MeetHost(ctx, id, piece.Head); err != nil {
+			return false, err
+		}
+	}
 	to := position{epoch: piece.Epoch, seq: piece.Head}
 	if len(piece.List) == 0 && from.epoch == piece.Epoch && piece.Head > max(from.seq, piece.Deleted) {
 		// An older host agent can count an event in Head before the event is in List. The host

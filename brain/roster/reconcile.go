@@ -86,9 +86,9 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// storeReading writes a host agent's reading of an arm into the arm's row. It does nothing if the
-// row differs from before, which the caller has read. It also does nothing if serve has read the
-// host's log beyond the position in the pulse.
+// storeReading writes a host agent's reading of an arm into the arm's row. The parameter before is
+// the row that the caller has read. If the row has changed since then, storeReading does nothing.
+// It also does nothing if serve has read the host's log beyond the position in the pulse.
 func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading) {
 	r.mu.Lock()
 	h := r.hosts[id]

@@ -34,8 +34,8 @@ type Config struct {
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
 	// Summarise writes the health of an arm into the arm.
 	Summarise func(arm *coleo.Arm)
-	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while the
-	// function needed returns false.
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while needed
+	// returns false.
 	KeepPermits func(ctx context.Context, host string, needed func() bool)
 	// TakeRequests begins to carry out the approved requests of a host's arms, and returns at once.
 	TakeRequests func(host string)
@@ -45,8 +45,9 @@ type Config struct {
 	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
 	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen copies the host's Chosen into the row of an arm, if its number is higher than
-	// the number in the row. After nil, the row contains this Chosen or a newer one.
+	// CatchUpChosen copies the host's Chosen, which has the given number, into the row of an arm.
+	// It does nothing if the Chosen in the row has this number or a higher one. If CatchUpChosen
+	// returns nil, the row contains this Chosen or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 
@@ -112,6 +113,7 @@ type knownHost struct {
 	chosen map[string]int // the number of the Chosen that was last found in each row; the key is the arm's id
 
 	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
+	met  bool                    // whether a beat has arrived; only TakeBeat uses it
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read

@@ -74,7 +74,7 @@ func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known boo
 	return next
 }
 
-// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox,
+// checkUnguarded returns EInvalid if an arm would get the permission mode "all" without a sandbox,
 // and the user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded
 // returns nil. The parameter before is the configuration that the arm had, or that it has from its
 // parent or predecessor.

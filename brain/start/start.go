@@ -25,7 +25,7 @@ type Harnesses interface {
 	PreferredWindow() string
 }
 
-// Rules fill and check the configuration of an arm. One Rules is a snapshot for one start.
+// Rules fill and check the configuration of an arm. The caller makes new Rules for each start.
 type Rules struct {
 	Harnesses Harnesses
 	Defaults  Defaults
@@ -58,7 +58,7 @@ type Defaults struct {
 // Configure returns the configuration with which an arm is started. It takes each value from the
 // request, or else from the arm's last start, or else from the defaults. It also sets the fields of
 // the arm's row that repeat a value. The parameter known says whether the arm already has a
-// configuration: its own, or that of its parent or predecessor.
+// configuration, or takes over the configuration of its parent or predecessor.
 //
 // Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in
 // the requested way.

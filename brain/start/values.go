@@ -59,7 +59,9 @@ func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
 // slower.
 const mostWith = 15
 
-// checkWith checks the folders of further repositories in a request. A stopped arm keeps its repositories.
+// checkWith checks the folders of further repositories in a request. It returns EInvalid if there are too
+// many folders or one is not absolute. It returns EConflict if the arm already has a worktree with other
+// further repositories.
 func checkWith(before coleo.SpawnConfig, q wire.SpawnRequest, arm string) error {
 	if q.Worktree == nil || len(q.Worktree.With) == 0 {
 		return nil

@@ -32,11 +32,12 @@ func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 // copyIndex writes a copy of the work folder's index to path.
 //
 // An arm can write anything into the index, and could so hide a changed file. Therefore the copy contains only the
-// names, modes and objects of the files, and marks no file as unchanged. It keeps the mark that a sparse checkout
-// leaves out a file only if the file is really missing. It computes the ids of the trees from the files: see trees.
+// names, modes and objects of the files, and marks no file as unchanged. A mark can say that a sparse checkout
+// leaves out a file. The copy keeps this mark only if the file is really missing. It computes the ids of the trees
+// from the files: see trees.
 //
-// Git has written into an older copy at path when it read which file. copyIndex takes this over for each file whose
-// object in the index is still the same.
+// There may be an older copy at path, in which git has noted the size and the times of each file that it has read.
+// copyIndex keeps these notes for each file whose object in the index is still the same.
 func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {
@@ -73,9 +74,9 @@ type copying struct {
 // older contains two parts of a file's entry in an older copy: see indexEntry.
 type older struct{ about, id []byte }
 
-// readOlder reads into c.older what git has written into an older copy. It returns the modification time of the
-// older copy, or the present time if there is none. It leaves out files that were modified in the same second as the
-// copy or later, because git could have missed another change in that second.
+// readOlder reads into c.older what git has noted in the older copy. It leaves out files that were modified in the
+// same second as the copy or later, because git could have missed another such change. It returns the modification
+// time of the older copy, or the present time if there is none.
 func (c *copying) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -115,7 +116,8 @@ func (c *copying) copy(data []byte) ([]byte, error) {
 	return sum.Sum(out), nil
 }
 
-// clean removes the data from an entry with which an arm could hide a change of the file.
+// An arm could hide a change of a file with false data in the file's entry. clean removes such
+// data.
 func (c *copying) clean(e indexEntry) {
 	mode := e.about[modeAt : modeAt+4]
 	was, known := c.older[e.name]

@@ -137,7 +137,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether git shows a file as deleted or renamed that the base does not contain.
+// vanished reports whether git shows as deleted or renamed a file that the base does not contain.
 // This happens if the file disappears after lookAll.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
@@ -301,23 +301,21 @@ type comparison struct {
 }
 
 // compare sets the files and the patch of d. One git process computes both, because each start of
-// git takes some milliseconds.
+// git takes some milliseconds. Git also reads each file again to count its lines, so compare counts
+// the lines of the patch itself. Git counts them only if the patch is cut or not requested.
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
-	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
-		"-O"+os.DevNull)
-	if !c.request.Stat {
-		args = append(args, "--patch", "--src-prefix=a/"+f.below, "--dst-prefix=b/"+f.below)
-		if c.request.Binary {
-			args = append(args, "--binary")
-		}
-	}
 	if c.head == 0 {
 		c.head = maxHead
 	}
-	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env,
-		Most: int64(c.head + changes.MaxPatch)})
-	cut := errors.Is(err, git.ErrTooLarge)
-	if err != nil && !cut {
+	patchOptions := []string{"--patch", "--src-prefix=a/" + f.below, "--dst-prefix=b/" + f.below}
+	switch {
+	case c.request.Stat:
+		patchOptions = []string{"--numstat"}
+	case c.request.Binary:
+		patchOptions = append(patchOptions, "--binary")
+	}
+	out, cut, err := f.runDiff(ctx, c, patchOptions...)
+	if err != nil {
 		return err
 	}
 	entries, lines, patch, err := changes.ParseRaw(out)
@@ -327,6 +325,12 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	patch = changes.PrefixRenames(patch, f.below)
 	if len(patch) > changes.MaxPatch || cut {
 		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
+		if out, _, err = f.runDiff(ctx, c, "--numstat"); err != nil {
+			return err
+		}
+		if _, lines, _, err = changes.ParseRaw(out); err != nil {
+			return err
+		}
 	}
 	d.Patch, d.Files = patch, changes.Assemble(entries, lines, patch, c.where, c.committed)
 	without := 0
@@ -337,6 +341,18 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	}
 	d.Cut = changes.CutNote(changes.MaxFiles, c.more, cut, without)
 	return nil
+}
+
+// runDiff runs the git command of a comparison. cut is true if the output was too large, so that it
+// contains only the beginning.
+func (f *Folder) runDiff(ctx context.Context, c comparison, options ...string) (out []byte, cut bool, err error) {
+	list := []string{"--find-renames", "--raw", "--no-abbrev", "-z", "--no-color", "-O" + os.DevNull}
+	args := slices.Concat(c.args, list, options, c.trees)
+	out, err = f.repo.Run(ctx, git.Call{Args: args, Env: c.env, Most: int64(c.head + changes.MaxPatch)})
+	if errors.Is(err, git.ErrTooLarge) {
+		return out, true, nil
+	}
+	return out, false, err
 }
 
 // maxHead bounds git's list of the files of a checkpoint, in bytes. The list contains the files

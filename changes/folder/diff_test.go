@@ -95,6 +95,33 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 	}
 }
 
+// TestTheCountedLinesAreThoseOfGit compares the line counts of a diff with a patch, which Coleo counts, with those
+// of a diff without a patch, which git counts.
+func TestTheCountedLinesAreThoseOfGit(t *testing.T) {
+	t.Parallel()
+	for _, binary := range []bool{false, true} {
+		s := newStage(t)
+		s.everything()
+		s.Write("signs", "--- a\n+++ b\n-\n+\n@@ -1 +1 @@\ndiff --git a b\nBinary files x and y differ\n\n\r\nno end")
+		counted, git := s.diff(changes.DiffRequest{Binary: binary}), s.diff(changes.DiffRequest{Stat: true})
+		if len(counted.Files) != len(git.Files) {
+			t.Fatalf("%d files with a patch, %d without", len(counted.Files), len(git.Files))
+		}
+		added, deleted := changes.Sum(git.Files)
+		if added == 0 || deleted == 0 {
+			t.Fatalf("%d lines are added and %d deleted", added, deleted)
+		}
+		for i, want := range git.Files {
+			got := counted.Files[i]
+			if got.Name() != want.Name() || got.LinesAdded != want.LinesAdded || got.LinesDeleted != want.LinesDeleted ||
+				got.Binary != want.Binary {
+				t.Errorf("%q: +%d -%d, binary %t; git: %q +%d -%d, binary %t", got.Name(), got.LinesAdded, got.LinesDeleted,
+					got.Binary, want.Name(), want.LinesAdded, want.LinesDeleted, want.Binary)
+			}
+		}
+	}
+}
+
 // TestPathsLimitADiff: a request's paths are relative to the arm's folder, even if that folder is
 // below the repository's top folder.
 func TestPathsLimitADiff(t *testing.T) {
@@ -154,6 +181,9 @@ func TestADiffIsBounded(t *testing.T) {
 	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 ||
 		!strings.Contains(d.Cut, "1 files are not in it") {
 		t.Errorf("cut %q, files %d", d.Cut, len(d.Files))
+	}
+	if d.Files[0].LinesAdded != 60_000 || d.Files[1].LinesAdded != 100_000 {
+		t.Errorf("the cut diff has %d and %d lines", d.Files[0].LinesAdded, d.Files[1].LinesAdded)
 	}
 	if len(d.Left) != 1 || d.Left[0].Path != "z" || !strings.Contains(d.Left[0].Why, "larger than 10 MB") {
 		t.Errorf("left %v", d.Left)

@@ -62,8 +62,8 @@ func (f *Folder) Restore(
 }
 
 // keepPresent makes a checkpoint of the present files. It returns the checkpoint, and what differs
-// between it and the target. The checkpoint also contains the files in also, and each ignored file
-// that a restore of the target would overwrite.
+// between it and the target. The checkpoint also contains two kinds of ignored files: those that
+// the caller lists, and those that a restore of the target would overwrite.
 func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
 	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
 	for again := false; ; again = true {

@@ -40,7 +40,7 @@ func TestNothingIsTypedIntoAScreenThatNoRuleKnows(t *testing.T) {
 	if got := f.received(); got != before {
 		t.Errorf("the agent CLI got %q", strings.TrimPrefix(got, before))
 	}
-	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "No rule knows the present screen") {
+	if out := f.must("arm", "explain", f.name); !strings.Contains(out, "No rule recognizes the present screen") {
 		t.Errorf("explain = %s", out)
 	}
 	list := f.events(f.name, coleo.EventUnrecognised)

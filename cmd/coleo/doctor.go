@@ -61,10 +61,10 @@ func newDoctorCommand() *cobra.Command {
 		Long: `Find problems and print the command that fixes each one. This changes nothing.
 
 It checks config.toml, the harness files, the packs, the state folder, free disk
-space, serve, the host agent, the arms, the agent CLIs, the kernel settings, and
-which sandboxes this machine can make, also with a network of chosen hosts, and
-with docker and podman. The exit code is 1 if Coleo does not work, or is not
-safe, until a problem is fixed.`,
+space, serve, the host agent, the arms, the agent CLIs and the kernel settings. It
+also checks which sandboxes this machine can make: with bubblewrap, with a network
+of chosen hosts, and with docker and podman. The exit code is 1 if a problem must
+be fixed before Coleo works or is safe.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)

@@ -34,10 +34,9 @@ func newMCPServeCommand() *cobra.Command {
 		Long: `Serve Coleo's tools by MCP over standard input and output. The agent CLI starts
 this program itself. The program ends when its input ends.
 
-With --door, it serves the tools of an arm.
- Each call goes to the arm's door, a
+With --door, it serves the tools of an arm. Each call goes to the arm's door, a
 socket in the arm's folder. While the host agent does not run, a call waits
-until it runs again.
+until the host agent runs again.
 
 With --operator, the tools command the arms, within the bounds of an operator
 token: see 'coleo token create'. The token's value is in the variable

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coleo.dev/sqlite"
@@ -69,6 +74,29 @@ func TestANoticeOutlivesServe(t *testing.T) {
 	w.awaitNotice("ended")
 }
 
+// CTRL-C in a terminal reaches all processes of serve's group. The user's command must finish all the
+// same.
+func TestANoticeOutlivesAServeThatATerminalEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
+		`done; echo ended >> \"$COLEO_DIR/told\""`)
+	serve := w.command("serve")
+	serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	w.check(serve.Start())
+	until(t, "serve answers", func() bool { return w.run("arm", "list").code == 0 })
+	w.must("up")
+	one := w.spawnFake("one")
+	w.write("wait", "")
+	one.checkAnswer("hello")
+	w.awaitNotice("begun")
+	w.check(syscall.Kill(-serve.Process.Pid, syscall.SIGINT))
+	if err := serve.Wait(); err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+	w.check(os.Remove(w.path("wait")))
+	w.awaitNotice("ended")
+}
+
 // TestARestartOfServeLosesAndRepeatsNoNotice: when serve is back, it must report a turn that ended
 // while it was dead. It must not repeat earlier notices.
 func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
@@ -88,6 +116,93 @@ func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	w.awaitNotice("finished two after")
 	want := []string{"finished one before", "asks one make it",
 		"finished two it ends while serve is away", "finished two after"}
+	if got := w.notices(); !slices.Equal(got, want) {
+		t.Errorf("the user was told %q, want %q", got, want)
+	}
+}
+
+// All users of the machine can see the arguments of a process, and arms can see the environment that
+// they inherit. Neither may contain the notification command of the background processes. The
+// command itself must not find its text in its environment.
+func TestTheNotificationCommandIsInNoArgumentsAndNoEnvironment(t *testing.T) {
+	t.Parallel()
+	const command = `env > "$COLEO_DIR/told.new"; mv "$COLEO_DIR/told.new" "$COLEO_DIR/told"; : the-token`
+	for _, c := range []struct {
+		name, config string
+		up           []string
+	}{
+		{"from config.toml", "notify = '" + command + "'", []string{"up"}},
+		{"from the flag", "notify = 'false'", []string{"up", "--notify", command}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.config)
+			w.must(c.up...)
+			one := w.spawnFake("one")
+			for _, p := range w.processes() {
+				environ, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "environ"))
+				if text := strings.Join(p.argv, " ") + string(environ); strings.Contains(text, "the-token") {
+					t.Errorf("process %d has the command in its arguments or its environment: %q", p.pid, p.argv)
+				}
+			}
+			one.checkAnswer("hello")
+			until(t, "the user is told", func() bool { return exists(w.path("told")) })
+			if text := w.read("told"); !strings.Contains(text, "COLEO_EVENT=finished") ||
+				strings.Contains(text, "the-token") {
+				t.Errorf("the environment of the command is %s", text)
+			}
+		})
+	}
+}
+
+// A flag belongs to one serve. Each new serve reads config.toml again.
+func TestANewServeUsesTheNewNotificationCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "notify = 'echo first >> \"$COLEO_DIR/told\"'")
+	one := w.spawnFake("one")
+	one.checkAnswer("hello")
+	w.awaitNotice("first")
+	w.must("down")
+	w.write("config/config.toml", strings.Replace(w.read("config/config.toml"), "first", "second", 1))
+	w.must("up")
+	one.checkAnswer("hello")
+	w.awaitNotice("second")
+	w.must("down")
+	w.must("up", "--notify", `echo third >> "$COLEO_DIR/told"`)
+	one.checkAnswer("hello")
+	w.awaitNotice("third")
+	w.must("down")
+	w.must("up")
+	one.checkAnswer("hello")
+	until(t, "the user is told by the command in config.toml", func() bool {
+		return slices.Equal(w.notices(), []string{"first", "second", "third", "second"})
+	})
+}
+
+// A new serve.db receives the whole past of its hosts. The user must not be told of it, but of all
+// that happens afterwards.
+func TestANewDatabaseReportsNotThePast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, notifyToFile)
+	one := w.spawnFake("one")
+	for _, word := range []string{"first", "second", "third"} {
+		one.checkAnswer(word)
+		w.awaitNotice("finished one " + word)
+	}
+	w.must("down")
+	for _, name := range []string{"serve.db", "serve.db-wal", "serve.db-shm"} {
+		if err := os.Remove(w.path("state/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	w.must("up")
+	until(t, "serve knows the arm again", func() bool { return w.run("arm", "status", one.name).code == 0 })
+	one.checkAnswer("fourth") // comes after the past in the log
+	w.awaitNotice("finished one fourth")
+	one.checkAnswer("fifth")
+	w.awaitNotice("finished one fifth")
+	want := []string{"finished one first", "finished one second", "finished one third", "finished one fourth",
+		"finished one fifth"}
 	if got := w.notices(); !slices.Equal(got, want) {
 		t.Errorf("the user was told %q, want %q", got, want)
 	}

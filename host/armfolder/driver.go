@@ -55,9 +55,10 @@ func (l *Lock) Take(f Folder, name string) error {
 	return nil
 }
 
-// Release calls last, releases the lock and returns true. It changes nothing and returns false if
-// needed returns true, or if an action of the arm is running. It also does so if this process does
-// not have the lock. This process cannot take the lock again before needed and last have returned.
+// Release releases the lock, unless the lock is needed, and reports whether it has released it. The
+// lock is needed if needed returns true or if an action of the arm is running. Before Release
+// releases the lock, it calls last. During both calls, no other goroutine of this process can take
+// the lock. If this process does not have the lock, Release returns false.
 func (l *Lock) Release(needed func() bool, last func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

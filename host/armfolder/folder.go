@@ -58,9 +58,10 @@ func (f Folder) Occupied() []int {
 	return out
 }
 
-// AwaitVacated returns when the agent CLI of a generation has ended, and any guard of a dead
-// holder, too. It waits only for such a guard. It returns EConflict if the agent CLI still runs or
-// may still run. The name is the arm's name, for the error.
+// AwaitVacated checks that the agent CLI of a generation has ended. If the holder is dead,
+// AwaitVacated waits until the holder's guard has ended, too. It does not wait for the agent CLI,
+// but returns EConflict if the agent CLI runs or may run. The name is the arm's name, for the
+// error.
 func (f Folder) AwaitVacated(n int, name string) error {
 	client, err := holder.Dial(f.Start(n), "")
 	switch coleo.ErrorCode(err) {

@@ -72,8 +72,8 @@ type LocalArm struct {
 	Name string `json:"name"`
 }
 
-// LocalArms returns the running arms of host local in a state folder. It asks no holder, but only
-// the kernel, which arms run.
+// LocalArms returns the running arms of host local in a state folder. An arm runs if the kernel
+// shows the process of its holder. LocalArms sends nothing to the holders.
 func LocalArms(dir string) []LocalArm {
 	out := []LocalArm{}
 	for _, id := range List(dir) {

@@ -235,8 +235,8 @@ func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 
 // Unconfirmed reports whether a new session of an arm is possibly not in the ordered mode. It
 // returns true after a start, and if a host agent was killed during a switch of the mode. It
-// returns false if the session was in the ordered mode before: somebody has then chosen the present
-// mode since.
+// returns false if the screen has shown the ordered mode before. If the session now has another
+// mode, somebody has chosen this mode since then.
 func Unconfirmed(r *store.ArmRecord) bool {
 	ordered := ModeOf(r.Spec.Chosen)
 	return ordered != "" && r.Trace.Shown != ordered

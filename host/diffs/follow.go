@@ -15,7 +15,8 @@ import (
 
 const (
 	// quiet is how long the files must be unchanged before a diff is read, because an agent CLI
-	// writes several files in a row. mostQuiet is the longest wait for such a time.
+	// writes several files in a row. If the files never stay unchanged for so long, the diff is
+	// read after mostQuiet.
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
 	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
@@ -29,8 +30,8 @@ const (
 	// mostWait is the longest time that one request waits for a change. A follower then sends
 	// another request.
 	mostWait = 10 * time.Minute
-	// mostRequests is how many different requests of one arm have their last diff remembered.
-	// Several followers can ask for different files.
+	// mostRequests is the largest number of remembered diffs of one arm. Several followers can ask
+	// for different files, and each request has its own last diff.
 	mostRequests = 16
 )
 
@@ -156,7 +157,7 @@ func (t trees) changeCount() (sum int) {
 }
 
 // awaitChange waits until changeCount differs from the given number. It returns false if ctx ends
-// first or the channel over receives a value first.
+// first, or if a value arrives first on the channel `over`.
 func (t trees) awaitChange(ctx context.Context, number int, over <-chan time.Time) bool {
 	changed := make(chan struct{}, len(t))
 	ended := make(chan struct{})
@@ -216,8 +217,8 @@ func (d *Diffs) tree(f *folder.Folder) *tree {
 	return t
 }
 
-// leave ends one request. If no request comes within the time linger, the folders are no longer
-// watched.
+// leave ends one request. If no other request comes for the duration of linger, the folders are no
+// longer watched.
 func (d *Diffs) leave(t *tree) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -100,8 +100,8 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, 
 // person does not read more.
 const mostOutside = 100
 
-// outside returns the entries of the folder above the repositories that belong to none of them. No
-// patch contains them.
+// outside returns the entries of the folder above the repositories, except the repositories
+// themselves. No patch contains these entries.
 func (a Arm) outside() (left []changes.Left) {
 	entries, _ := os.ReadDir(a.Folder)
 	for _, e := range entries {

@@ -29,7 +29,7 @@ const (
 	mostFresh = 200
 	// limitFile contains the largest number of folders that the kernel watches for one user.
 	limitFile = "/proc/sys/fs/inotify/max_user_watches"
-	// limitShare is the divisor of this number: a host agent watches at most half of it, because
+	// A host agent watches at most 1/limitShare of the folders that the kernel allows, because
 	// other programs of the user need watches too.
 	limitShare = 2
 	// usualLimit is the kernel's usual limit, for the case that limitFile cannot be read.

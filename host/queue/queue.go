@@ -111,8 +111,8 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// clearHeld returns the queue, without Held if the first entry is no longer the one with the given
-// id. Held says why that entry was not sent, so it does not apply to another entry.
+// clearHeld returns the queue. If the first entry no longer has the given id, clearHeld removes
+// Held, which says why that entry was not sent.
 func clearHeld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""
@@ -129,8 +129,8 @@ func find(q coleo.Queue, id string) (int, error) {
 }
 
 // bounded checks the queue q after a change. If its texts are too large, bounded returns the queue
-// from before the change and EConflict. Otherwise it returns q. done is a word for the error
-// message.
+// from before the change and EConflict. Otherwise it returns q. The parameter done is a word for
+// the error message, such as "added".
 func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {

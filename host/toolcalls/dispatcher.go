@@ -1,11 +1,11 @@
 // Package toolcalls carries out the calls of Coleo's own tools. With them, an arm's model asks
 // questions, keeps a list of tasks and claims files.
 //
-// The Dispatcher of a host agent keeps its state in host.db. It stores everything that must survive
-// a kill before it reports it to anybody. For example, one transaction writes a suspension, its
-// event, and the key of its call. After a kill of the host agent or of the tool server, the agent
-// CLI can make the same call again. The call then waits for the same answer, and the user is asked
-// only once.
+// The Dispatcher of a host agent keeps its state in host.db. If something must survive a kill, the
+// Dispatcher stores it before anybody is notified. For example, one transaction writes a
+// suspension, its event, and the key of its call. After a kill of the host agent or of the tool
+// server, the agent CLI can make the same call again. The call then waits for the same answer, and
+// the user is asked only once.
 //
 // The package does not know sockets or MCP. Package door delivers the calls, and package armtools
 // describes the tools to agent CLIs.
@@ -166,8 +166,8 @@ func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Reque
 
 // begin carries out a call that has a result at once. For any other call, it returns what the call
 // waits for. If the call concerns an arm that is moving, begin does nothing and returns errMoving.
-// late means that the call has already waited for that arm; list_arms then no longer returns
-// errMoving.
+// The parameter late is true if the call has already waited for that arm. In this case, list_arms
+// no longer returns errMoving.
 func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()
@@ -199,7 +199,7 @@ func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	return "", on, err
 }
 
-// done writes the change of a call that has a result at once, together with the call's text.
+// done writes the change of a call that has a result at once, and returns the text for the model.
 func (d *Dispatcher) done(ctx context.Context, c call, change store.ToolChange, text string,
 	work ...coleo.Work) (string, error) {
 	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}

@@ -119,8 +119,8 @@ func (d *Dispatcher) join(ctx context.Context, c call, id string) error {
 }
 
 // takeUp returns what a call of await_answer waits for. The id in the call can be the id of a
-// suspension, or the name or id of a subarm. If the call has no id, it waits for the only
-// suspension whose answer the model has not received.
+// suspension, or the name or id of a subarm. A call without an id waits for the only suspension
+// whose answer the model has not received.
 func (d *Dispatcher) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`

@@ -100,7 +100,7 @@ func (p Paths) Give(g Grant, now time.Time) error {
 		return err
 	}
 	if len(list) >= mostGrants {
-		return coleo.Errorf(coleo.EConflict, "there are %d grants already, which is the most: revoke some", len(list))
+		return coleo.Errorf(coleo.EConflict, "there are already %d grants, and there cannot be more: revoke some", len(list))
 	}
 	return writeJSON(p.GrantFile, append(list, g))
 }

@@ -84,10 +84,10 @@ func (g *awkGrowth) check() error {
 	}
 	for _, u := range g.uses {
 		if !g.isBounded(u) {
-			return fmt.Errorf("its script can make a text or an array that fills the memory: %s", u)
+			return fmt.Errorf("its script can make a string or an array that fills the memory: %s", u)
 		}
 		if g.factor > mostGrowth || g.added > mostAdded || g.once > mostOnce {
-			return fmt.Errorf("its script can make much more of a line than the line itself: %s", u)
+			return fmt.Errorf("its script can make a line very much longer: %s", u)
 		}
 	}
 	return nil
@@ -185,8 +185,8 @@ func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 	return kept <= 1 || !u.joins
 }
 
-// mayRepeat reports whether a use may stand in the loops around it. It adds the bytes that the use keeps to
-// g.once or g.added.
+// mayRepeat reports whether the result of an awkUse stays bounded in the loops that enclose it. If so, it
+// adds the number of bytes that these loops keep to g.once or g.added.
 func (g *awkGrowth) mayRepeat(u awkUse) bool {
 	if len(u.loops) > 1 {
 		return false

@@ -76,13 +76,13 @@ func readAwk(script string, given []string) error {
 	}
 	for _, name := range r.fixed {
 		if r.set[name] || r.counted[name] || r.stepped[name] || slices.Contains(r.large, name) {
-			return fmt.Errorf("its script can have a very large number of a field in %s", name)
+			return fmt.Errorf("its script may use %s as the number of a field, and this number may be very large", name)
 		}
 	}
 	for _, name := range r.patterns {
 		isSet := func(u awkUse) bool { return u.target == name && (!isSettingOfAwk(name) || len(u.words) != 1) }
 		if slices.ContainsFunc(r.growth.uses, isSet) || r.stepped[name] {
-			return fmt.Errorf("its script makes the pattern %s itself", name)
+			return fmt.Errorf("its script computes the pattern %s", name)
 		}
 	}
 	return r.growth.check()
@@ -172,7 +172,7 @@ func (r *awkReader) block() error {
 
 func (r *awkReader) statement() error {
 	if r.deep++; r.deep > mostDeep {
-		return fmt.Errorf("its script is too deep")
+		return fmt.Errorf("its script is nested too deeply")
 	}
 	defer func() { r.deep-- }()
 	switch {

@@ -60,7 +60,7 @@ func awkSplit(script string) ([]awkWord, error) {
 		return nil, fmt.Errorf("its script has unusual characters")
 	}
 	if name := awkForbidden.FindString(script); name != "" {
-		return nil, fmt.Errorf("its script has the word %s", name)
+		return nil, fmt.Errorf("its script contains %s, which can do more than print", name)
 	}
 	s := awkSplitter{}
 	for rest := script; rest != ""; {
@@ -80,7 +80,7 @@ func awkSplit(script string) ([]awkWord, error) {
 		return (word.kind == awkText || word.kind == awkPattern) && strings.ContainsAny(word.text, ">|")
 	}
 	if s.divides && slices.ContainsFunc(s.words, hides) {
-		return nil, fmt.Errorf("its script divides, and has a text with > or |")
+		return nil, fmt.Errorf("its script divides, and has a string with > or |")
 	}
 	return s.words, nil
 }
@@ -94,7 +94,7 @@ func (s *awkSplitter) next(rest string) (awkWord, error) {
 		return s.slash(rest)
 	}
 	if strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, "**") {
-		return awkWord{}, fmt.Errorf("its script has %q", rest[:2]) // not every awk has these operators
+		return awkWord{}, fmt.Errorf("its script contains %q, which not every awk knows", rest[:2])
 	}
 	for _, try := range []struct {
 		kind  awkKind
@@ -109,7 +109,7 @@ func (s *awkSplitter) next(rest string) (awkWord, error) {
 		}
 		return awkWord{try.kind, text}, nil
 	}
-	return awkWord{}, fmt.Errorf("its script has %q", shortened(rest))
+	return awkWord{}, fmt.Errorf("its script contains %q, which Coleo does not understand", shortened(rest))
 }
 
 // beforePattern lists the signs after which a slash begins a regular expression in every awk.

@@ -124,7 +124,7 @@ func diffFolders(w Workspace, dir string, a arguments) error {
 // grepFolders checks which files a recursive grep reads. Such a grep also reads hidden folders.
 func grepFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("GREP_OPTIONS") != "" {
-		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
+		return fmt.Errorf("the variable GREP_OPTIONS adds options that Coleo does not see")
 	}
 	for _, list := range a.files {
 		if err := w.checkPatterns(dir, list.Text); err != nil {
@@ -166,7 +166,7 @@ func (w Workspace) checkPatterns(dir, path string) error {
 		return nil
 	}
 	if err != nil || len(text) > largestPatterns || repeatsTooOften(text) {
-		return fmt.Errorf("the patterns of %s are not known to need little memory", path)
+		return fmt.Errorf("the patterns in %s may need very much memory", path)
 	}
 	return nil
 }
@@ -206,11 +206,11 @@ var fewThreads = regexp.MustCompile(`^[0-9]{1,2}$`)
 // ignore list names them. rg reads git's ignore lists and the ignore lists of all parent folders.
 func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
-		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
+		return fmt.Errorf("the variable RIPGREP_CONFIG_PATH adds options that Coleo does not see")
 	}
 	for _, threads := range slices.Concat(a.values["j"], a.values["threads"]) {
 		if !fewThreads.MatchString(threads) {
-			return fmt.Errorf("%s threads are many", shortened(threads))
+			return fmt.Errorf("%s threads are too many", shortened(threads))
 		}
 	}
 	if err := w.checkAbove(dir, a.searchedPaths()); err != nil {

@@ -17,7 +17,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 		words = words[1:]
 	}
 	if len(words) == 0 || words[0].Matched {
-		return fmt.Errorf("which command is not known")
+		return fmt.Errorf("the git command is not known")
 	}
 	name, words := gitName(words)
 	c, known := gitCommands[name]
@@ -33,7 +33,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 		return err
 	}
 	if a.files = words[min(dashes+1, len(words)):]; len(a.files) > 0 && !c.paths {
-		return fmt.Errorf("the words after -- are not paths of %s", name)
+		return fmt.Errorf("%s takes no paths after --", name)
 	}
 	if a.given["help"] {
 		return fmt.Errorf("--help starts man, which is another program")

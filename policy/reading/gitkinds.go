@@ -245,7 +245,8 @@ func (w Workspace) object(repository, hash string) (kind, content string, err er
 	return m[1], m[2], nil
 }
 
-// inflated decompresses the first bytes of data. The end of data may be missing.
+// inflated returns the first bytes of the decompressed data. The compressed data may be incomplete
+// at its end.
 func inflated(data []byte) (string, error) {
 	z, err := zlib.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -130,7 +130,7 @@ func checkSettings(content string) error {
 			return fmt.Errorf("the line %q sorts by a key that can start a program", shortened(line))
 		}
 		if m == nil || !known || keys != nil && !slices.Contains(keys, strings.ToLower(m[1])) {
-			return fmt.Errorf("the line %q is not known to start no program", shortened(line))
+			return fmt.Errorf("the line %q may start a program", shortened(line))
 		}
 	}
 	return nil

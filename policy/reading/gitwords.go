@@ -54,7 +54,7 @@ var (
 func (a arguments) checkRefs() error {
 	for _, key := range a.values["sort"] {
 		if !sortKeys.MatchString(key) {
-			return fmt.Errorf("the key %s is not known to start no program", shortened(key))
+			return fmt.Errorf("the key %s may start a program", shortened(key))
 		}
 	}
 	for _, format := range a.values["format"] {
@@ -232,9 +232,9 @@ func onlyRevisions(w Workspace, dir string, a arguments) error {
 		from, to, isRange := strings.Cut(o.Text, "..")
 		switch {
 		case strings.Contains(o.Text, "^@"):
-			return fmt.Errorf("%s can be no revision at all", o.Text)
+			return fmt.Errorf("it is not certain that %s is a revision", o.Text)
 		case isRange && (!wholeBraces.MatchString(from) || !wholeBraces.MatchString(to)):
-			return fmt.Errorf("the dots of %s can be a part of one revision", o.Text)
+			return fmt.Errorf("the dots in %s may belong to the name of one revision", o.Text)
 		case isRange:
 			revisions++
 		}

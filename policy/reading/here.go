@@ -43,7 +43,7 @@ func (Here) Resolve(path string) (string, error) {
 		rest = rest[1:]
 		next := filepath.Join(at, name) // also right for "..", because at has no links
 		if ofKernel.MatchString(next) {
-			return "", fmt.Errorf("it leads to %s, which is no file of a disk", next)
+			return "", fmt.Errorf("it leads to %s, which is not a file on a disk", next)
 		}
 		info, err := os.Lstat(next)
 		switch {

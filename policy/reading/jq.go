@@ -20,13 +20,13 @@ var (
 		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit range sub
 		leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
-	// jqWords matches the first word of a filter if the word is not a text. Group 1 is a field, and group 2
+	// jqWords matches the first word of a filter if the word is not a string. Group 1 is a field, and group 2
 	// is a name.
 	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
 		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%*/-])`)
 	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
 	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
-	// slowPattern matches a text that can be slow to match as a regular expression.
+	// slowPattern matches a string that can be slow to match as a regular expression.
 	slowPattern = regexp.MustCompile(`\(|[*+{?].*[*+{?].*[*+{?]`)
 )
 
@@ -35,10 +35,10 @@ type jqReader struct {
 	rest string
 	last string   // the previous word that is not blank
 	open []string // the closing signs of the brackets, texts and `if` words that are still open
-	// words contains all words so far, without blanks. A text begins with ", and a filter within a text
+	// words contains all words so far, without blanks. A string begins with ", and a filter within a string
 	// begins with \(.
 	words []string
-	// slow is true if a text of the filter matches slowPattern. searches is true if the filter uses regular
+	// slow is true if a string of the filter matches slowPattern. searches is true if the filter uses regular
 	// expressions.
 	slow, searches bool
 }
@@ -68,7 +68,7 @@ func (r *jqReader) word() error {
 	}
 	m := jqWords.FindStringSubmatch(r.rest)
 	if m == nil {
-		return fmt.Errorf("its filter has %q", shortened(r.rest))
+		return fmt.Errorf("its filter contains %q, which Coleo does not understand", shortened(r.rest))
 	}
 	word, isBlank, isKey := m[0], strings.TrimSpace(m[0]) == "", m[2] != "" && r.isKey()
 	r.rest = r.rest[len(word):]
@@ -79,7 +79,7 @@ func (r *jqReader) word() error {
 	case isNumber && jqAfterWord.MatchString(r.rest), word[0] == '$' && jqAfterWord.MatchString(r.rest),
 		m[2] != "" && strings.HasPrefix(r.rest, "."), word[0] == '@' && !slices.Contains(jqFormats, word),
 		m[2] != "" && !isKey && !slices.Contains(jqNames, word):
-		return fmt.Errorf("its filter has %q", shortened(word))
+		return fmt.Errorf("%q in its filter is not known to only calculate", shortened(word))
 	}
 	if word == "test" || word == "split" || word == "sub" {
 		r.searches = true
@@ -99,8 +99,8 @@ func (r *jqReader) isKey() bool {
 	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")
 }
 
-// nest updates open for a sign or a word that opens or closes something. A closing parenthesis can end a
-// filter within a text. A comma between `if` and `end` does not separate members of the object around them.
+// nest updates r.open if the word opens or closes something. A closing parenthesis can end a filter within
+// a string. A comma between `if` and `end` does not separate members of the object around them.
 func (r *jqReader) nest(word string) error {
 	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {
@@ -112,7 +112,7 @@ func (r *jqReader) nest(word string) error {
 	}
 	n := len(r.open)
 	if n == 0 || r.open[n-1] != word {
-		return fmt.Errorf("its filter closes what is not open")
+		return fmt.Errorf("its filter closes a bracket that is not open")
 	}
 	r.open = r.open[:n-1]
 	if n > 1 && r.open[n-2] == `"` {
@@ -121,7 +121,7 @@ func (r *jqReader) nest(word string) error {
 	return nil
 }
 
-// text reads the rest of a text up to its end, or up to a filter within the text.
+// text reads the rest of a string up to its end, or up to a filter within the string.
 func (r *jqReader) text() error {
 	plain := jqPlainText.FindString(r.rest)
 	r.rest = r.rest[len(plain):]
@@ -137,7 +137,7 @@ func (r *jqReader) text() error {
 		r.open, r.slow = append(r.open, ")"), true
 		return nil
 	}
-	return fmt.Errorf("a text of its filter has %q", shortened(r.rest))
+	return fmt.Errorf("a string in its filter contains %q, which Coleo does not understand", shortened(r.rest))
 }
 
 func jq(w Workspace, dir string, words []commandline.Word) error {

@@ -10,7 +10,7 @@ import (
 // jqKey replaces the name of a member of an object that the filter makes.
 const jqKey = "key"
 
-// ofStep is the estimated factor by which a number takes more memory in jq than in a text.
+// ofStep is the estimated factor by which a number takes more memory in jq than in the text of the filter.
 const ofStep = 10
 
 // jqTimes contains words of jq. For each word, it has the largest factor by which the word's result can be
@@ -23,11 +23,11 @@ var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by
 	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
 	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 
-// jqPlain lists the words of jq whose first argument must be a text or a number in the filter itself.
+// jqPlain lists the words of jq whose first argument must be a string or a number in the filter itself.
 var jqPlain = strings.Fields("flatten join split range limit nth sub")
 
 // jqMixes lists the signs that combine two streams and make a value of each pair. jqMakes lists the words that
-// make a text or an array of many values.
+// make a string or an array of many values.
 var (
 	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
@@ -94,7 +94,7 @@ type jqSegment struct {
 	iterations int            // how often it goes through the members of one value
 	goesOn     int            // how many of its words go through many values
 	mixes      bool           // it combines two streams, and makes a value of each pair
-	makes      bool           // it makes a text or an array of many values
+	makes      bool           // it makes a string or an array of many values
 	inSource   bool           // the current word is in the source of a reduce
 }
 
@@ -178,7 +178,7 @@ func (g *jqGrowth) segment(words []string) bool {
 		}
 		s.count(i)
 		g.times(jqTimes[word])
-		if word == "*" { // jq repeats a text that is multiplied by a number
+		if word == "*" { // jq repeats a string that is multiplied by a number
 			n, err := strconv.Atoi(s.at(i + 1))
 			if err != nil {
 				return false
@@ -199,8 +199,9 @@ func (g *jqGrowth) times(n int) {
 	g.factor = min(g.factor*n, mostGrowth+1)
 }
 
-// variables records which variables a segment sets. It returns false if the segment goes through many values
-// while a variable already does.
+// variables records which variables a segment sets. A segment that goes through many values while a variable
+// is set can be too expensive. variables then returns false in three cases: the variable takes many values
+// too, the segment sets another variable, or the values are put into a string or an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
@@ -215,8 +216,8 @@ func (g *jqGrowth) variables(s *jqSegment) bool {
 	return !g.repeat || !s.makes
 }
 
-// hasPlainArgument reports whether the first argument of a function is a plain text or number in the filter.
-// It also multiplies g.factor, because a text between values or in place of others makes the result longer.
+// hasPlainArgument reports whether the first argument of a function is a plain string or number in the filter.
+// It also multiplies g.factor, because a string between values or in place of others makes the result longer.
 func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -282,8 +283,8 @@ func (g *jqGrowth) lists() {
 	}
 }
 
-// steps checks `reduce SOURCE as $x (BEGIN; STEP)`. The step may name its input only once, and must not use
-// variables that are set outside.
+// steps reports whether a filter of the form `reduce SOURCE as $x (BEGIN; STEP)` is accepted. The step may
+// name its input only once, and must not use variables that are set outside.
 func (g *jqGrowth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {

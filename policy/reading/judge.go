@@ -236,7 +236,7 @@ var tellsMounts = regexp.MustCompile(`%[-+ #0-9.']*[mFZ]`)
 func noMounts(_ Workspace, _ string, a arguments) error {
 	for _, format := range slices.Concat(a.values["c"], a.values["format"], a.values["printf"]) {
 		if slices.ContainsFunc(tellsMounts.FindAllString(format, -1), func(m string) bool { return m[len(m)-1] == 'm' }) {
-			return fmt.Errorf("its format %s can tell about mounts", shortened(format))
+			return fmt.Errorf("its format %s shows a mount point", shortened(format))
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func shortSequence(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		n, err := strconv.ParseFloat(o.Text, 64)
 		if err != nil || !smallNumber.MatchString(o.Text) {
-			return fmt.Errorf("%s is no small number", shortened(o.Text))
+			return fmt.Errorf("%s is not a small number", shortened(o.Text))
 		}
 		numbers = append(numbers, n)
 	}

@@ -43,7 +43,7 @@ func (o options) withLongOption(name string, v value) options {
 var plainLong = longOptions(nil, nil)
 
 // programs lists the programs that can be allowed. The options of each program are the harmless
-// ones of its GNU version. They are harmless in the versions of other systems, too.
+// ones of its GNU version. They are also harmless in the versions of other systems.
 var programs = map[string]program{
 	"true":   {operands: toTexts, builtin: true},
 	"false":  {operands: toTexts, builtin: true},

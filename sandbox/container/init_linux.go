@@ -48,7 +48,7 @@ func Init(args []string) error {
 	return nil
 }
 
-// pass forwards the signals that end a program to all other processes.
+// pass forwards SIGTERM and SIGHUP to all other processes of the container.
 func pass(signals <-chan os.Signal) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {

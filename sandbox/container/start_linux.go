@@ -34,7 +34,7 @@ var passed = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscal
 	syscall.SIGTSTP, syscall.SIGCONT}
 
 // Start runs a program in a container (see StartVerb). It ends this process with the exit code of the
-// program. If the program was not started, it returns an error.
+// program. If the program was not started, Start returns an error.
 func Start(args []string) error {
 	if len(args) < 3 || args[1] != "--" {
 		return coleo.Errorf(coleo.EInvalid, "%s needs a file, -- and a command line", StartVerb)
@@ -165,9 +165,9 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 }
 
 // releaseTerminal releases the terminal of this session, so that the agent CLI can make it the terminal
-// of its own session. It reports whether it has succeeded. It fails in a process below a wrapper, which
-// does not lead the session. Then the agent CLI uses the terminal without owning it, and this process
-// forwards the terminal's signals.
+// of its own session. It reports whether it has succeeded. It fails if this process runs below a
+// wrapper, because the wrapper then leads the session. The agent CLI then uses the terminal without
+// owning it, and this process forwards the terminal's signals.
 func (s *started) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {

@@ -92,8 +92,9 @@ func filter(arch uint32) []unix.SockFilter {
 	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // with both, a program can type into a terminal
 		refuse(unix.SYS_IOCTL, callArg1, unix.BPF_JEQ, order, unix.EPERM)
 	}
-	// The filter does not hold for the first process of the sandbox, which is bubblewrap. Whoever controls this process
-	// makes each call through it. Its file /proc/1/mem is read-only.
+	// The first process of the sandbox is bubblewrap, which has no filter. A program that controls this process could
+	// make any call through it. So no program may trace the process or write to its memory. Its file /proc/1/mem is
+	// read-only.
 	for call, offset := range map[uint32]uint32{unix.SYS_PTRACE: callArg1, unix.SYS_PROCESS_VM_WRITEV: callArg0} {
 		refuse(call, offset, unix.BPF_JEQ, firstProcess, unix.EPERM)
 	}

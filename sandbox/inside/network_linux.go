@@ -16,8 +16,9 @@ import (
 
 // Before the agent CLI starts, the sandbox and its proxy exchange messages over a pair of sockets.
 // First, the proxy sends the addresses at which to listen. Then the program in the sandbox listens
-// there, and sends the listeners with their addresses. At the end, the proxy sends ready. So the
-// listeners belong to the sandbox's network, but the proxy connects in the network of the machine.
+// there, and sends the listeners with their addresses. At the end, the proxy sends the word
+// "ready". So the listeners belong to the sandbox's network, but the proxy connects in the network
+// of the machine.
 
 // ProxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
 // command line of the sandbox is made before the pair. It is free, because this process has far fewer
@@ -113,8 +114,8 @@ func giveListeners() error {
 	return setProxy("http://" + addrs[0])
 }
 
-// listen listens at addresses of the loopback interface, first at that of the proxy. IPv6 addresses may
-// fail, because the machine may not have IPv6.
+// listen listens at addresses of the loopback interface. The first one must be the address of the
+// proxy. IPv6 addresses may fail, because the machine may not have IPv6.
 func listen(wanted []string) (addrs []string, files []*os.File, err error) {
 	for i, addr := range wanted {
 		l, err := net.Listen("tcp", addr)

@@ -71,7 +71,8 @@ func awaitEnd(pidfd int) error {
 	}
 }
 
-// entrances contains the addresses at which a sandbox listens. The first is that of the proxy.
+// entrances contains the addresses at which a sandbox listens. The first address belongs to the
+// proxy.
 type entrances struct {
 	listen  []string
 	forward map[string]proxy.Rule // servers by the address inside

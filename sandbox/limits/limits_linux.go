@@ -137,7 +137,7 @@ func makeRoom(folder string) error {
 }
 
 // SetEach sets rlimits of this process. They also apply to the program that it becomes, and to its
-// children. The limit for processes counts those of this process's user namespace.
+// children. The limit for processes counts the processes of this process's user namespace.
 func SetEach(l coleo.SandboxLimits) error {
 	if l.Memory > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(l.Memory), Max: uint64(l.Memory)}); err != nil {

@@ -19,8 +19,9 @@ type headers struct {
 	oldest bool // the request has HTTP/1.0, which has no chunks
 }
 
-// read reads the headers and the empty line after them. left is how many more bytes the head may
-// have.
+// read reads the headers and the empty line after them. It subtracts the sizes of the lines from
+// left, which is how many more bytes the head may have. It returns an error for a malformed header,
+// and if the head is too large.
 func (h *headers) read(r *bufio.Reader, left *int) error {
 	for {
 		line, err := readLine(r, left)

@@ -89,7 +89,7 @@ func readLine(r *bufio.Reader, left *int) (string, error) {
 	return string(text), nil
 }
 
-// parseURL splits a URL with the scheme http into its parts.
+// parseURL returns the parts of a URL with the scheme http.
 func parseURL(text string) (host string, port uint16, path string, err error) {
 	const scheme = "http://"
 	if len(text) < len(scheme) || !strings.EqualFold(text[:len(scheme)], scheme) {
@@ -111,8 +111,8 @@ func parseURL(text string) (host string, port uint16, path string, err error) {
 	return host, port, path, err
 }
 
-// parseAuthority splits HOST:PORT. If the port is missing, it returns the port usual. If usual is 0,
-// a missing port is an error.
+// parseAuthority splits HOST:PORT. The parameter usual is the port that it returns if the text has
+// none. If usual is 0, a missing port is an error.
 func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	host, port := text, ""
 	if at := strings.LastIndexByte(text, ':'); at >= 0 && !strings.HasSuffix(text, "]") {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/template"
@@ -183,8 +184,8 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 }
 
 // newRun returns a new run of a trigger, without storing it. It returns EConflict if the trigger
-// has its maximum number of live arms. The caller must hold the mutex adding, so that no other run
-// begins before this run is stored.
+// has its maximum number of live arms. The caller must hold r.adding, so that no other run begins
+// before this run is stored.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
 	now, err := r.named(ctx, t.Name) // read the trigger again for the present number of live arms
@@ -209,7 +210,7 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}
-	found, err := r.Template(t.Template, t.Workdir)
+	found, err := r.readTemplate(t.Template, t.Workdir)
 	if err == nil {
 		err = usable(t.Template, found)
 	}
@@ -223,6 +224,50 @@ func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.S
 	maps.Copy(args, t.Args)
 	err = found.Fill(&q, args)
 	return q, err
+}
+
+// templateKey names a template for a work folder.
+type templateKey struct{ name, workdir string }
+
+// readTemplate is like Config.Template, with a time limit. If the last reading of the template has
+// not ended in time and is still not over, readTemplate returns EUnavailable at once. Nothing can end
+// a reading that hangs in the kernel, so its goroutine stays until the file system answers.
+func (r *Runner) readTemplate(name, workdir string) (template.Template, error) {
+	key := templateKey{name, workdir}
+	silent := coleo.Errorf(coleo.EUnavailable, "the template %s for %s could not be read within %v, perhaps because a "+
+		"file system does not answer: nothing was started", name, workdir, r.bounds.template)
+	r.mu.Lock()
+	hangs := r.hung[key]
+	r.mu.Unlock()
+	if hangs {
+		return template.Template{}, silent
+	}
+	var found template.Template
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		found, err = r.Template(name, workdir)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.hung, key)
+		close(ended)
+	}()
+	limit := time.NewTimer(r.bounds.template)
+	defer limit.Stop()
+	select {
+	case <-ended:
+		return found, err
+	case <-limit.C:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-ended:
+		return found, err
+	default:
+		r.hung[key] = true
+		return template.Template{}, silent
+	}
 }
 
 // usable returns an error if triggers cannot start arms from a template.

@@ -4,9 +4,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +38,24 @@ const (
 	shownDelay = 5 * time.Second
 )
 
+// bounds are time limits for what a Runner waits for. Only tests change them.
+type bounds struct {
+	// slow is the time after which a start no longer counts towards atOnce. Such a start waits for
+	// something, for example for a set-up script or a host agent that hangs. The other triggers must
+	// not wait for it too.
+	slow time.Duration
+	// start is the time limit for one attempt to start an arm. The brain has its own time limits for
+	// the parts of a start. They are shorter in total.
+	start time.Duration
+	// template is the time limit for reading a template. A work folder on another machine may not
+	// answer.
+	template time.Duration
+}
+
+func defaultBounds() bounds {
+	return bounds{slow: 30 * time.Second, start: brain.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
+}
+
 // Config is the configuration of a Runner.
 type Config struct {
 	DB *store.ServeDB
@@ -54,20 +75,26 @@ type Config struct {
 // the other methods, even before Run.
 type Runner struct {
 	Config
-	wake chan struct{} // has a buffer of one, so that a wake is never lost
+	bounds bounds
+	wake   chan struct{} // has a buffer of one, so that a wake is never lost
 
 	adding  sync.Mutex                // held from the count of live arms until the new run is stored
 	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by adding
 
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
+	tried    map[int64]int             // the number of attempts to start the arm of an open run
+	slots    int                       // the number of starts that count towards atOnce
+	startsOf map[string]int            // the number of starts of each trigger, by name
+	hung     map[templateKey]bool      // the templates whose last reading has not ended in time
 	refusals map[refusal]trigger.Entry // counts that are not written yet
 	starting sync.WaitGroup
 }
 
 // New returns a Runner.
 func New(c Config) *Runner {
-	return &Runner{Config: c, wake: make(chan struct{}, 1), busy: map[int64]bool{},
+	return &Runner{Config: c, bounds: defaultBounds(), wake: make(chan struct{}, 1), busy: map[int64]bool{},
+		tried: map[int64]int{}, startsOf: map[string]int{}, hung: map[templateKey]bool{},
 		buckets: map[string]trigger.Bucket{}, refusals: map[refusal]trigger.Entry{}}
 }
 
@@ -116,19 +143,20 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	var faults error
 	for _, t := range list {
 		if t.Kind != trigger.Schedule {
 			continue
 		}
 		next, err := r.plan(ctx, t)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed meanwhile
-			return 0, err
+			faults = errors.Join(faults, err)
 		}
 		if !next.IsZero() {
 			wait = min(wait, max(0, next.Sub(r.Now())))
 		}
 	}
-	return wait, r.startOpen(ctx)
+	return wait, errors.Join(faults, r.startOpen(ctx))
 }
 
 // giveUp ends the runs that were accepted but not begun. runDue calls giveUp if triggers are off.
@@ -181,28 +209,58 @@ func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error)
 	return times.Next(now), err
 }
 
-// startOpen begins to start the arms of all open runs, several at the same time. It does not wait
-// until they have started.
+// startOpen begins to start the arms of open runs, several at the same time. It does not wait until
+// they have started.
 func (r *Runner) startOpen(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range open {
-		if !r.reserve(e.ID) {
-			continue
+	for _, e := range r.inTurn(open) {
+		if free := r.reserve(e); free != nil {
+			r.starting.Go(func() { r.attempt(ctx, e, free) })
 		}
-		r.starting.Go(func() {
-			if again := r.start(ctx, e); again {
-				pause(ctx, retryEvery)
-			}
-			r.mu.Lock()
-			delete(r.busy, e.ID)
-			r.mu.Unlock()
-			r.wakeUp()
-		})
 	}
 	return nil
+}
+
+// inTurn returns the open runs, sorted by the number of their attempts, and then by their age. So a
+// run that cannot start does not keep a later run from its first attempt. inTurn also forgets the
+// attempts of runs that are no longer open.
+func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tried := make(map[int64]int, len(open))
+	for _, e := range open {
+		tried[e.ID] = r.tried[e.ID]
+	}
+	r.tried = tried
+	slices.SortStableFunc(open, func(a, b trigger.Entry) int { return cmp.Compare(tried[a.ID], tried[b.ID]) })
+	return open
+}
+
+// attempt makes one attempt to start the arm of a run. It calls free when the start has ended, or
+// when it no longer counts towards atOnce. If the run needs another attempt, attempt pauses, and
+// other runs start meanwhile.
+func (r *Runner) attempt(ctx context.Context, e trigger.Entry, free func()) {
+	slow := time.AfterFunc(r.bounds.slow, free)
+	limited, cancel := context.WithTimeout(ctx, r.bounds.start)
+	again := r.start(limited, e)
+	cancel()
+	slow.Stop()
+	r.mu.Lock()
+	if r.startsOf[e.Trigger]--; r.startsOf[e.Trigger] == 0 {
+		delete(r.startsOf, e.Trigger)
+	}
+	r.mu.Unlock()
+	free()
+	if again {
+		pause(ctx, retryEvery)
+	}
+	r.mu.Lock()
+	delete(r.busy, e.ID)
+	r.mu.Unlock()
+	r.wakeUp()
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -214,16 +272,25 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reserve reserves a run for the caller, and reports whether it has done so. It refuses if another
-// goroutine has reserved the run, or if atOnce runs are reserved.
-func (r *Runner) reserve(id int64) bool {
+// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It
+// returns nil if another goroutine has reserved the run, if there is no slot, or if too many arms of
+// the run's trigger are starting.
+func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.busy[id] || len(r.busy) >= atOnce {
-		return false
+	if r.busy[e.ID] || r.slots >= atOnce || r.startsOf[e.Trigger] >= atOnce {
+		return nil
 	}
-	r.busy[id] = true
-	return true
+	r.busy[e.ID] = true
+	r.tried[e.ID]++
+	r.slots++
+	r.startsOf[e.Trigger]++
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		r.slots--
+		r.mu.Unlock()
+		r.wakeUp()
+	})
 }
 
 // start starts the arm of a run and stores the result. It reports whether the caller must call it

@@ -33,6 +33,10 @@ type bench struct {
 	fault    error
 	orders   []brain.StartAttempt
 	requests []wire.SpawnRequest
+
+	// These functions take the place of the fields above if they are set.
+	starts    func(ctx context.Context, q wire.SpawnRequest) (brain.OnceResult, error)
+	templates func(workdir string) // is called before a template is read
 }
 
 func newBench(t *testing.T) *bench {
@@ -53,7 +57,10 @@ func (b *bench) open(on bool) {
 		b.t.Fatal(err)
 	}
 	b.Runner = New(Config{DB: db, On: on, Start: b.start, Log: slog.New(slog.DiscardHandler), Now: b.time,
-		Template: func(string, string) (template.Template, error) {
+		Template: func(_, workdir string) (template.Template, error) {
+			if b.templates != nil {
+				b.templates(workdir)
+			}
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			return b.template, nil
@@ -64,11 +71,15 @@ func (b *bench) time() time.Time { b.mu.Lock(); defer b.mu.Unlock(); return b.no
 
 func (b *bench) pass(d time.Duration) { b.mu.Lock(); defer b.mu.Unlock(); b.now = b.now.Add(d) }
 
-func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.StartAttempt) (brain.OnceResult, error) {
+func (b *bench) start(ctx context.Context, q wire.SpawnRequest, o brain.StartAttempt) (brain.OnceResult, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.orders, b.requests = append(b.orders, o), append(b.requests, q)
-	return b.result, b.fault
+	result, fault := b.result, b.fault
+	b.mu.Unlock()
+	if b.starts != nil {
+		return b.starts(ctx, q)
+	}
+	return result, fault
 }
 
 // does carries out everything that is due, and waits until it is done.

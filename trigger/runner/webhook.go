@@ -123,7 +123,7 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 
 // checkNeededFields returns EInvalid if a request lacks a field that the template needs.
 func (r *Runner) checkNeededFields(t trigger.Trigger, fields map[string]string) error {
-	found, err := r.Template(t.Template, t.Workdir)
+	found, err := r.readTemplate(t.Template, t.Workdir)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (r *Runner) checkNeededFields(t trigger.Trigger, fields map[string]string) 
 // openArgs returns the names of the template's arguments that the user has left open. Each request gives
 // their values.
 func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
-	found, err := r.Template(t.Template, t.Workdir)
+	found, err := r.readTemplate(t.Template, t.Workdir)
 	if err != nil {
 		return nil, err
 	}

@@ -191,3 +191,26 @@ func TestARequestIsToldWhichFieldIsMissing(t *testing.T) {
 		t.Errorf("a request without the field: %v", err)
 	}
 }
+
+func TestAWebhookTakesSomeRequestsInAMinute(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.addWebhook()
+	send := func(id int) coleo.Code {
+		_, err := b.Deliver(t.Context(), "w", b.signed(secret, strconv.Itoa(id), "{}"))
+		return coleo.ErrorCode(err)
+	}
+	const most = 10 // as docs/triggers.md says
+	for id := range most {
+		if code := send(id); code != "" {
+			t.Fatalf("request %d: %s", id, code)
+		}
+	}
+	if code := send(most); code != coleo.EBusy {
+		t.Errorf("request %d in a minute: %q, want %s", most, code, coleo.EBusy)
+	}
+	b.pass(time.Minute)
+	if code := send(most); code != "" {
+		t.Errorf("a minute later: %s", code)
+	}
+}

@@ -152,12 +152,11 @@ export class ArmView {
     const cost = [money(a.totalCost), a.totalTokens ? `${tokens(a.totalTokens)} tokens` : ""].filter(Boolean).join(", ");
     this.setFacts([
       ["Tasks", tasks(shown)],
-      ["Mode", shown?.mode],
       ["Harness", a.harness],
       ["Model", model(a)],
       ["Cost", cost],
       ["Budget", budget(a.budget)],
-      ["Mode", a.mode],
+      ["Mode", shown?.mode || a.mode],
       ["Labels", labels(a.labels)],
       ["Window", windowState(a.window)],
       ["Folder", a.workdir],

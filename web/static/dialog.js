@@ -83,14 +83,14 @@ export class DialogPanel {
     return [
       el("p", { class: "kind", text: this.busy || this.kind(d) }),
       el("h2", { text: d.title }),
-      d.subject ? el("pre", { class: "subject", tabIndex: 0, "aria-label": "What it is about", text: d.subject }) : null,
+      d.subject ? el("pre", { class: "subject", tabIndex: 0, "aria-label": "Subject of the dialog", text: d.subject }) : null,
       d.truncated ? el("p", { class: "warn", text: "The screen cuts this off: look at the terminal before you approve." }) : null,
       ...this.answers(d, asks),
     ].filter(Boolean);
   }
 
   kind(d) {
-    if (isUnknown(d)) return "Asks something that Coleo does not know";
+    if (isUnknown(d)) return "Shows a dialog that Coleo does not know";
     const kind = kinds[d.kind] ?? kinds.other;
     return d.pages > 1 && d.page > 0 ? `${kind} (${d.page} of ${d.pages})` : kind;
   }
@@ -144,7 +144,7 @@ export class DialogPanel {
       return el("li", {}, pick);
     }));
     if (asks) return list;
-    return el("details", { class: "as-shown" }, el("summary", { text: "Its own options" }), list);
+    return el("details", { class: "as-shown" }, el("summary", { text: "The options of the agent CLI" }), list);
   }
 
   /** Returns a field for an answer in words, and further buttons. */

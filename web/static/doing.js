@@ -13,7 +13,7 @@ function end(text) {
   return line.length > most ? `…${line.slice(-most)}` : line;
 }
 
-/** Returns the newest running tool, and the number of other running tools. */
+/** Returns the title of the newest running tool, followed by the number of other running tools, such as "Bash (+2)". */
 export function running(display) {
   const tools = display?.tools ?? [];
   if (tools.length === 0) return "";
@@ -21,7 +21,7 @@ export function running(display) {
   return oneLine(tools.at(-1).title) + more;
 }
 
-/** Returns how many of the tasks are done. */
+/** Returns how many of the tasks are done, such as "2 of 5 tasks". It returns "" if there are no tasks. */
 export function tasks(display) {
   const all = display?.tasks ?? [];
   if (all.length === 0) return "";

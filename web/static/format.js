@@ -33,7 +33,7 @@ export function model(arm) {
   return [arm.provider, arm.model].filter(Boolean).join("/");
 }
 
-/** Returns the requested model, if the arm has another model and no person has confirmed that. */
+/** Returns the requested model, if the arm has another model and nobody has pressed "Seen" yet. Otherwise it returns "". */
 export function unseenFallback(arm) {
   const f = arm.modelFallback;
   return f && !f.seen ? f.asked.model : "";

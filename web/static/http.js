@@ -15,7 +15,7 @@ export async function call(method, path, body, signal) {
   try {
     data = text ? JSON.parse(text) : null;
   } catch {
-    throw failure({ code: "internal", message: `The server answered ${answer.status}, and no JSON.` });
+    throw failure({ code: "internal", message: `The server answered ${answer.status} without JSON.` });
   }
   if (!answer.ok) throw failure(data?.error ?? { code: "internal", message: `The server answered ${answer.status}.` });
   return data;

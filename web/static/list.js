@@ -57,7 +57,7 @@ export class List {
         el("span", { text: h.hostname || h.agentId }),
         el("span", { class: "muted", text: h.live ? `${h.arms} of ${count(h.maxArms, "arm")}` : "not connected" }),
       ));
-    if (this.store.known && lines.length === 0) lines.push(el("p", { class: "host muted", text: "No host agent is connected: coleo agent start" }));
+    if (this.store.known && lines.length === 0) lines.push(el("p", { class: "host muted", text: "No host agent is connected. To start one: coleo agent start" }));
     this.hosts.replaceChildren(...lines);
   }
 
@@ -103,7 +103,7 @@ class Row {
     setText(this.facts, [arm.parentArmId && (arm.config?.succeeds ? "successor" : "subarm"), queued(arm.queue), model(arm) || arm.harness, money(arm.totalCost), folder(arm.workdir), labels(arm.labels)].filter(Boolean).join(" · "));
     const asked = unseenFallback(arm);
     show(this.fallback, Boolean(asked));
-    setText(this.fallback, asked && `Not the model ${asked}`);
+    setText(this.fallback, asked && `Not the requested model ${asked}`);
     this.facts.title = [arm.harness, model(arm), arm.workdir].filter(Boolean).join("\n");
     this.tick();
   }

@@ -43,17 +43,17 @@ export class PromptBox {
   async submit() {
     const prompt = this.text.value;
     if (!this.can || prompt.trim() === "") return;
-    this.say("Sending, until it is proven that it arrived…");
+    this.say("Sending, and waiting for proof that the prompt has arrived…");
     this.button.disabled = true;
     const done = await this.send({ prompt, interrupt: this.first.checked && working(this.arm) });
     this.say("");
     if (!done) return; // the text stays, so the user can send it again
     if (this.text.value === prompt) this.text.value = "";
     this.first.checked = false;
-    const taken = done.receipt?.proof === "queued" ? "Queued." : "Taken.";
+    const taken = done.receipt?.proof === "queued" ? "Queued." : "Delivered.";
     const cleared = done.receipt?.cleared;
     if (cleared) { // the removed text stays here until the next prompt, so that a person can type it again
-      this.say(`${taken} Removed from the composer before: ${JSON.stringify(cleared)}`);
+      this.say(`${taken} Before that, Coleo removed this text from the composer: ${JSON.stringify(cleared)}`);
       return;
     }
     this.say(taken);

@@ -34,7 +34,7 @@ export class QueuePanel {
     this.arm = arm;
     show(this.node, Boolean(arm.queue));
     setText(this.title, queued(arm.queue));
-    setText(this.note, [parked(arm.queue), arm.queue?.paused && `Paused: ${arm.queue.paused}`, arm.queue?.held && `The first was not sent: ${arm.queue.held}`].filter(Boolean).join(". "));
+    setText(this.note, [parked(arm.queue), arm.queue?.paused && `Paused: ${arm.queue.paused}`, arm.queue?.held && `The first prompt was not sent: ${arm.queue.held}`].filter(Boolean).join(". "));
     setText(this.toggle, arm.queue?.paused ? "Resume" : "Pause");
     const now = `${arm.updatedAt} ${JSON.stringify(arm.queue)}`;
     if (this.node.open && now !== this.seen) this.load();

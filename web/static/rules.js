@@ -47,26 +47,26 @@ export function working(arm) {
 export function recovery(arm) {
   const { canRecover, state } = arm.runtime ?? {};
   const label = state === "hung" || !["recoverable", "stopped"].includes(state) ? "Recover" : "Restart";
-  if (!canRecover) return { label, can: false, why: "Nothing is known to bring it back from." };
-  if (!["hung", "recoverable", "stopped"].includes(state)) return { label, can: false, why: `It is ${state ?? "unknown"}: nothing to recover.` };
-  return { label, can: true, why: state === "hung" ? "Prove that it lives, or start it again" : "Bring it back with its conversation" };
+  if (!canRecover) return { label, can: false, why: "Coleo does not know enough to recover this arm." };
+  if (!["hung", "recoverable", "stopped"].includes(state)) return { label, can: false, why: `The arm is ${state ?? "unknown"}, so there is nothing to recover.` };
+  return { label, can: true, why: state === "hung" ? "Check that the arm is alive, or start it again" : "Bring the arm back with its conversation" };
 }
 
 /** Describes the button that starts an arm. The arm must be stopped, in error, or starting without a runtime. */
 export function spawning(arm) {
   const can = arm.status === "stopped" || arm.status === "error" || (arm.status === "starting" && !arm.runtime?.hasRuntime);
-  return { can, why: can ? "Start it with a new conversation" : "It already runs." };
+  return { can, why: can ? "Start the arm with a new conversation" : "The arm is already running." };
 }
 
 /** Describes the button that ends an arm. Any arm with a process can be killed. */
 export function killing(arm) {
   const can = arm.status !== "stopped";
-  return { can, why: can ? "End the agent CLI and all that it started" : "It is stopped." };
+  return { can, why: can ? "End the agent CLI and all processes that it has started" : "The arm is stopped." };
 }
 
 /** Describes the button that stops the running turn. */
 export function interrupting(arm, capabilities) {
-  if (capabilities && !capabilities.interrupt) return { can: false, why: "This harness cannot interrupt." };
+  if (capabilities && !capabilities.interrupt) return { can: false, why: "This harness cannot interrupt a turn." };
   if (!working(arm)) return { can: false, why: "No turn is running." };
   return { can: true, why: "Stop the running turn" };
 }
@@ -74,8 +74,8 @@ export function interrupting(arm, capabilities) {
 /** Describes the button that shortens the conversation. The harness must be able to, and no turn may run. */
 export function compacting(arm, capabilities) {
   if (capabilities && !capabilities.compact) return { can: false, why: "This harness cannot shorten its conversation." };
-  if (arm.status === "stopped" || arm.state !== "idle") return { can: false, why: "It can be shortened only while the arm is idle." };
-  return { can: true, why: "Have the agent CLI shorten its conversation" };
+  if (arm.status === "stopped" || arm.state !== "idle") return { can: false, why: "The conversation can be shortened only while the arm is idle." };
+  return { can: true, why: "Make the agent CLI shorten its conversation" };
 }
 
 /**
@@ -83,20 +83,20 @@ export function compacting(arm, capabilities) {
  * can be sent during a turn.
  */
 export function prompting(arm, capabilities, interrupt) {
-  if (arm.status === "stopped" || arm.state === "dead") return { can: false, why: "It is stopped. Start it to send a prompt." };
+  if (arm.status === "stopped" || arm.state === "dead") return { can: false, why: "The arm is stopped. Start it to send a prompt." };
   switch (arm.state) {
     case "waiting_approval":
-      return { can: false, why: "It waits for an answer. Answer the dialog first: a prompt typed now could approve it." };
+      return { can: false, why: "The arm waits for an answer. Answer the dialog first, because a prompt that is typed now could approve it." };
     case "initializing":
-      return { can: false, why: "It is still starting." };
+      return { can: false, why: "The arm is still starting." };
     case "processing":
     case "executing":
       if (interrupt) return { can: true, why: "" };
-      if (capabilities?.queue) return { can: true, why: "It works; your prompt is queued behind the running turn." };
-      return { can: false, why: "It works, and this harness queues nothing. Interrupt the turn to prompt now." };
+      if (capabilities?.queue) return { can: true, why: "The arm is working. Your prompt waits until the running turn has ended." };
+      return { can: false, why: "The arm is working, and this harness cannot queue a prompt. To send the prompt now, interrupt the turn." };
     case "idle":
     case "error":
       return { can: true, why: "" };
   }
-  return { can: false, why: "Its state is not known." };
+  return { can: false, why: "The state of the arm is not known." };
 }

@@ -25,13 +25,13 @@ export class SpawnForm {
     this.harness = el("select", { name: "harness", required: true, on: { change: () => this.about() } });
     this.workdir = el("input", { name: "workdir", required: true, autocomplete: "off", spellcheck: false, placeholder: "/path/to/project" });
     this.models = el("datalist", { id: "models" });
-    this.model = el("input", { name: "model", list: "models", autocomplete: "off", spellcheck: false, placeholder: "As the agent CLI has it" });
-    this.first = el("textarea", { name: "initialPrompt", rows: 3, placeholder: "Nothing: it waits for you" });
+    this.model = el("input", { name: "model", list: "models", autocomplete: "off", spellcheck: false, placeholder: "The agent CLI chooses" });
+    this.first = el("textarea", { name: "initialPrompt", rows: 3, placeholder: "Without a first prompt, the arm waits for you" });
     this.mode = el("select", { name: "permissionMode", on: { change: () => this.guard() } },
-      ...[["", "As usual"], ["ask", "Ask for every edit and command"], ["edit", "Edit unasked, ask for commands"], ["plan", "Plan only, change nothing"], ["all", "Ask nothing"]]
+      ...[["", "Default"], ["ask", "Ask for every edit and command"], ["edit", "Edit without asking, ask for commands"], ["plan", "Plan only, change nothing"], ["all", "Ask nothing"]]
         .map(([value, text]) => el("option", { value, text })));
     this.yes = el("input", { type: "checkbox", name: "yesWithoutSandbox", id: "spawn-yes" });
-    this.agree = el("label", { class: "check", for: "spawn-yes", hidden: true }, this.yes, "Allow this without a sandbox: it runs every command with your rights");
+    this.agree = el("label", { class: "check", for: "spawn-yes", hidden: true }, this.yes, "Allow this without a sandbox: the agent CLI then runs every command with your rights");
     this.host = el("select", { name: "agentId" });
     this.trust = el("input", { type: "checkbox", name: "trustWorkdir", id: "spawn-trust" });
     this.env = el("textarea", { name: "env", rows: 2, autocomplete: "off", spellcheck: false, placeholder: "NAME=VALUE, one on each line" });
@@ -44,8 +44,8 @@ export class SpawnForm {
       field("First prompt", this.first),
       el("details", {}, el("summary", { text: "More" }),
         field("Permissions", this.mode), this.agree, field("Host", this.host), field("Environment", this.env),
-        el("p", { class: "note", text: "The values of the environment are shown nowhere again. An arm runs without a window: 'coleo arm open NAME' shows it in one." }),
-        el("label", { class: "check", for: "spawn-trust" }, this.trust, "Trust the folder (writes that into the agent CLI's own settings)")),
+        el("p", { class: "note", text: "Coleo never shows the values of the environment again. An arm runs without a window. To open one: coleo arm open NAME" }),
+        el("label", { class: "check", for: "spawn-trust" }, this.trust, "Trust the folder (Coleo writes this into the agent CLI's own settings)")),
       this.models, this.error,
       el("div", { class: "answers end" }, button("Cancel", () => this.dialog.close()), this.submit));
     this.dialog.append(this.form);
@@ -90,7 +90,7 @@ export class SpawnForm {
   about() {
     const h = this.store.harnesses.get(this.harness.value);
     const missing = h && !this.installed.has(h.name);
-    setText(this.note, missing ? `${h.title || h.name} is on no connected host. Install it: ${h.install}` : "");
+    setText(this.note, missing ? `${h.title || h.name} is not installed on any connected host. To install it: ${h.install}` : "");
     show(this.note, Boolean(missing));
   }
 

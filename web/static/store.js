@@ -142,7 +142,7 @@ export class Store extends EventTarget {
     }
   }
 
-  /** Notes that the connection is lost. A page cannot see the status of a failed handshake, so lost asks the API. */
+  /** Notes that the connection is lost. A page cannot see why a WebSocket was refused, so lost calls the API to find out. */
   async lost() {
     this.setLink("lost");
     forgetNonce();

@@ -26,7 +26,7 @@ export class TerminalView {
   bar() {
     this.status = el("p", { class: "status", role: "status", text: "Connecting" });
     this.size = el("span", { class: "muted" });
-    this.control = button("Take control", () => this.toggleControl(), { title: "Type into the terminal by hand; prompts of others wait meanwhile" });
+    this.control = button("Take control", () => this.toggleControl(), { title: "Type into the terminal by hand. Meanwhile, the prompts of others wait" });
     this.match = button("Match window", () => this.matchWindow(), { class: "match", hidden: true, title: "Give the terminal the size of this window" });
     this.zoom = button("Fit width", () => this.toggleFit(), { "aria-pressed": "false", title: "Show whole lines, however small" });
     return el("div", { class: "bar" }, this.status, this.size, el("span", { class: "gap" }), this.zoom, this.match, this.control);
@@ -135,7 +135,7 @@ export class TerminalView {
     this.at = offset;
   }
 
-  /** Switches to the alternate screen if the arm shows it. Output from the middle does not contain the switch. */
+  /** Switches to the alternate screen if the arm shows it, because the received output may begin after the switch. */
   async enterScreen() {
     try {
       const { alt } = await call("GET", armPath(this.arm, "/screen"));
@@ -163,7 +163,7 @@ export class TerminalView {
     const again = arm.generation !== this.arm.generation;
     this.arm = arm;
     const alive = arm.status !== "stopped";
-    enable(this.control, Boolean(this.lease) || (alive && !this.ended), alive ? this.control.title : "It is stopped.");
+    enable(this.control, Boolean(this.lease) || (alive && !this.ended), alive ? this.control.title : "The arm is stopped.");
     if (again && this.term) this.restart();
   }
 
@@ -206,7 +206,7 @@ export class TerminalView {
     this.term.options.cursorBlink = Boolean(lease);
     this.node.dataset.control = String(Boolean(lease));
     setText(this.control, lease ? "Release control" : "Take control");
-    this.control.title = lease ? "Ctrl+Alt+X does it, too" : "Type into the terminal by hand; prompts of others wait meanwhile";
+    this.control.title = lease ? "Ctrl+Alt+X also releases control" : "Type into the terminal by hand. Meanwhile, the prompts of others wait";
     show(this.match, Boolean(lease));
     if (!lease) return;
     this.term.focus();

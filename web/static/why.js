@@ -29,11 +29,11 @@ export class WhyPanel {
 
   fill({ reading, witnesses, rows, blocked, disagreement, local }) {
     const parts = [el("p", { text: `${reading.state}, by ${reading.rule ? `the rule “${reading.rule}”` : "no rule"}, since ${ago(reading.since)}${reading.detail ? ` (${reading.detail})` : ""}.` })];
-    if (!reading.known) parts.push(el("p", { class: "warn", text: "No rule knows this screen, so nothing may be typed." }));
+    if (!reading.known) parts.push(el("p", { class: "warn", text: "No rule recognizes this screen, so Coleo types nothing." }));
     if (local) parts.push(el("p", { class: "warn", text: `The arm ${local}.` }));
-    if (blocked) parts.push(el("p", { class: "warn", text: `It stands still: ${blocked}.` }));
-    if (disagreement) parts.push(el("p", { class: "warn", text: `They disagree: ${disagreement}.` }));
-    if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows by which the rule knows it" }));
+    if (blocked) parts.push(el("p", { class: "warn", text: `The arm cannot continue: ${blocked}.` }));
+    if (disagreement) parts.push(el("p", { class: "warn", text: `The sources of the state disagree: ${disagreement}.` }));
+    if (rows?.length) parts.push(el("pre", { text: rows.join("\n"), tabIndex: 0, "aria-label": "Rows that the rule matched" }));
     for (const w of witnesses ?? []) {
       parts.push(el("p", { class: "muted", text: `${w.name} says ${w.state || "nothing"}${w.rule ? ` (${w.rule}${w.detail ? `: ${w.detail}` : ""})` : ""}${w.lapsed ? ", lapsed" : ""}, ${ago(w.time)}` }));
     }

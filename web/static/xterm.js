@@ -10,8 +10,8 @@ let parts = null;
 
 /**
  * Loads xterm.js from the server, once. It fails if this build does not contain xterm.js.
- * The page calls load soon after its start, and never later. The reason is that another program
- * may take serve's address while serve is down. This page must not run a script of that program.
+ * Only the first call of load, soon after the page's start, fetches the scripts. While serve is down
+ * later, another program could take serve's address, and this page must not run a script of it.
  */
 export async function load() {
   parts ??= Promise.all([
@@ -99,8 +99,8 @@ export function isFocusReport(text) {
 }
 
 /**
- * Removes the bytes before the first line end or escape sequence. Output from the middle may
- * begin inside a character or a sequence.
+ * Removes the bytes before the first line end or escape sequence. Output that does not start at
+ * the beginning may start inside a character or a sequence.
  */
 export function trim(data) {
   const start = data.findIndex((b) => b === 0x1b || b === 0x0a);

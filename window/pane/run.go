@@ -110,8 +110,8 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	}
 }
 
-// endOf returns how a window has ended whose program has returned err. The program can end before
-// this process handles the hang-up of the terminal, so endOf checks for a hang-up itself.
+// endOf returns how the window has ended after its program has returned err. The program can end
+// before this process handles the hang-up of the terminal, so endOf checks for a hang-up itself.
 func endOf(err error) (End, string) {
 	var exit *exec.ExitError
 	hung := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGHUP

@@ -27,7 +27,7 @@ const (
 	// hollowSize is the smallest size in bytes of a file that counts as hollow. Git reads a smaller file within
 	// seconds.
 	hollowSize = 4 << 30
-	// hollowShare is the largest part of a hollow file that occupies the disk: one hundredth.
+	// A sparse file counts as hollow if less than 1/hollowShare of its size occupies the disk.
 	hollowShare = 100
 	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
 )

@@ -33,8 +33,8 @@ var readInParts = []string{"objects", "logs", "lfs", "index"}
 
 // CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
 // contains a symbolic link, a pipe or a very large file. Git follows a link, also when it writes a ref or a reflog.
-// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the objects of another repository. Hooks
-// do not count, because Coleo never runs them.
+// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the
+// objects of another repository. Hooks do not count, because Coleo never runs them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
 		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is not a folder: git is not run there", gitDir))
@@ -106,7 +106,8 @@ func (c *ownCheck) entry(ctx context.Context, path string, e fs.DirEntry) error 
 		"delete it, and try again", path, what)
 }
 
-// size checks the size of a file. A file without blocks, such as a HEAD of a terabyte, costs an arm nothing.
+// size returns an error for a file that is too large for git. The check is necessary because an arm can make
+// a sparse file of a terabyte that takes no disk space.
 func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	name, err := filepath.Rel(c.gitDir, path)
 	if err != nil || slices.Contains(readInParts, strings.Split(name, string(filepath.Separator))[0]) ||
@@ -190,9 +191,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm removes everything from a repository with which the user's own git would start a program. It removes
-// hooks, all settings except the harmless ones, and the file commondir, which names another repository with hooks
-// and settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
+// Disarm removes everything in a repository that could make the user's own git start a program. It removes hooks,
+// all settings except the harmless ones, and the file commondir, which names another repository with hooks and
+// settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
 // written the repository itself, because Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")

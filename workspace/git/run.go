@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/processgroup"
 )
 
 // This file starts git, and contains the list of commands that may run.
@@ -59,10 +59,10 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 // commands lists the commands that may run. For each command, it contains the arguments that precede the caller's
 // arguments.
 //
-// A command may be on the list only if a test shows that a hostile repository starts no program with it. "add",
-// "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because they start git in
-// submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree instead. "worktree"
-// is not on the list, because it would write the path of the stand-in (see AddWorktree).
+// A command may be on the list only if a test shows that a hostile repository cannot start a program through
+// this command. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because
+// they start git in submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree
+// instead. "worktree" is not on the list, because it would write the path of the stand-in (see AddWorktree).
 var commands = map[string][]string{
 	"branch":           nil,
 	"cat-file":         nil,
@@ -254,14 +254,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 func (p Program) command(ctx context.Context, c call, argv []string, out, stderr io.Writer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		if syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) != nil {
-			return os.ErrProcessDone
-		}
-		return nil
-	}
-	cmd.WaitDelay = killGrace
+	processgroup.Own(cmd, killGrace)
 	cmd.Stdout, cmd.Stderr = out, stderr
 	if c.stdout != nil {
 		cmd.Stdout = c.stdout

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// This file reads what git would print from the files of a repository. A start of git costs more than most of what
-// a test does between two of them.
+// This file reads the files of a repository instead of asking git. Starting git takes more time than most other
+// steps of a test.
 
 // Rev returns the id that git rev-parse prints for a branch, a tag, another ref or HEAD. If no file of the
 // repository contains the id, Rev starts git. The folder dir is a work folder or a git folder.
@@ -81,7 +81,8 @@ func readRef(common, ref string) string {
 	return ""
 }
 
-// Fsck checks all objects of a repository. It does not start git for lists of commits and of packs, which no stage has.
+// Fsck checks all objects of a repository. It skips the commit-graph and the multi-pack-index, because no stage has
+// them.
 func (s *Stage) Fsck(dir string) {
 	s.Helper()
 	s.Git(dir, "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false", "fsck", "--no-dangling")

@@ -1,8 +1,8 @@
 // Package merge merges the branch of an arm into another branch of its repository.
 //
 // First it writes a tree and commits to which no ref points yet. Then it moves the branch by one update-ref,
-// which fails if somebody else has moved the branch meanwhile. So after a kill at any moment, the branch is
-// either as before or as after the merge.
+// which fails if somebody else has moved the branch meanwhile. So after a kill at any moment, the branch has
+// either its old commit or the merged one.
 //
 // The package does not change the files, the index or the stash of a work folder, with two exceptions. If it
 // commits uncommitted work, it changes the index of the arm's own worktree. With UpdateCheckout, it updates the
@@ -247,8 +247,8 @@ func (j *job) checkBranches(ctx context.Context) error {
 				"name that branch with --into", name)
 		}
 	}
-	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if another work folder
-	// has this branch checked out, too.
+	// An arm can write the name of a person's branch into its HEAD. So a merge is also refused if another work
+	// folder has this branch checked out.
 	path, err := workspace.CheckedOut(j.repo, heads+j.branch, j.arm.Git)
 	if err == nil && path != "" {
 		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+

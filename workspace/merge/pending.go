@@ -54,7 +54,7 @@ type Recovered struct {
 }
 
 // Recover finishes or undoes each merge that a kill has interrupted while it updated the files of a
-// person's work folder. It leaves files alone that the person has changed since then.
+// person's work folder. It does not change a file that the person has changed since then.
 func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, err error) {
 	files, err := filepath.Glob(filepath.Join(trees.Dir, "merge-*"+pendingSuffix))
 	if err != nil {

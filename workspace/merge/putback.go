@@ -46,10 +46,10 @@ func versionOf(mode, id string) version {
 	return version{mode, id}
 }
 
-// putBack undoes the merge in the files and the index of the work folder: what is as in p.After
-// becomes as in p.Before. It also restores a file that a killed git has written in part or deleted.
-// It leaves every other file alone, because the person has changed it, and returns the paths of these
-// files.
+// putBack undoes the merge in the files and the index of the work folder. A file with the content
+// that it has in p.After gets the content that it has in p.Before. putBack also restores a file that
+// a killed git has written in part or deleted. It leaves every other file alone, because the person
+// has changed it, and returns the paths of these files.
 //
 // head is the commit that is checked out. If it differs from p.Before, somebody has committed
 // something. putBack does not touch the files of that commit. After a kill, another putBack does the

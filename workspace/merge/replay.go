@@ -59,9 +59,9 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 	return tip, err
 }
 
-// checkReplay returns an error unless the commits form a line without merge commits, and the line
-// is not too long. Merge commits are refused because a replay would lose the conflicts that they
-// have resolved.
+// checkReplay returns an error if the branch has too many commits, or if it has no commit in common
+// with the target. It also returns an error for a merge commit, because a replay would lose the
+// conflicts that such a commit has resolved.
 func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	if m.Cut != "" {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+

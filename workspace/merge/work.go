@@ -166,8 +166,8 @@ func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	return nil
 }
 
-// changed returns those of the named files that differ from the index in env. All other files are omitted, because
-// Coleo has put them into the worktree.
+// changed returns the named files that differ from the index in env. All other files are omitted, because Coleo
+// has put them into the worktree.
 func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})

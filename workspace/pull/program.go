@@ -10,10 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/processgroup"
 )
 
 // This file runs the programs gh and glab.
@@ -138,26 +138,24 @@ func (p program) run(ctx context.Context, input []byte, most int, args ...string
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = "/", p.environ, bytes.NewReader(input)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = endWait
-	out, errs := &tail{most: most}, &tail{most: mostErrors}
+	processgroup.Own(cmd, endWait)
+	out, errs := &processgroup.Tail{Most: most}, &processgroup.Tail{Most: mostErrors}
 	cmd.Stdout, cmd.Stderr = out, errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return out.kept, nil
+		return out.Kept, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s took too long, or was stopped: %w", p.name, ctx.Err())
 	case !errors.As(err, &exit):
 		return nil, fmt.Errorf("run %s: %w", p.name, err)
 	}
-	f := &failure{program: p.name, text: firstLine(string(errs.kept))}
+	f := &failure{program: p.name, text: firstLine(string(errs.Kept))}
 	if f.text == "" {
 		f.text = fmt.Sprintf("exit code %d", exit.ExitCode())
 	}
-	if _, rest, ok := strings.Cut(string(errs.kept), "HTTP "); ok {
+	if _, rest, ok := strings.Cut(string(errs.Kept), "HTTP "); ok {
 		_, _ = fmt.Sscanf(rest, "%d", &f.status)
 	}
 	var answer struct {
@@ -166,7 +164,7 @@ func (p program) run(ctx context.Context, input []byte, most int, args ...string
 			Message string `json:"message"`
 		} `json:"errors"`
 	}
-	if json.Unmarshal(out.kept, &answer) == nil {
+	if json.Unmarshal(out.Kept, &answer) == nil {
 		for _, e := range answer.Errors {
 			if e.Message != "" {
 				f.text += ": " + shown(e.Message)
@@ -174,22 +172,6 @@ func (p program) run(ctx context.Context, input []byte, most int, args ...string
 		}
 	}
 	return nil, f
-}
-
-// tail keeps the last bytes that are written to it.
-type tail struct {
-	kept []byte
-	most int
-	cut  bool
-}
-
-// Write never fails.
-func (t *tail) Write(data []byte) (int, error) {
-	t.kept = append(t.kept, data...)
-	if over := len(t.kept) - t.most; over > 0 {
-		t.kept, t.cut = append(t.kept[:0], t.kept[over:]...), true
-	}
-	return len(data), nil
 }
 
 func firstLine(text string) string {

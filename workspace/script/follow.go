@@ -198,8 +198,8 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 	}
 }
 
-// evaluates reports whether a test could start a program. Some tests evaluate a word as an
-// expression, and an expression can start a program.
+// evaluates reports whether a shell's test, such as [ -v WORD ], could start a program. Some of
+// these tests evaluate a word as an expression, and an expression can start a program.
 func evaluates(args []*syntax.Word) bool {
 	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
 		word, ok := static(w)

@@ -25,8 +25,9 @@ const bulkAtOnce = 4
 // bulkHelp is the help that all verbs for several arms share.
 const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host, --harness
 and --selector. An arm must match all filters that you give. Coleo works on four
-arms at a time, or waits for all of them. A table shows the result for each arm.
-The exit code is 0 if everything succeeded, or if no arm matches.
+arms at a time. A verb that only waits does so for all arms at once. A table shows
+the result for each arm. The exit code is 0 if everything succeeded, or if no arm
+matches.
 
 --selector takes conditions on labels, separated by commas: KEY=VALUE, KEY!=VALUE,
 KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`
@@ -170,9 +171,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the outcome for each arm. If the verb failed for some arms, it returns an
-// Exit error. If all failures have the same exit code, the error has this code. Otherwise the error
-// has the code 1.
+// printOutcomes prints the outcome for each arm. If the verb failed for some arms, printOutcomes
+// returns an Exit error. If all failures have the same exit code, the error has this code.
+// Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -95,8 +95,8 @@ func (f listFlags) nothing(haveArms bool) string {
 	return "No active arms.\n"
 }
 
-// armTable returns a table of the given arms, for users. If there are no arms, it returns the text in
-// nothing.
+// armTable returns a table of the given arms, for users. The parameter nothing is the text to return
+// if there are no arms.
 func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	if len(rows) == 0 {
 		return nothing

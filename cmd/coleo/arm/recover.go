@@ -123,8 +123,8 @@ func recoveredLine(reply wire.SpawnReply) string {
 }
 
 // awaitReady waits until an arm accepts input, shows a dialog or shows an error. If the agent CLI
-// ends first, it returns EExited with the arm's last screen. After the time limit, it returns
-// ETimeout.
+// ends first, awaitReady returns EExited with the arm's last screen. After the time limit,
+// awaitReady returns ETimeout.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {

@@ -101,7 +101,7 @@ func (q questions) harness(list []coleo.Info, defaultName string) (string, error
 }
 
 // line asks for one line. For an empty line, it returns the default answer. If the user ends the
-// input, it returns EInvalid.
+// input, line returns EInvalid.
 func (q questions) line(what, defaultAnswer string) (string, error) {
 	if defaultAnswer != "" {
 		what += " [" + defaultAnswer + "]"

@@ -22,8 +22,8 @@ const pullHelp = `Push the branch of the arm's worktree to the remote, and make 
 (GitHub) or a merge request (GitLab). If the branch already has an open request,
 this only pushes.
 
-gh or glab makes it, with your own login. So run this on the machine of the worktree,
-as the user who is logged in there. No hook of git runs.
+The program gh or glab makes the request, with your own login. So run this on the
+machine of the worktree, as the user who is logged in there. No hook of git runs.
 
 Nothing is pushed if the arm has uncommitted work: --commit MESSAGE commits all of it
 first, except the files that git ignores. A push never overwrites commits.`

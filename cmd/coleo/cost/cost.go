@@ -32,8 +32,8 @@ shows that arm alone.
 project is the work folder, or the folder for which the arm's worktree was made.
 --since is a time or an age, such as 2026-01-31 or 7d.
 
-TOKENS shows where the tokens come from: from the model, by the agent CLI's
-transcript or HTTP, or from an estimate of the agent CLI (~). PRICE shows where the
+TOKENS shows where the numbers of tokens come from: from the model, through the agent
+CLI's transcript or HTTP, or from an estimate of the agent CLI (~). PRICE shows where the
 price comes from: agent (the agent CLI has reported what its calls cost), override
 (your config.toml), refreshed, built-in or book. '+?' means that some tokens have no
 price.

@@ -94,9 +94,9 @@ func newPackCheckCommand() *cobra.Command {
 	var recordings string
 	c := &cobra.Command{
 		Use:   "check PACK",
-		Short: "Say who signed a pack, for what and until when, and every problem",
-		Long: `Say who signed a pack, for what and until when, and every problem. This installs
-nothing. The exit code is 1 if the pack cannot be installed here.`,
+		Short: "Show who signed a pack, for what and until when, and all its problems",
+		Long: `Show who signed a pack, for which harness and versions, until when it is valid, and
+all its problems. This installs nothing. The exit code is 1 if the pack cannot be installed here.`,
 		Args: verb.Exactly(1, "the file of a pack"),
 		RunE: func(c *cobra.Command, args []string) error { return checkPack(c, args[0], recordings) },
 	}

@@ -28,7 +28,7 @@ func newPackTrustCommand() *cobra.Command {
 		Use:   "trust FILE",
 		Short: "Trust the packs that a key has signed",
 		Long: `Trust the packs that a key has signed. FILE has the public key, as 'coleo harness
-pack keygen' writes it. Coleo itself trusts no key yet.`,
+pack keygen' writes it. No key is trusted by default.`,
 		Args: verb.Exactly(1, "the file of a public key"),
 		RunE: func(c *cobra.Command, args []string) error {
 			key, err := pack.ReadPublicKey(args[0])

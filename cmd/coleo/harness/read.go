@@ -79,7 +79,7 @@ func recordingCommand(use, short string,
 		Long: short + `.
 
 FILE is an asciicast (version 2 or 3), raw terminal output, or the text of a
-screen. Coleo recognises the format by the content. If a state must last for
+screen. Coleo recognizes the format by the content. If a state must last for
 some time before it counts, the recording must be long enough for that. FILE is
 not changed.`,
 		Args: verb.Exactly(2, "the name of a harness and a file"),

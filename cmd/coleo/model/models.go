@@ -33,7 +33,7 @@ func newModelsLoginsCommand() *cobra.Command {
 		Long: `Show where a key or a login is present, and which models arms have.
 
 Coleo looks for the names of variables and for files. It reads no file, prints
-no value, and does not try whether a model server accepts the login.`,
+no value, and does not check whether a model server accepts the login.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
 			models, err := client.Models(c.Context())

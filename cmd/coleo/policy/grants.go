@@ -25,8 +25,8 @@ func newGrantCommand() *cobra.Command {
 		Use:   "grant NAME [COMMAND]",
 		Short: "Allow the policy of an arm to approve a command or a tool for a limited time",
 		Long: `Let the policy of the arm NAME approve a command for a while, or all calls of a
-tool (--tool). COMMAND is a command with its arguments; a last word * stands for
-any further arguments.
+tool (--tool). COMMAND is a command with its arguments. A * as the last word
+stands for any further arguments.
 
 With --scope session, the grant ends when the arm ends or is started again. With
 --scope thread, it applies to the arm's conversation, even if another arm continues
@@ -40,7 +40,7 @@ inside an arm.`,
 		Args: verb.AtMost(2, "the name of an arm, and a command in quotes"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 0 {
-				return coleo.Errorf(coleo.EInvalid, "name the arm that is granted something")
+				return coleo.Errorf(coleo.EInvalid, "name the arm that the grant is for")
 			}
 			s, err := setup.New()
 			if err == nil {

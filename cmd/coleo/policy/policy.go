@@ -109,8 +109,8 @@ func (t tried) scope() (policy.Scope, error) {
 	return scope, scope.Check()
 }
 
-// shellOf returns the shell in the flags. If Coleo does not know this shell, it returns "", and the
-// policy then asks about each command.
+// shellOf returns the shell in the flags. If Coleo does not know this shell, shellOf returns "",
+// and the policy then asks about each command.
 func (t tried) shellOf() commandline.Shell {
 	program := cmp.Or(t.shell, os.Getenv("SHELL"), "bash")
 	shell, _ := commandline.ShellOf(program)

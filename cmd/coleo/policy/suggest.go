@@ -35,7 +35,7 @@ in the arm NAME or in all arms. Nothing is changed.
 
 The rules allow exactly the commands that you have approved, without a pattern. They
 are printed as a diff of your policy.toml: read each rule before you add it. This
-considers only arms with a policy, also in the mode shadow.`,
+considers only arms with a policy, including the mode shadow.`,
 		Example: "  coleo policy suggest --least 5",
 		Args:    verb.AtMost(1, "the name of an arm, or nothing"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {

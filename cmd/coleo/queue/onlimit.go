@@ -18,7 +18,6 @@ STEPS is a list of steps, separated by commas. The arm tries them in this order:
   handover:HARNESS  a new arm of the harness gets the task
   wait or ask       the last step: it waits for the end of the limit, or for you
 
-
 If the arm is parked at a limit, the change applies to this limit too. Steps that were
 tried at this limit are not tried again. The arm keeps the change when it is started
 again. The default of new arms is on_limit below [limits] in config.toml.`

@@ -13,8 +13,8 @@ import (
 const unparkHelp = `Continue a parked arm now, before its limit has passed.
 
 Coleo sends the prompt that continues the arm as soon as the arm can take a
-prompt. If a budget has only refused a prompt, no turn was cut off, and nothing
-is typed. With --cancel, the arm does not continue by itself, and Coleo sends
+prompt. If the arm is parked because a budget refused a prompt, no turn was cut off.
+Coleo then types nothing. With --cancel, the arm does not continue by itself, and Coleo sends
 prompts from its queue again. 'coleo arm prompt' also ends the wait.
 `
 

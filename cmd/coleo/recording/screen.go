@@ -36,7 +36,7 @@ func Command() *cobra.Command {
 		Long: `Print the screen that a recording ends with.
 
 FILE is an asciicast (version 2 or 3), or the bytes that a program wrote to its
-terminal. Coleo recognises the format by the content. The default size for such
+terminal. Coleo recognizes the format by the content. The default size for such
 bytes is 120x40.`,
 		Args: verb.Exactly(1, "a file"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -240,8 +240,8 @@ func recoverOne(ctx context.Context, client *api.Client, a coleo.Arm, local bool
 	return o
 }
 
-// startedMeanwhile waits until an arm is ready that another 'up --revive' is starting. It returns
-// false if the arm does not run afterwards.
+// startedMeanwhile waits for an arm that another 'up --revive' is starting, until the arm is ready.
+// It returns the arm, and whether the arm runs.
 func startedMeanwhile(ctx context.Context, client *api.Client, id string) (now coleo.Arm, runs bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

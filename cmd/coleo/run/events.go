@@ -37,7 +37,7 @@ func newEventsCommand() *cobra.Command {
 		Long: `Print the events of a run, of an arm (--arm) or of all arms, the oldest first.
 A line has the time, the arm, the number of the turn, the kind and a summary.
 
-RUN is the id of a run, or a beginning of it that no other run has. --follow
+RUN is the id of a run, or a beginning that no other run's id has. --follow
 prints more events as they come. With RUN, it ends at the end of the run.
 Without RUN, --arm and --from, it begins with the next event. If serve ends, it
 waits for the next serve, and misses no event.

@@ -33,7 +33,7 @@ func newShowCommand() *cobra.Command {
 		Long: `Summarize a run in ten lines: its prompt, its end, its calls of tools, its tokens and
 its answer.
 
-RUN is the id of a run, or a beginning of it that no other run has.
+RUN is the id of a run, or a beginning that no other run's id has.
 
 --answer prints only the whole answer. If the prompt had a schema, the answer is the
 JSON that fits it. If the model was asked again, it is the JSON of the last run. If no

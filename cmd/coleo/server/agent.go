@@ -106,9 +106,9 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. If id is "", the host agent keeps its present id. If it has
-// none, it takes the last id in the arms' folders, or a new id. nameHost refuses the id of host
-// local with EInvalid.
+// nameHost gives the host agent its id. If id is "", the host agent keeps its present id. If there
+// is none, nameHost uses the last id in the arms' folders, or else a new one. It returns EInvalid
+// for the id of host local.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
@@ -130,8 +130,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. Until serve has started the bus, it tries again, for at most
-// busWait.
+// joinBus connects to serve's bus. If serve has not started the bus yet, joinBus tries again, for
+// at most busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {

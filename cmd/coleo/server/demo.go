@@ -71,8 +71,8 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes, it sends a
-// second prompt. If the arm already runs, demoArm does nothing.
+// demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes, demoArm sends
+// a second prompt. If the arm already runs, demoArm does nothing.
 func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)

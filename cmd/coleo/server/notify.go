@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -12,14 +11,21 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain"
+	"coleo.dev/processgroup"
 	"coleo.dev/store"
 )
 
 // This file runs the user's command for each dialog that opens and each run that ends.
 
 const (
-	// notifyTimeout is the time limit for one run of the user's notification command.
+	// notifyTimeout is the time limit for one run of the user's notification command, and for its
+	// children.
 	notifyTimeout = 30 * time.Second
+	// notifyPipeWait limits the wait for the end of the command's output after the command has
+	// ended. A process that has left the command's group can keep the output open.
+	notifyPipeWait = 5 * time.Second
+	// notifyOutput is how much of the command's output is kept, in bytes.
+	notifyOutput = 4 << 10
 	// notifyText is the largest size of a text in the command's environment, in bytes. Nobody reads
 	// more in a notification, although an environment has room for about 2 MB.
 	notifyText = 4 << 10
@@ -50,11 +56,9 @@ const notifySetting = "notify"
 // these events.
 type toldSoFar struct {
 	// Cursor is the cursor of the last event that was reported. If none was reported, it is the
-	// cursor of the last event before Since.
-	Cursor string `json:"cursor"`
-	// Since is the time from which events are reported. It is necessary because a new database
-	// first receives all past events.
-	Since   time.Time                    `json:"since"`
+	// cursor of the last event in serve's log when notices began. No clock decides which events are
+	// reported, because a clock can be set back, and another machine can have another time.
+	Cursor  string                       `json:"cursor"`
 	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last reported dialog, by id of the arm
 }
 
@@ -67,13 +71,15 @@ type notifier struct {
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
+	timeout time.Duration // notifyTimeout, or less in tests
 
 	told    toldSoFar     // its Cursor is that of the last handled event
 	running chan struct{} // contains one element for each running command
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
-	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
+	return &notifier{brain: b, db: db, command: command, log: log, timeout: notifyTimeout,
+		running: make(chan struct{}, notifyAtOnce)}
 }
 
 // follow reports events to the user until ctx ends.
@@ -115,9 +121,9 @@ func (n *notifier) load(ctx context.Context) {
 	}
 }
 
-// beginNow makes notices begin at the present time.
+// beginNow makes notices begin after the present end of serve's log.
 func (n *notifier) beginNow(ctx context.Context) {
-	n.told.Cursor, n.told.Since = n.brain.Cursor(), time.Now().UTC()
+	n.told.Cursor = n.brain.Cursor()
 	n.save(ctx)
 }
 
@@ -148,7 +154,7 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 // handle handles one event. If the event must be reported, handle starts the user's command. If ctx
 // has ended, handle does nothing and returns false, so that the next serve handles the event.
 func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) bool {
-	notice, ok := n.noticeOf(ctx, e)
+	notice, ok := n.noticeOf(ctx, e, cursor)
 	if ctx.Err() != nil || ok && !n.awaitSlot(ctx) {
 		return false
 	}
@@ -162,7 +168,7 @@ func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) boo
 	if notice.event == notifyAsks {
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
-	wait := notice.start(ctx, n.command, n.log)
+	wait := n.start(ctx, notice)
 	n.save(context.WithoutCancel(ctx)) // saves even if ctx has ended, because the command has started
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
@@ -183,11 +189,18 @@ func (n *notifier) awaitSlot(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event. It returns false if the event has none. A dialog has a
-// notice only if it is still open and has not been reported.
-func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
-	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
+// noticeOf returns the notice of an event. It returns false if the event has none. An event of a
+// host's backlog has none, because a new serve.db receives the whole past of its hosts. A dialog has
+// a notice only if it is still open and has not been reported.
+func (n *notifier) noticeOf(ctx context.Context, e coleo.Event, cursor string) (notice, bool) {
+	if e.Arm == "" || e.Kind == coleo.EventRemoved {
 		return notice{}, false
+	}
+	switch past, err := n.brain.InBacklog(ctx, e, cursor); {
+	case past:
+		return notice{}, false
+	case err != nil && ctx.Err() == nil:
+		n.log.Warn("notify: an event is reported, even if it is old", "arm", e.Arm, "kind", e.Kind, "error", err)
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
 	if err != nil {
@@ -224,23 +237,25 @@ func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool)
 	return notice{}, false
 }
 
-// start starts the user's command. It returns a function that waits for the command's end. If serve
-// ends, the command continues.
-func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
-	cmd.Env = append(os.Environ(), n.environ()...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Start()
+// start starts the user's command for a notice. It returns a function that waits for the command's
+// end. At the time limit, that function ends the command and its children.
+//
+// If serve ends, the command continues, without a time limit. It has a process group of its own, so
+// that CTRL-C in serve's terminal ends serve alone.
+func (n *notifier) start(ctx context.Context, about notice) (wait func()) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", n.command)
+	cmd.Env = append(os.Environ(), about.environ()...)
+	running, err := processgroup.Start(ctx, cmd, notifyPipeWait, notifyOutput)
 	return func() {
 		defer cancel()
+		output := ""
 		if err == nil {
-			err = cmd.Wait()
+			err, output = running.Wait(), running.Output()
 		}
 		if err != nil {
-			log.Warn("notify", "command", command, "event", n.event, "arm", n.arm.Name, "error", err,
-				"output", out.String())
+			n.log.Warn("notify", "command", n.command, "event", about.event, "arm", about.arm.Name, "error", err,
+				"output", output)
 		}
 	}
 }

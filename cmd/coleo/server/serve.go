@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/brain"
 	"coleo.dev/brain/start"
@@ -34,6 +36,7 @@ import (
 
 func newServeCommand(now func() time.Time) *cobra.Command {
 	var addr, notify string
+	var fromInput bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run serve in the foreground: API, dashboard, brain and bus",
@@ -45,7 +48,8 @@ SIGTERM end serve. The arms continue to run.
 --notify runs a shell command for each arm that asks something and for each
 run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
-config.toml.`,
+config.toml. All users of the machine can see it in the list of processes, so
+let the command read a secret from a file.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
@@ -55,6 +59,11 @@ config.toml.`,
 			if addr != "" {
 				s.Serve.Addr = addr
 			}
+			if fromInput {
+				if notify, err = readNotify(c.InOrStdin()); err != nil {
+					return err
+				}
+			}
 			if notify != "" {
 				s.Notify = notify
 			}
@@ -63,7 +72,26 @@ config.toml.`,
 	}
 	c.Flags().StringVar(&addr, "addr", "", "loopback `ADDRESS` (default 127.0.0.1:8080)")
 	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
+	c.Flags().BoolVar(&fromInput, setup.NotifyFromInput, false, "read the command of --notify from standard input")
+	_ = c.Flags().MarkHidden(setup.NotifyFromInput) // an error would mean that there is no such flag
 	return c
+}
+
+// notifyMost is the largest size of a notification command on standard input, in bytes. A command
+// in a list of arguments cannot be larger.
+const notifyMost = 128 << 10
+
+// readNotify reads the notification command that 'coleo up' sends.
+func readNotify(in io.Reader) (string, error) {
+	command, err := io.ReadAll(io.LimitReader(in, notifyMost+1))
+	if err != nil {
+		return "", fmt.Errorf("read the command of --notify: %w", err)
+	}
+	if len(command) > notifyMost {
+		return "", coleo.Errorf(coleo.EInvalid, "the command of --notify has more than %d KiB: make it shorter",
+			notifyMost>>10)
+	}
+	return string(command), nil
 }
 
 func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {

@@ -30,7 +30,8 @@ logs are in logs/ below the state folder.
 --notify runs a shell command for each arm that asks something and for each
 run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
-config.toml.
+config.toml. While coleo up runs, all users of the machine can see the command,
+so let it read a secret from a file.
 
 Use --revive after a reboot. It recovers every arm that ran before the reboot,
 but no arm that a person had stopped. Parked arms stay parked. If a login has
@@ -45,9 +46,7 @@ what they do. They use the scripted model, which costs nothing, unless you give
 			if err != nil {
 				return err
 			}
-			if notify != "" {
-				s.Notify = notify
-			}
+			s.GivenNotify = notify
 			switch {
 			case showcase && reviving:
 				return coleo.Errorf(coleo.EInvalid, "up takes --demo or --revive, not both: nothing was done")

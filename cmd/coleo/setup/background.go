@@ -56,16 +56,16 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	}
 	for _, part := range []struct {
 		name, title string
-		args        []string
+		start       launching
 		ready       func(context.Context) bool
 	}{
-		{"serve", "serve", s.serveArgs(), s.ServeAnswers},
-		{"agent", "a host agent", []string{"agent", "start"}, s.HostAgentAnswers},
+		{"serve", "serve", s.serveLaunching(), s.ServeAnswers},
+		{"agent", "a host agent", launching{args: []string{"agent", "start"}}, s.HostAgentAnswers},
 	} {
 		if part.name == "agent" && !hostAgent || part.ready(ctx) {
 			continue
 		}
-		startedOne, err := s.startOne(ctx, part.name, part.args, part.ready)
+		startedOne, err := s.startOne(ctx, part.name, part.start, part.ready)
 		if startedOne {
 			started = append(started, part.title)
 		}
@@ -81,12 +81,12 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 //
 // The running process may be just about to end. In that case, startOne waits for its end and starts
 // a new one.
-func (s Setup) startOne(ctx context.Context, name string, args []string,
+func (s Setup) startOne(ctx context.Context, name string, start launching,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
 		var ended <-chan struct{}
 		if _, runs := s.Process(name); !runs && !s.databaseHeld(name) {
-			if _, ended, err = s.launch(name, args...); err != nil {
+			if _, ended, err = s.launch(name, start); err != nil {
 				return startedOne, err
 			}
 			startedOne = true
@@ -111,17 +111,29 @@ func (s Setup) lockStart() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// serveArgs returns the arguments for a serve that runs in the background.
-func (s Setup) serveArgs() []string {
-	if s.Notify == "" {
-		return []string{"serve"}
-	}
-	return []string{"serve", "--notify", s.Notify}
+// launching describes the start of a background process.
+type launching struct {
+	args  []string
+	input string // what the process reads from standard input
 }
 
-// launch runs `coleo` with the given arguments in a new process, which continues when this process
-// ends. The channel ended is closed when the new process has ended.
-func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
+// NotifyFromInput is the hidden flag with which serve reads a notification command from standard
+// input. All users of the machine can see the arguments of serve, and the command can contain a
+// secret.
+const NotifyFromInput = "notify-from-input"
+
+// serveLaunching describes the start of serve in the background. Serve reads config.toml itself, so
+// it needs only what this process was given by a flag.
+func (s Setup) serveLaunching() launching {
+	if s.GivenNotify == "" {
+		return launching{args: []string{"serve"}}
+	}
+	return launching{[]string{"serve", "--" + NotifyFromInput}, s.GivenNotify}
+}
+
+// launch runs `coleo` in a new process, which continues when this process ends. The channel ended is
+// closed when the new process has ended.
+func (s Setup) launch(name string, start launching) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
 		return 0, nil, err
@@ -131,8 +143,11 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 		return 0, nil, fmt.Errorf("open the log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, start.args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	if start.input != "" {
+		cmd.Stdin = strings.NewReader(start.input)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, nil, fmt.Errorf("start %s: %w", name, err)

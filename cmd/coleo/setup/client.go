@@ -14,8 +14,8 @@ import (
 )
 
 // WithClient returns the function of a verb that needs the API. It calls f with a new client. If
-// serve does not run, it returns an error with the command that starts Coleo. If the user names a
-// missing arm, the error suggests a similar name.
+// serve does not run, the function returns an error with the command that starts Coleo. If the user
+// names a missing arm, the error suggests a similar name.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,
 ) func(*cobra.Command, []string) error {

@@ -26,6 +26,9 @@ import (
 type Setup struct {
 	config.Paths
 	config.Settings
+	// GivenNotify is the notification command that the user has given to this process by a flag. It
+	// takes precedence over the setting Notify. It is "" if there is none.
+	GivenNotify string
 }
 
 // New finds the folders and reads the settings.

@@ -24,8 +24,8 @@ when.
 
 A witness is a source that reports a state. The screen is one witness. The
 agent CLI's escape sequences (osc7501, osc26, osc9;4) and its hook are others.
-These make a reading more cautious, never less. Their report lapses when the
-screen has contradicted it for 3 s.`
+These other witnesses make a reading more cautious, never less. A report of
+them no longer counts after the screen has contradicted it for 3 s.`
 
 // Explanation prints the evidence for a reading.
 func Explanation(c *cobra.Command, x coleo.Explanation) error {
@@ -49,13 +49,13 @@ func explanationText(x coleo.Explanation) string {
 	}
 	b.WriteString("\n")
 	if !r.Known {
-		b.WriteString(Yellow.Paint("No rule knows the present screen: nothing can be typed.") + "\n")
+		b.WriteString(Yellow.Paint("No rule recognizes the present screen, so Coleo types nothing.") + "\n")
 	}
 	if x.Local != "" {
 		b.WriteString(Yellow.Paint("The arm "+x.Local+".") + "\n")
 	}
 	if x.Blocked != "" {
-		b.WriteString(Yellow.Paint("It stands still: "+x.Blocked+".") + "\n")
+		b.WriteString(Yellow.Paint("The arm cannot continue: "+x.Blocked+".") + "\n")
 	}
 	if d := r.Dialog; d != nil {
 		fmt.Fprintf(&b, "%s: %s\n", d.Kind, d.Title)
@@ -66,7 +66,7 @@ func explanationText(x coleo.Explanation) string {
 	}
 	b.WriteString("\n" + witnessTable(x))
 	if x.Unjudged != "" {
-		b.WriteString("\n" + Yellow.Paint("Look twice: "+x.Unjudged+".") + "\n")
+		b.WriteString("\n" + Yellow.Paint("Check the state yourself: "+x.Unjudged+".") + "\n")
 	}
 	if x.Blind != "" {
 		b.WriteString("\nThe screen is blind: " + x.Blind + ".\n")
@@ -75,10 +75,10 @@ func explanationText(x coleo.Explanation) string {
 		b.WriteString("\nThe picture was redrawn once: " + x.Redrawn + ".\n")
 	}
 	if x.Disagreement != "" {
-		b.WriteString("\n" + Yellow.Paint("They disagree: "+x.Disagreement+".") + "\n")
+		b.WriteString("\n" + Yellow.Paint("The sources of the state disagree: "+x.Disagreement+".") + "\n")
 	}
 	if rows := quoted(x.Rows); rows != "" {
-		b.WriteString("\nRows by which the rule knows it:\n" + rows)
+		b.WriteString("\nRows that the rule matched:\n" + rows)
 	}
 	return b.String()
 }

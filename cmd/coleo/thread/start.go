@@ -170,8 +170,8 @@ func ArmCommand() *cobra.Command {
 		Use:   "thread NAME [ID]",
 		Short: "Show the arm's conversation, or continue another one",
 		Long: `Show which conversation the arm has. With ID, start the arm again with that
-conversation. It must be one of the arm's agent CLI and folder, and no other arm may
-have it. While the arm works or asks something, nothing is done.`,
+conversation. The conversation must belong to the arm's agent CLI and folder, and no other
+arm may have it. While the arm works or asks something, nothing is done.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 || len(args) == 2 {
 				return nil

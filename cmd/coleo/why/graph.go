@@ -22,8 +22,9 @@ func GraphCommand() *cobra.Command {
 led to what.
 
 The text is a tree. The format json has every node and edge. The format dot is
-for the program dot of Graphviz. No event names the call of an approval. The
-graph says whether Coleo found the call by its subject or by the order.`,
+for the program dot of Graphviz. The events of approvals do not name their
+calls. So the graph says whether Coleo found the call by its subject or by the
+order.`,
 		Example: `  coleo run graph RUN
   coleo run graph RUN --format dot | dot -Tsvg > run.svg`,
 		Args: verb.Exactly(1, "the id of a run"),

@@ -124,8 +124,8 @@ func asks(c *cobra.Command) bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// ask asks a person whether to trust the script. It returns the hash to trust: that of everything,
-// or that of the named files alone. If the person refuses, it returns "".
+// ask asks a person whether to trust the script. It returns the hash that the person trusts: s.Hash
+// for everything, or s.NamedHash for the named files alone. If the person refuses, ask returns "".
 func ask(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {

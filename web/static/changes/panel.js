@@ -18,7 +18,7 @@ export class ChangesPanel {
     this.newer = button("The files have changed: show them", () => this.showNewer(), { hidden: true });
     this.unsent = el("span");
     this.sending = el("p", { class: "unsent", hidden: true }, this.unsent,
-      button("Send to the arm", () => this.send()), button("Delete them", () => this.drop()));
+      button("Send to the arm", () => this.send()), button("Delete the comments", () => this.drop()));
     this.files = el("div", { class: "files" });
     this.node = el("details", { class: "changes" }, el("summary", { text: "Changes" }), this.size, this.note,
       this.again, this.sending, this.newer, this.files);
@@ -111,7 +111,7 @@ export class ChangesPanel {
   }
 
   rows(file) {
-    if (!file.hunks?.length) return [el("p", { class: "muted", text: file.binary ? "Git compares no lines of it." : "No line has changed." })];
+    if (!file.hunks?.length) return [el("p", { class: "muted", text: file.binary ? "Git does not compare the lines of this file." : "No line has changed." })];
     const path = fromFolder(this.diff, this.arm.workdir ?? "", file.path);
     const out = [];
     let shown = 0;
