@@ -25,7 +25,7 @@ var home = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver", "armtools", "operatortools"},
 	"github.com/google/jsonschema-go":        {"checked"},
 	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
-		"boottime", "conformance/netns", "sandbox", "sandbox/container", "sandbox/inside", "sandbox/limits"},
+		"boottime", "conformance/netns", "sandbox", "sandbox/container", "sandbox/inside", "sandbox/limits", "workspace/git"},
 	"github.com/netresearch/go-cron": {"trigger"},
 	"mvdan.cc/sh":                    {"policy/commandline", "workspace/script"},
 	"golang.org/x/term":              {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},

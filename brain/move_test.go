@@ -136,6 +136,16 @@ func TestWithoutHostsAHarnessMustBeNamed(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.brain.Local = func(context.Context) error { return nil }
+	asked := make(chan struct{}, 1)
+	s.answerWith(bus.OpPulse, func(context.Context, json.RawMessage) (any, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-t.Context().Done() // any answer would be a sign of life
+		return nil, t.Context().Err()
+	})
+	<-asked // the pulse before has its answer by now
 	s.brain.roster.MarkAway(t.Context(), scriptedHost, "it was killed")
 	yes := true
 	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w", AllowLocalFallback: &yes})

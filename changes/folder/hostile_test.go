@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
@@ -246,7 +247,10 @@ func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
 	s.Check(at.WriteFile("work", []byte("x"), 0o600))
 	at.Close()
 	x, _ := s.copying()
+	made := time.Now()
 	for _, x := range []*folder.Indexes{nil, x, x} {
+		// Git trusts its list of untracked files only if the folder is older than the index, in whole seconds.
+		time.Sleep(time.Until(made.Truncate(time.Second).Add(1010 * time.Millisecond)))
 		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
 		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") || !strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {

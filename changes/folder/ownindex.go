@@ -70,6 +70,9 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 	if err == nil && own != nil {
 		defer own.mu.Unlock()
 		s, listed, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
+		if len(s.Unread) > 0 { // with its list of untracked files, git would not name these folders again
+			own.forget()
+		}
 		if err == nil || ctx.Err() != nil {
 			return s, listed, err
 		}

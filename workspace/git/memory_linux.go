@@ -3,8 +3,13 @@ package git
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 //platform:linux Memory of git = at most 4 GiB, and at most half of the machine's memory
@@ -30,17 +35,66 @@ const (
 // shell is a program of every system that has git: git itself starts filters with it.
 const shell = "/bin/sh"
 
-// boundedMemory returns a command line that runs argv with bounded memory. Without the bound, git could need any
-// amount of memory for a small object in a pack, or for a sparse file. A lower bound that exists already remains.
-func boundedMemory(argv []string) []string {
+// startBounded starts git with bounded memory. Without the bound, git could need any amount of memory for a small
+// object in a pack, or for a sparse file. A lower bound that exists already remains. newCommand makes a command from
+// git's command line.
+//
+// If this system lets no process be traced, or if somebody traces Coleo, a shell sets the bound. The shell takes as much
+// time as a short git.
+func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+	return startWithin(memoryLimit(), canTrace(), argv, newCommand)
+}
+
+// startWithin starts git with a bound of limit bytes. If trace is false, a shell sets the bound.
+func startWithin(limit uint64, trace bool, argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+	if trace {
+		cmd := newCommand(argv)
+		if startStopped(cmd, limit) == nil {
+			return cmd, nil
+		}
+	}
+	const unit = 1 << 10 // of ulimit, in bytes
+	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
+	cmd := newCommand(append([]string{shell, "-c", script, "git"}, argv...))
+	return cmd, cmd.Start()
+}
+
+// memoryLimit returns how many bytes of memory one git process may use.
+func memoryLimit() uint64 {
 	limit := uint64(mostMemory)
 	var machine syscall.Sysinfo_t
 	if syscall.Sysinfo(&machine) == nil {
 		limit = min(limit, uint64(machine.Totalram)*uint64(machine.Unit)/memoryShare)
 	}
-	const unit = 1 << 10 // of ulimit, in bytes
-	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
-	return append([]string{shell, "-c", script, "git"}, argv...)
+	return limit
+}
+
+// canTrace reports whether this process can trace a process that it starts. Some containers forbid it.
+var canTrace = sync.OnceValue(func() bool {
+	cmd := exec.Command(shell, "-c", "")
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	return startStopped(cmd, memoryLimit()) == nil && cmd.Wait() == nil
+})
+
+// startStopped starts a program that the kernel stops before its first instruction. It sets the bound of the program's
+// data, and lets the program run. So the program has the bound from its beginning, and all its children inherit it.
+func startStopped(cmd *exec.Cmd, limit uint64) error {
+	runtime.LockOSThread() // only the thread that starts the program can let it run
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr.Ptrace = true
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	pid := cmd.Process.Pid
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	var now unix.Rlimit
+	if unix.Prlimit(pid, unix.RLIMIT_DATA, nil, &now) == nil {
+		bound := unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &bound, nil) // fails only if the program has been killed
+	}
+	_ = unix.PtraceDetach(pid) // likewise
+	return nil
 }
 
 // hollowFile returns the path of a hollow file that a process has open, or "" if there is none. A hollow file is a

@@ -2,8 +2,13 @@
 
 package git
 
-// boundedMemory returns the same command line, because this system bounds no memory.
-func boundedMemory(argv []string) []string { return argv }
+import "os/exec"
+
+// startBounded starts git without a bound, because this system bounds no memory.
+func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+	cmd := newCommand(argv)
+	return cmd, cmd.Start()
+}
 
 // hollowFile returns "", because this system does not say which files a process has open.
 func hollowFile(int) string { return "" }

@@ -210,21 +210,12 @@ type call struct {
 func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	argv := boundedMemory(append([]string{p.path}, c.args...))
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
-	processgroup.Own(cmd, killGrace)
 	out := &bounded{most: c.most, full: cancel}
 	stderr := &bounded{most: maxStderr}
-	cmd.Stdout, cmd.Stderr = out, stderr
-	if c.stdout != nil {
-		cmd.Stdout = c.stdout
-	}
-	if p.held != nil {
-		cmd.ExtraFiles = []*os.File{p.held}
-	}
 	var why atomic.Pointer[string]
-	err := cmd.Start()
+	cmd, err := startBounded(append([]string{p.path}, c.args...), func(argv []string) *exec.Cmd {
+		return p.command(ctx, c, argv, out, stderr)
+	})
 	if err == nil {
 		go p.awaitTrap(ctx, cmd.Process.Pid, c, func(trap string) {
 			why.Store(&trap)
@@ -257,6 +248,21 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 			"object of many gigabytes, or for a folder with millions of files: %w", c.dir, failed)
 	}
 	return out.kept.Bytes(), failed
+}
+
+// command returns the command for a call. out and stderr receive the output and the error output.
+func (p Program) command(ctx context.Context, c call, argv []string, out, stderr io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
+	processgroup.Own(cmd, killGrace)
+	cmd.Stdout, cmd.Stderr = out, stderr
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	if p.held != nil {
+		cmd.ExtraFiles = []*os.File{p.held}
+	}
+	return cmd
 }
 
 // outOfMemory matches what git and its helpers say if they get no more memory.
