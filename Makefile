@@ -86,9 +86,8 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 # stay on the disk. GOTMPDIR says so to go, but not to the tests: they would make their folders there, too.
 SHORT_ENV = GOGC=400 $$([ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}')" -gt 2097152 ] 2>/dev/null \
   && echo "TMPDIR=/dev/shm GOTMPDIR=$${TMPDIR:-/tmp}")
-SHORT_LINK = -s -w $(if $(filter Linux/gcc,$(shell uname -s)/$(shell $(GO) env CC)),-extld=$(CURDIR)/link-tests.sh)
 test-short:
-	env $(SHORT_ENV) $(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='$(SHORT_LINK)' -exec 'env -u GOTMPDIR' ./...
+	env $(SHORT_ENV) $(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='-s -w' -exec 'env -u GOTMPDIR' ./...
 
 # Runs many turns of real agent CLIs, and compares the events with the scripted model's record.
 # 100 turns of one agent CLI take a quarter of an hour.
