@@ -153,7 +153,9 @@ func (f *queued) checkFollowUps(times map[string]int) {
 		runs[e.Run]++
 	}
 	cut := map[string]bool{} // prompts that the agent CLI received, but during whose turns it died
+	ends := map[string]string{}
 	for _, e := range f.events(f.name, coleo.EventRunEnd) {
+		ends[e.Run] = string(e.Payload)
 		if decodeText[coleo.RunEnd](f.t, string(e.Payload)).Outcome == coleo.OutcomeDied {
 			cut[e.Run] = true
 		}
@@ -165,8 +167,8 @@ func (f *queued) checkFollowUps(times map[string]int) {
 	}
 	for word, id := range f.ids {
 		if times[word] == 0 && !lost[id] && !cut[id] || runs[id] > 1 || runs[id] == 0 && !lost[id] {
-			f.t.Errorf("%s (%s) arrived %d times with %d runs, and is called lost: %v, cut: %v", word, id, times[word],
-				runs[id], lost[id], cut[id])
+			f.t.Errorf("%s (%s) arrived %d times with %d runs, and is called lost: %v, cut: %v; the end: %s", word, id,
+				times[word], runs[id], lost[id], cut[id], ends[id])
 		}
 	}
 	f.t.Logf("%d prompts are called lost, and the agent CLI died in %d runs", len(lost), len(cut))

@@ -273,7 +273,8 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
 	if candidate.State == coleo.Idle {
-		left = max(left, r.awaitEnd(now)) // awaitEnd and the settling time run at the same time
+		// all these times run at the same time
+		left = max(left, r.awaitEnd(now), r.awaitProof(now))
 	}
 	if left > 0 {
 		return left

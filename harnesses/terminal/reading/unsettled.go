@@ -14,6 +14,10 @@ type unsettled struct {
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
+// proofAfter is how long an idle agent CLI may take to show an unsettled prompt or to write it into its record. With 30
+// agent CLIs on two cores, one of 9,940 prompts took longer than the settling time (Gemini CLI 0.61.0).
+const proofAfter = 10 * time.Second
+
 // PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount
 // is the number of times that the transcript showed the prompt before the submit. Before the arm is
 // idle again, the Reader emits a change: a turn if the prompt has arrived, or a lost prompt if
@@ -32,7 +36,7 @@ func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
 	case p == nil:
-	case r.PromptReported(p.Text, p.Time), r.picture.Released(p.Text) && r.EchoedSince(p.Text, p.echoes):
+	case r.hasArrived(p):
 		r.prompt.unsettled = nil
 		r.emitLate(p.Submission, now)
 	case r.picture.Holds(p.Text):
@@ -41,6 +45,23 @@ func (r *Reader) settlePrompt(now time.Time) {
 	default:
 		r.loseUnsettled(now, "a dialog opened while the prompt was submitted, and nothing proves that it arrived")
 	}
+}
+
+// hasArrived reports whether the record, the hook or the transcript on the screen proves that the agent CLI has taken
+// the prompt p.
+func (r *Reader) hasArrived(p *unsettled) bool {
+	return r.PromptReported(p.Text, p.Time) || r.picture.Released(p.Text) && r.EchoedSince(p.Text, p.echoes)
+}
+
+// awaitProof returns how much longer the Reader waits for a proof that the unsettled prompt has arrived. It returns 0
+// or less if the Reader does not wait. On a busy machine, Gemini CLI 0.61.0 has an empty composer for more than its
+// settling time before it shows the prompt, and before its record contains the prompt.
+func (r *Reader) awaitProof(now time.Time) time.Duration {
+	p := r.prompt.unsettled
+	if p == nil || r.hasArrived(p) || r.picture.Holds(p.Text) {
+		return 0
+	}
+	return max(r.spec.Timing.Begin.Duration(), proofAfter) - now.Sub(r.settlingSince)
 }
 
 // loseUnsettled emits that the unsettled prompt is lost. It does nothing if there is no unsettled

@@ -32,6 +32,10 @@ func TestAPromptThatADialogHidIsSettled(t *testing.T) {
 	}{
 		"its text stands in the composer": {func(b *bench) { b.shows(holds) }, []string{"prompt ", "state idle"}},
 		"nothing is seen of it":           {func(b *bench) { b.shows(casttest.Idle) }, []string{"prompt ", "state idle"}},
+		"the record names it late": {func(b *bench) {
+			b.shows(casttest.Idle).after(proofAfter-time.Second).records(record.Prompt, "now", "").records(record.End, "",
+				record.Finished)
+		}, []string{"turn late", "state processing", "state idle"}},
 		"the record names it": {func(b *bench) {
 			b.shows(casttest.Busy).records(record.Prompt, "now", "").records(record.End, "",
 				record.Finished).shows(casttest.Idle)
@@ -48,7 +52,7 @@ func TestAPromptThatADialogHidIsSettled(t *testing.T) {
 			t.Parallel()
 			b := newBench(t).shows(casttest.Idle).after(time.Second).unsettled()
 			tt.after(b)
-			b.after(time.Second)
+			b.after(proofAfter)
 			var got []string
 			for _, c := range b.changes {
 				switch c.Kind {
