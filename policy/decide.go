@@ -97,7 +97,7 @@ func (d *decider) parse() {
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("Coleo could not judge this because of a defect in Coleo: %v", fault)
+			err = fmt.Errorf("because of a defect in Coleo, this could not be judged: %v", fault)
 		}
 	}()
 	return judge()
@@ -213,7 +213,7 @@ func (d *decider) preset(s Scope) Decision {
 	case r.Category == Execute:
 		why = withoutPanic(func() error { return d.workspace.JudgeAll(d.commands, r.Shadowed) })
 	case r.Category == Read && len(r.Files) == 0:
-		why = fmt.Errorf("Coleo does not know which files the tool reads")
+		why = fmt.Errorf("it is not known which files the tool reads")
 	case r.Category == Read:
 		why = withoutPanic(d.files)
 	default:
