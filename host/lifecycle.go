@@ -195,8 +195,8 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 	return a.launch(ctx, harness, c, o.InsteadOf)
 }
 
-// chosenAtFirst returns the events for the labels and the budget of an arm's first start. They belong to
-// the intended start, because a later generation must not repeat them after a failed start.
+// chosenAtFirst returns the events for the labels and the budget of an arm's first start. They are
+// logged before the agent CLI starts, so that the log has them even if the start fails.
 func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event) {
 	if chosen == nil {
 		return nil

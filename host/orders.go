@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -210,9 +209,14 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 			"an arm called %q is on this host already: nothing was renamed", o.Name)
 	}
 	old := a.name()
-	renameBack := func() error { return h.Workspaces.Rename(context.WithoutCancel(ctx), a.record.ID, old) }
+	renameBack := func() {
+		if err := h.Workspaces.Rename(context.WithoutCancel(ctx), a.record.ID, old); err != nil {
+			h.Log.Warn("give the worktrees of an arm its old name", "arm", old, "error", err)
+		}
+	}
 	if err := h.Workspaces.Rename(ctx, a.record.ID, o.Name); err != nil {
-		return nil, errors.Join(err, renameBack())
+		renameBack() // of several worktrees, some may have the new name
+		return nil, err
 	}
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Name = o.Name
@@ -222,7 +226,8 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		a.mu.Lock()
 		a.record.Name = old // the database still has the old name
 		a.mu.Unlock()
-		return nil, errors.Join(err, renameBack())
+		renameBack()
+		return nil, err
 	}
 	a.fileOrLog()
 	return nil, nil
