@@ -163,6 +163,9 @@ var forced = []setting{
 // ownIndex lists settings for an index that only Coleo uses: see Call.OwnIndex.
 var ownIndex = []setting{
 	{"core.splitIndex", "false"}, // keeps git from writing a part of the index into the git folder
+	// Git then writes blocks into the index that it can read in parallel. Without this setting it writes none, and
+	// reading an index of 100,000 files takes 4 ms longer on two processors (git 2.39).
+	{"index.threads", "4"},
 }
 
 // ownLists lists further settings for such an index: see Call.OwnLists.
