@@ -55,6 +55,23 @@ func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
 
+// LastKey returns when the last key was typed at the moment at or later. It returns zero if no key was
+// typed since then, or if the archive cannot be read.
+func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
+	a, err := openArchive(handle)
+	if err != nil {
+		return last
+	}
+	defer a.close()
+	at = at.Truncate(time.Millisecond) // as the times in the index
+	for m := range a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) })) {
+		if m.Kind == journal.MarkInput {
+			last = m.Time
+		}
+	}
+	return last
+}
+
 func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.Time) (int64, int)) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
