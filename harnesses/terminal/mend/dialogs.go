@@ -20,10 +20,10 @@ func (e *editor) freeName(kind, name string) string {
 	return free
 }
 
-// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of them
-// define the meaning of the options, which recordings do not prove.
-var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)` +
-	`\s*=.*\n`)
+// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of them say
+// how to answer the other dialog. Recordings do not prove that the same keys answer the new dialog.
+var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|deny_keys|tick|all|submit|submit_keys|text|cut|draft|` +
+	`name|kind)\s*=.*\n`)
 
 var (
 	whenKey  = regexp.MustCompile(`(?ms)^when = (\[\{.*?\}\]|\[\n.*?^\])[^\n]*\n`)
