@@ -116,7 +116,7 @@ const (
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
-// These rules belong to readings with the state Dead.
+// If the state of a reading is Dead, its rule is one of these. The rule says why the arm is dead.
 const (
 	RuleProcess = "process" // the agent CLI has ended by itself
 	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent the

@@ -66,7 +66,7 @@ type PulseOrder struct {
 // holders. Serve relies on a pulse for SilentAfter.
 type Pulse struct {
 	PID int `json:"pid"`
-	// Epoch and Head are the end of the host's log just before the host agent collected the facts.
+	// Epoch and Head are the end of the host's log just before the host agent made the pulse.
 	Epoch string     `json:"epoch"`
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`

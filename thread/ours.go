@@ -77,7 +77,7 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	return nil
 }
 
-// takeOurs copies the marks into the index. The caller must hold x.writing.
+// takeOurs copies the user's titles and deletions from the file into the index. The caller must hold x.writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {

@@ -172,7 +172,8 @@ func checkNew(w Workspace) error {
 	return nil
 }
 
-// chooseBranch determines the branch, whether it is new, and its commit.
+// chooseBranch sets the branch of a new worktree, the commit at which the worktree starts, and whether Coleo
+// makes the branch.
 func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	base := o.Base
 	if base == "" {

@@ -16,8 +16,9 @@ type taskList struct{ tasks []coleo.Task }
 // shorter.
 const mostTasks = 256
 
-// after returns the list after a successful call, and reports whether the call changed the list.
-func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
+// apply applies a successful call to the list. It returns the new list, and whether the call has changed
+// the list.
+func (t *taskList) apply(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
 	switch c.name {
 	case "TodoWrite":
 		var in struct {

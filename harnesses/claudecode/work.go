@@ -35,7 +35,8 @@ type workPart struct {
 	Content  json.RawMessage `json:"content"` // in a tool_result part: a text, or a list of parts
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 type worker struct {
 	mode, model string
 	told        string        // the reply whose tokens were reported last
@@ -232,7 +233,7 @@ func (w *worker) user(l recordLine) []record.Entry {
 		end := endOf(l, p, c)
 		out = append(out, record.Worked(end, c.reply, l.Time))
 		if end.Outcome == coleo.ToolSuccess {
-			if tasks, changed := w.tasks.after(c, l.Result); changed {
+			if tasks, changed := w.tasks.apply(c, l.Result); changed {
 				out = append(out, record.Worked(tasks, c.reply, l.Time))
 			}
 		}

@@ -64,7 +64,8 @@ func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 //
 // Codex writes each text and each call twice: as an item of the model's reply and as an event.
 // worker reads the calls and their ends from the items of the reply, and everything else from the
@@ -207,7 +208,7 @@ func (w *worker) tokens(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// item returns the work that an item of the conversation reports.
+// item returns the calls, texts and other activities that an item of the conversation reports.
 func (w *worker) item(l recordLine) []record.Entry {
 	item := l.Payload.Item
 	switch item.Type {

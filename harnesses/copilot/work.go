@@ -59,7 +59,8 @@ type workResult struct {
 	Reason  string `json:"reason"` // why a permission was refused
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later events.
+// worker decodes what the events of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier events.
 type worker struct {
 	model  string
 	calls  map[string]call

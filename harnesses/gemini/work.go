@@ -47,7 +47,8 @@ type workCall struct {
 	} `json:"result"`
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 //
 // Gemini CLI writes each reply twice: first without its calls, and again with the same id when all
 // calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.

@@ -32,13 +32,12 @@ func newWorker(since int64) worker {
 	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
 }
 
-// told is the contribution of one event. Normally it is an entry. If prompt is set, it only marks
-// the place of the prompt with this id. If subagent is set, it only marks the place of the tokens
-// of the subagent whose conversation has this id.
+// told is an entry, or a placeholder that entries replace later. At most one of prompt and subagent is
+// set.
 type told struct {
 	entry    record.Entry
-	prompt   string
-	subagent string
+	prompt   string // if set, a placeholder for the prompt with this id
+	subagent string // if set, a placeholder for a subagent's tokens; the id of the subagent's conversation
 }
 
 // eventData contains the fields that Coleo reads of an event.

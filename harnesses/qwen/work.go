@@ -44,7 +44,8 @@ type workPayload struct {
 	} `json:"compressedHistory"`
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 type worker struct {
 	model string
 	calls map[string]call

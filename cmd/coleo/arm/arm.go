@@ -246,8 +246,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 		limit.Round(time.Millisecond))
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has one, the verb calls
-// do. Otherwise it returns the error of hasEnded.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the verb
+// calls the function do. Otherwise the verb returns the error of hasEnded.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

@@ -10,8 +10,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns a name that no rule or dialog of this kind has: the given name, or the given
-// name with a number.
+// freeName returns name, or name with a number if another rule or dialog of this kind already has it.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -31,8 +30,8 @@ var (
 	comments = regexp.MustCompile(`(?m)^#.*\n`)
 )
 
-// deriveDialogs adds changes with new dialogs that have the given conditions. Each new dialog is a
-// copy of another dialog, sometimes with a new title.
+// deriveDialogs proposes new dialogs with the conditions in when. Each new dialog is a copy of another
+// dialog, sometimes with a new title.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {
