@@ -178,8 +178,8 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds the facts in the entries to the header. fromBeginning is true if the entries are from
-// the beginning of the record.
+// add sets the fields of h that the entries reveal. fromBeginning is true if the entries are from the
+// beginning of the record.
 func (h *Header) add(entries []Entry, fromBeginning bool) {
 	for _, e := range entries {
 		if !e.Time.IsZero() {

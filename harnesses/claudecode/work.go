@@ -89,7 +89,7 @@ func (w *worker) pending(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	var out []record.Entry
 	if l.Mode != "" {
@@ -142,7 +142,7 @@ func errorIn(l recordLine) string {
 	return "API error"
 }
 
-// assistant returns the work of one line of a reply. Each part of a reply has a line, and each line
+// assistant returns entries for one line of a reply. Each part of a reply has a line, and each line
 // repeats the tokens of the whole reply.
 func (w *worker) assistant(l recordLine) []record.Entry {
 	var out []record.Entry

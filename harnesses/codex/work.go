@@ -118,7 +118,7 @@ func kindOf(namespace, name string) coleo.ToolKind {
 // known too late: it is written after the texts and calls of the reply.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	p := l.Payload
 	if p.Turn != "" && p.Turn != w.turn {

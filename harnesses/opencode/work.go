@@ -107,8 +107,8 @@ type eventState struct {
 // picture, because OpenCode cuts the output of its tools at 50 kB.
 const mostEvent = 4 << 20
 
-// read returns the work in the new events. It returns nil if it cannot read the database. No work
-// is lost then, because the next successful call returns it.
+// read returns what the new events report. It returns nil if it cannot read the database. Nothing is
+// lost then, because the next successful call returns it.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -142,7 +142,7 @@ func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	return w.withSubagents(tx, out)
 }
 
-// event returns the work that one event reports.
+// event returns what one event reports, such as a call or a text.
 func (w *worker) event(kind string, e eventData) []told {
 	switch {
 	case strings.HasPrefix(kind, "message.part.updated."):
@@ -153,8 +153,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns the work as a list, or nil if an earlier call had the same key. A key must be unique
-// in its conversation.
+// once returns a list that contains only work, or nil if an earlier call of once had the same key. A key
+// must be unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -168,7 +168,7 @@ func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []tol
 	return []told{{entry: e}}
 }
 
-// message returns the work that a message itself reports.
+// message returns what a message itself reports, without its parts.
 func (w *worker) message(m eventInfo) (out []told) {
 	if m.Role == "user" {
 		if m.Agent != "" {
@@ -204,7 +204,7 @@ func (w *worker) message(m eventInfo) (out []told) {
 // userShell is the text of a prompt that is really a command of the user.
 const userShell = "The following tool was executed by the user"
 
-// part returns the work that a part of a message reports.
+// part returns what a part of a message reports, such as a call or a text.
 func (w *worker) part(e eventData) []told {
 	p := e.Part
 	switch {

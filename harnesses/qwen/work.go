@@ -83,7 +83,7 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	switch {
 	case l.Type == "assistant":
@@ -122,7 +122,7 @@ func (l recordLine) subagentTokens() []record.Entry {
 		"", l.Time)}
 }
 
-// reply returns the work of a reply. A reply is one line.
+// reply returns entries for the texts, calls and tokens of a reply. A reply is one line.
 func (w *worker) reply(l recordLine) (out []record.Entry) {
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, l.UUID, l.Time)) }
 	if l.Model != "" {

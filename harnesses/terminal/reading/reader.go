@@ -69,7 +69,7 @@ type unknown struct {
 	emitted bool      // the Reader has emitted a change about this screen
 }
 
-// prompt contains the facts about the newest prompt that Coleo typed.
+// prompt contains what is known about the newest prompt that Coleo typed.
 type prompt struct {
 	none      bool      // the Reader has seen the agent CLI from its start, and no prompt was submitted yet
 	undecided bool      // a prompt was submitted, and the screen does not show yet whether it has arrived

@@ -130,7 +130,7 @@ func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 // mayWork reports whether any source reports that the agent CLI works.
 func mayWork(r *reading.Reader) bool { return works(r) || r.AtWork() }
 
-// beforeSubmit returns the facts that the Reader knows before the submit key is pressed.
+// beforeSubmit returns what the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
 	out := before{busy: r.Reading().State.Working(), atWork: r.AtWork(), ended: r.TurnEnded(),
 		workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
