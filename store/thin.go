@@ -275,9 +275,9 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It
-// chooses the arm whose id follows the given arm id, and returns the id of the chosen arm, or "" if
-// no id follows.
+// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It chooses
+// the first arm with a higher id than after, and returns the id of this arm. It returns "" if no arm has
+// a higher id.
 //
 // ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

@@ -12,8 +12,8 @@ import (
 // task. In older versions, each call contains the whole list.
 type taskList struct{ tasks []coleo.Task }
 
-// mostTasks is the largest number of tasks that are kept of a list. The lists of models are much
-// shorter.
+// mostTasks is the maximum length of a taskList. Tasks beyond it are ignored. Models write much shorter
+// lists.
 const mostTasks = 256
 
 // apply applies a successful call to the list. It returns the new list, and whether the call has changed

@@ -189,8 +189,8 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// tokens returns the tokens of one reply. Older versions of Codex can report the same reply several
-// times. tokens skips such a line, because the sum of the conversation's tokens is then unchanged.
+// tokens returns an entry with the tokens of one reply. Older versions of Codex can report the same reply
+// in several lines. Such a line does not change the sum of the conversation's tokens, so it is skipped.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
