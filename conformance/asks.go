@@ -75,7 +75,7 @@ func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.checkAllListed})
 }
 
-// run makes the agent CLI open the dialog of a line several times, and answers it each time in
+// run makes the agent CLI open one dialog of the catalogue several times, and answers it each time in
 // another way.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	defer c.noteTools(t)

@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// mostTasks is the largest number of tasks that are kept of one list. The lists that models write
-// are much shorter.
+// mostTasks is the maximum length of a list of tasks. Tasks beyond it are ignored. Models write much
+// shorter lists.
 const mostTasks = 256
 
 // Tasks returns the tasks in a JSON list of objects, or false if raw is not such a list. It leaves

@@ -192,8 +192,8 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the arm whose id follows the
-// given arm id, and returns the id of the chosen arm, or "" if no id follows.
+// Thin deletes events of one arm that are outside a bound. It chooses the first arm with a higher id than
+// after, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;

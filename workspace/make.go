@@ -385,10 +385,10 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return s.putFiles(w)
 }
 
-// madeMessage returns the message in the reflog of a new branch by which undo recognizes that Coleo has made
-// the branch.
+// madeMessage returns a message that Coleo writes into the reflog of a new branch. By this message, undo
+// recognizes that Coleo has made the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the
-// given id.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id
+// like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

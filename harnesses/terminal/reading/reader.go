@@ -128,7 +128,8 @@ func (r *Reader) Picture() *rules.Picture { return r.picture }
 // Core returns the terminal's emulator. Only Feed may write output to it.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns the offset in bytes of the end of the output that the screen shows.
+// End returns the offset up to which the Reader has read the output, in bytes. The screen shows the output
+// up to there.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.
