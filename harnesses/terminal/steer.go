@@ -45,6 +45,9 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 	})
 }
 
+// ContinueTurn makes the session wait for the end of a run's turn, as after SendPrompt.
+func (s *session) ContinueTurn(r coleo.Receipt) { s.typist.ContinueTurn(r) }
+
 // Compact makes the agent CLI shorten its conversation. It returns when the agent CLI has
 // taken the command. See typing.Typist.SendCompact for the errors.
 func (s *session) Compact(ctx context.Context) (coleo.Receipt, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"coleo.dev"
@@ -63,13 +64,19 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 		return last
 	}
 	defer a.close()
-	at = at.Truncate(time.Millisecond) // as the times in the index
-	for m := range a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) })) {
+	for m := range a.from(at) {
 		if m.Kind == journal.MarkInput {
 			last = m.Time
 		}
 	}
 	return last
+}
+
+// from yields the marks from the moment at on. The times in the index are cut to milliseconds, so from
+// also yields the marks of the same millisecond.
+func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
+	at = at.Truncate(time.Millisecond)
+	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
 }
 
 func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.Time) (int64, int)) (*pty.Core, error) {
@@ -111,7 +118,7 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 // most the offset of the first key.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
-	for m := range a.index.From(marks) {
+	for m := range a.from(at) {
 		if m.Kind == journal.MarkInput {
 			return max(min(offset, m.Offset), a.start), marks
 		}

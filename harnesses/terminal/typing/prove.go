@@ -36,10 +36,8 @@ type Past struct {
 // been typed, Prove waits for a proof until proveTimeout after the last key, because the agent CLI may
 // not have read the keys yet. Prove returns "" if it finds no proof, and the error of ctx if ctx ends.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.Proof, error) {
-	text, err := t.Spec().PromptText(p.Text)
-	if p.Compact {
-		text, err = t.Spec().Keys.Compact, nil
-	}
+	found, err := t.submissionOf(p)
+	text := found.Text
 	if err != nil || text == "" {
 		// The prompt is not valid, so no caller can have typed it.
 		return "", nil
@@ -64,6 +62,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 		case r.PromptReported(text, p.Time), p.Compact && r.CompactionReported(p.Time):
 			return coleo.ProofReported, true
 		case kept && r.Picture().Released(text) && r.EchoedSince(text, before):
+			r.FoundSubmitted(found, time.Now())
 			return coleo.ProofStarted, true
 		}
 		return "", false
@@ -73,6 +72,25 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 		left.text = text // the agent CLI may still read the prompt later
 		t.turn.own.begin(text)
 		done()
+		t.view.Update(func(r *reading.Reader) bool { r.FoundLost(found); return false })
 	}
 	return proof, ctx.Err()
+}
+
+// submissionOf returns what an earlier process has typed, or was about to type, for a prompt. It returns
+// an error if the prompt is not valid.
+func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
+	if p.Compact {
+		return reading.Submission{Text: t.Spec().Keys.Compact, Command: true, Time: p.Time}, nil
+	}
+	text, err := t.Spec().PromptText(p.Text)
+	return reading.Submission{Text: text, Time: p.Time}, err
+}
+
+// ContinueTurn records that an earlier process submitted a prompt, and that the end of its turn is not
+// known. Until a sign of work or of the end, an idle screen does not count, as after SendPrompt.
+func (t *Typist) ContinueTurn(p coleo.Receipt) {
+	if s, err := t.submissionOf(p); err == nil && s.Text != "" {
+		t.view.Update(func(r *reading.Reader) bool { r.FoundSubmitted(s, time.Now()); return true })
+	}
 }
