@@ -35,8 +35,8 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo brings at least the first n cells into memory, and returns all cells that are in memory.
-// The caller may change these cells.
+// cellsTo extends the field cells to at least n columns, and returns it. The caller may change these
+// cells.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -46,8 +46,7 @@ func (r *row) cellsTo(n int) []cell {
 	return r.cells
 }
 
-// allocate brings at least n cells into memory. The content of the new cells is
-// undefined.
+// allocate extends the field cells to at least n columns. The content of the new cells is undefined.
 func (r *row) allocate(n int) {
 	switch {
 	case n <= len(r.cells):
