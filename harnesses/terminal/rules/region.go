@@ -218,8 +218,7 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows above the row with the given number that are not
-// blank.
+// notBlank returns the numbers of the last n rows that are above the row number above and not blank.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {
