@@ -352,6 +352,9 @@ type HostInfo struct {
 	PID  int  `json:"pid,omitempty"`
 	Arms int  `json:"arms"` // the number of live arms
 	Live bool `json:"live"` // whether the host agent answers, and has given a sign of life in the last 90 s
+	// Behind is true while serve has not read everything that the host agent had logged at its last
+	// report. The rows of the host's arms can then be old.
+	Behind bool `json:"behind,omitempty"`
 }
 
 // OnPartition says what happens to an arm while its host agent cannot reach serve.

@@ -313,6 +313,14 @@ type Prover interface {
 	Prove(ctx context.Context, r Receipt) (Proof, error)
 }
 
+// TurnContinuer is a session that can wait for the end of a turn that began before Attach.
+type TurnContinuer interface {
+	// ContinueTurn is called right after Attach with the newest run, if its end is not known. The screen
+	// can show the run's prompt and still be idle, because the agent CLI has not begun the turn. So the
+	// session is not idle until it sees work or the end of the turn, as after SendPrompt.
+	ContinueTurn(r Receipt)
+}
+
 // Terminal is a session that has a screen.
 type Terminal interface {
 	// Screen returns the present screen.

@@ -3,6 +3,7 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -83,6 +84,35 @@ func TestABacklogEndsAtTheFirstMessageOfAHost(t *testing.T) {
 				t.Errorf("a bad cursor: %v", err)
 			}
 		})
+	}
+}
+
+// A host is listed as behind from its beat on, until serve has read the events that the beat counts.
+func TestAHostIsBehindUntilItsLogIsRead(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	may := make(chan struct{})
+	s.answerWith(bus.OpEvents, func(ctx context.Context, _ json.RawMessage) (any, error) {
+		select {
+		case <-may:
+		case <-ctx.Done():
+		}
+		return bus.Events{Epoch: "e", Head: 2, Checked: true, List: logOf("e", "e")}, nil
+	})
+	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, Epoch: "e", Head: 2})
+	behind := func() bool {
+		list, err := s.brain.Hosts(t.Context())
+		check(t, err)
+		i := slices.IndexFunc(list, func(h coleo.HostInfo) bool { return h.ID == scriptedHost && h.Live })
+		return i >= 0 && list[i].Behind
+	}
+	if !behind() {
+		t.Error("the host is not behind, although none of its events is read")
+	}
+	close(may)
+	s.until("the log is read", func() bool { return !behind() })
+	if head := s.db.Head(); head != 2 {
+		t.Errorf("the host is no longer behind with %d of 2 events", head)
 	}
 }
 

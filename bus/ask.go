@@ -232,7 +232,7 @@ func (c *Conn) Serve(ctx context.Context, host string,
 		return fmt.Errorf("listen for commands: %w", err)
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
-	return c.nc.Flush()
+	return c.confirm()
 }
 
 // answer sends the report of an order. If it cannot send the report, it sends an error instead,

@@ -190,5 +190,15 @@ func subscribe[T any](ctx context.Context, c *Conn, subject string, take func(T)
 		return fmt.Errorf("listen on %s: %w", subject, err)
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
-	return c.nc.Flush()
+	return c.confirm()
+}
+
+// confirm waits until the server has the subscriptions of this connection. If the connection breaks
+// meanwhile, confirm returns nil, because the NATS client subscribes again when the connection is
+// up. It returns an error if the connection has ended for good.
+func (c *Conn) confirm() error {
+	if err := c.nc.Flush(); err != nil && c.nc.IsClosed() {
+		return err
+	}
+	return nil
 }

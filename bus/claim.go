@@ -56,7 +56,7 @@ func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error
 		return fmt.Errorf("listen for claims to the id %s: %w", host, err)
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
-	return c.nc.Flush()
+	return c.confirm()
 }
 
 // Contest checks whether another live host agent has the given id. If another host agent has had

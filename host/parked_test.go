@@ -203,8 +203,13 @@ func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 			s.restart()
 			clock.advance(time.Hour)
 		},
-		"when it is time": func(s *stage, _ string, clock *fakeClock) {
+		"when it is time": func(s *stage, id string, clock *fakeClock) {
+			a, err := s.host.arm(id)
+			s.check(err)
+			a.delivering.Lock() // otherwise the prompt could be half typed at the kill, and would rightly be called lost
 			clock.advance(time.Hour)
+			s.stop()
+			a.delivering.Unlock()
 			s.restart()
 		},
 		"when the prompt is in the queue": func(s *stage, id string, clock *fakeClock) {

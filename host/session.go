@@ -209,6 +209,9 @@ func (a *arm) adopt(ctx context.Context) error {
 	if err != nil {
 		return a.noteUnattached(ctx, *handle, err)
 	}
+	if c, ok := s.(coleo.TurnContinuer); ok && record.Run != nil && !record.Run.Interrupted {
+		c.ContinueTurn(*record.Run)
+	}
 	a.noteBlocked(ctx, "")
 	a.mu.Lock()
 	a.silent = false

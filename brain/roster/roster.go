@@ -192,9 +192,18 @@ func (r *Roster) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 			continue
 		}
 		beat, live := beats[h.ID]
-		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live})
+		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live,
+			Behind: live && r.behind(beat)})
 	}
 	return out, nil
+}
+
+// behind reports whether a beat mentions events that serve has not read yet.
+func (r *Roster) behind(beat bus.Beat) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := r.hosts[beat.ID].head
+	return head.epoch != beat.Epoch || head.seq < beat.Head
 }
 
 // Knows reports whether a host has sent a message to this serve process.

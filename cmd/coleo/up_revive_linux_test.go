@@ -216,7 +216,11 @@ func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 		w.check(json.Unmarshal(w.events(name, coleo.EventSpawned)[0].Payload, &h))
 		return h
 	}
-	term := func(pid int) { w.check(syscall.Kill(pid, syscall.SIGTERM)) }
+	term := func(pid int) {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != syscall.ESRCH { // a holder ends after its agent CLI
+			w.check(err)
+		}
+	}
 	w.must("arm", "prompt", "left", "exit 0") // this agent CLI ends by itself before the shutdown
 	w.wait("left", coleo.Dead)
 	term(handle("holder").Holder.PID)
@@ -234,9 +238,7 @@ func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 		t.Errorf("without a reboot it has done %+v", report)
 	}
 	w.reboot()
-	w.must("up")
-	until(t, "the reboot is noticed", func() bool { return w.arm("both").Rule == coleo.RuleReboot })
-	report, steps := w.revived()
+	report, steps := w.revived() // at once: the rows of serve do not show the reboot yet
 	for _, name := range names[:4] {
 		if steps[name].Step != revive.Anew {
 			t.Errorf("arm %s: %+v", name, steps[name])

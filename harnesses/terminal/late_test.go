@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/typing"
+	"coleo.dev/pty"
 )
 
 // A prompt must not be typed after its sender has given up. If the sender gives up after the text
@@ -42,5 +46,97 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	}
 	if got := st.typedSoFar(); strings.Contains(got, "\r") || strings.Contains(got, "another") {
 		t.Errorf("the program was typed %q, want the text alone", got)
+	}
+}
+
+// The host agent was killed after it had typed a prompt, and the agent CLI reads the keys only after
+// the next host agent has attached. The prompt must not be called lost.
+func TestAPromptThatIsReadLateAfterAKillHasArrived(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "fail at once"}
+	if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
+		t.Fatal(err)
+	}
+	st.await("it is typed", func() bool { return strings.HasSuffix(st.typedSoFar(), "\r") })
+	next := st.attach()
+	proven, begun := make(chan coleo.Proof, 1), make(chan struct{})
+	go func() {
+		known := typing.Past{LastKey: past.LastKey(next.handle, p.Time), Screen: func() (*pty.Core, error) {
+			defer close(begun)
+			return past.ScreenBeforeTyping(next.handle, p.Time)
+		}}
+		proof, err := next.typist.Prove(t.Context(), p, known)
+		if err != nil {
+			t.Error(err)
+		}
+		proven <- proof
+	}()
+	<-begun
+	st.say(next, []byte(redrawn("you: fail at once\nerror: no\n", "type")))
+	if proof := <-proven; proof != coleo.ProofStarted {
+		t.Errorf("the proof is %q, want %q", proof, coleo.ProofStarted)
+	}
+}
+
+// Keys that were typed before Coleo was about to type the prompt do not belong to it.
+func TestKeysBeforeAPromptAreNoReasonToWait(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	if err := s.Input(t.Context(), []byte("by hand, before")); err != nil {
+		t.Fatal(err)
+	}
+	st.await("it is typed", func() bool { return st.typedSoFar() != "" })
+	if last := past.LastKey(s.handle, time.Now().Add(time.Second)); !last.IsZero() {
+		t.Errorf("a key was typed at %s, want none", last)
+	}
+}
+
+// The screen shows a prompt, and the agent CLI has not begun the turn yet. The next session must not be
+// idle before it has seen the turn, whether the prompt's run is open or is only about to be proven.
+func TestASessionThatAttachesBeforeTheTurnBeginsIsNotIdle(t *testing.T) {
+	t.Parallel()
+	spec := strings.Replace(deliverSpec, "settle_ms = 100\n", "settle_ms = 100\nbegin_ms = 600000\n", 1)
+	spec = strings.Replace(spec, "[[rule]]\n", `[[rule]]
+name = "busy"
+state = "processing"
+when = [{ where = "screen", pattern = '(?m)^busy' }]
+[[rule]]
+`, 1)
+	for what, begin := range map[string]func(t *testing.T, next *session, p coleo.Receipt){
+		"with an open run": func(_ *testing.T, next *session, p coleo.Receipt) { next.ContinueTurn(p) },
+		"with a prompt to prove": func(t *testing.T, next *session, p coleo.Receipt) {
+			if proof, err := next.Prove(t.Context(), p); err != nil || proof != coleo.ProofStarted {
+				t.Errorf("the proof is %q, %v", proof, err)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			st, s := setStageOf(t, spec, 40, 8, 0)
+			st.say(s, []byte(composing("type")))
+			st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+			p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "look"}
+			if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
+				t.Fatal(err)
+			}
+			st.say(s, []byte(redrawn("you: look\n", "type")))
+			next := st.attach()
+			begin(t, next, p)
+			if _, err := next.view.Still(t.Context(), func(*reading.Reader) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if now := next.State(); now.State != coleo.Processing {
+				t.Errorf("it is %s by %s, want %s", now.State, now.Rule, coleo.Processing)
+			}
+			st.say(next, []byte(redrawn("busy\n", "type")))
+			st.await("it works", func() bool { return next.State().Rule == "busy" })
+			st.say(next, []byte("\x1b[H\x1b[J"+composing("type")))
+			st.await("it is idle", func() bool { return next.State().State == coleo.Idle })
+		})
 	}
 }

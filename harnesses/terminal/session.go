@@ -56,6 +56,7 @@ var (
 	_ coleo.Compactor     = (*session)(nil)
 	_ coleo.Reloader      = (*session)(nil)
 	_ coleo.Prover        = (*session)(nil)
+	_ coleo.TurnContinuer = (*session)(nil)
 	_ coleo.Versioned     = (*session)(nil)
 	_ coleo.ModeSwitcher  = (*session)(nil)
 	_ coleo.Limiter       = (*session)(nil)

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/pty"
 )
 
@@ -38,8 +39,14 @@ func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
 // Prove searches for a prompt that Coleo was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenBeforeTyping(s.handle, r.Time) })
+	return s.typist.Prove(ctx, r, typing.Past{
+		Screen:  func() (*pty.Core, error) { return past.ScreenBeforeTyping(s.handle, r.Time) },
+		LastKey: past.LastKey(s.handle, r.Time),
+	})
 }
+
+// ContinueTurn makes the session wait for the end of a run's turn, as after SendPrompt.
+func (s *session) ContinueTurn(r coleo.Receipt) { s.typist.ContinueTurn(r) }
 
 // Compact makes the agent CLI shorten its conversation. It returns when the agent CLI has
 // taken the command. See typing.Typist.SendCompact for the errors.

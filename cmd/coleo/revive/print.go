@@ -47,8 +47,8 @@ func (r Report) Print(out io.Writer) error {
 		fmt.Fprintf(out, "Already stopped before, and left so: %s.\n", verb.Counted(r.Stopped, "arm"))
 	}
 	if len(r.Away) > 0 {
-		_, err := fmt.Fprintf(out, "Nothing is known about %s, because the host agent is away: %s.\n",
-			verb.Counted(len(r.Away), "arm"), joinNames(r.Away))
+		_, err := fmt.Fprintf(out, "The state of %s is not known, because the host agent is away or serve "+
+			"has not read its log: %s.\n", verb.Counted(len(r.Away), "arm"), joinNames(r.Away))
 		return err
 	}
 	return nil

@@ -22,9 +22,13 @@ const (
 	// readyTimeout is how long to wait until an arm accepts prompts. It is long because agent CLIs
 	// start slowly right after a reboot.
 	readyTimeout = 2 * time.Minute
-	// settleTimeout is how long to wait until serve has read the log of each host agent. This log
-	// is complete by then, because a host agent finds its arms before it reports to serve.
+	// settleTimeout is how long to wait until serve has read the log of each host agent. The log
+	// contains what the reboot has ended, because a host agent finds its arms before it reports to
+	// serve.
 	settleTimeout = 15 * time.Second
+	// settlePause is the pause between two questions to serve about its host agents. Serve reads a
+	// log within a few of these pauses.
+	settlePause = 50 * time.Millisecond
 )
 
 // Step is what was done with an arm. Programs read it, so the meaning of a step must never change.
@@ -69,18 +73,15 @@ type Report struct {
 	Arms    []Outcome `json:"arms"`
 	Logins  []Login   `json:"logins"`
 	Stopped int       `json:"stopped"` // how many arms were not running before the reboot, and stay stopped
-	Away    []string  `json:"away"`    // names of the arms whose host agent is not live; their state is unknown
+	Away    []string  `json:"away"`    // names of the arms whose host agent is not live or whose log is not read; their state is unknown
 }
 
 // Run recovers every arm that ran before the reboot. It leaves running arms unchanged, so it can be
 // repeated. If it returns an error, it has recovered no arm.
 func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
 	r := Report{Arms: []Outcome{}, Logins: []Login{}, Away: []string{}}
-	hosts, err := client.Hosts(ctx)
+	hosts, err := settle(ctx, client)
 	if err != nil {
-		return r, err
-	}
-	if err := settle(ctx, client, hosts); err != nil {
 		return r, err
 	}
 	arms, err := client.Arms(ctx, true)
@@ -108,27 +109,49 @@ func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
 	return r, nil
 }
 
-// live reports whether serve or a live host agent drives an arm.
+// live reports whether serve drives an arm, or a live host agent whose log serve has read.
 func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
 	return a.AgentID == "" || a.AgentID == coleo.LocalHost ||
-		slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Live && h.ID == a.AgentID })
+		slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Live && !h.Behind && h.ID == a.AgentID })
 }
 
-// settle waits until serve knows the states of the arms of live host agents. If a state stays
-// unknown, settle still returns nil, because the recovery of the arm asks its host agent again.
-func settle(ctx context.Context, client *api.Client, hosts []coleo.HostInfo) error {
-	arms, err := client.Arms(ctx, true)
-	if err != nil {
-		return err
-	}
+// settle waits until serve knows the states of the arms of live host agents, and returns the host
+// agents. If the state of a running arm stays unknown, settle still returns without an error,
+// because the recovery of the arm asks its host agent again.
+func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
+	hosts, err := caughtUp(ctx, client, limited.Done())
+	if err != nil {
+		return nil, err
+	}
+	arms, err := client.Arms(ctx, true)
+	if err != nil {
+		return nil, err
+	}
 	each(len(arms), func(i int) {
 		if a := arms[i]; a.Status != coleo.StatusStopped && live(hosts, a) {
 			_, _ = client.WaitArm(limited, a.ID, coleo.States()...)
 		}
 	})
-	return ctx.Err()
+	return hosts, ctx.Err()
+}
+
+// caughtUp returns the host agents as soon as serve is behind none of them, or when late is closed.
+// The rows of stopped arms need this wait: the shutdown can have ended an arm, and only the log of
+// its host agent says that a reboot followed.
+func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
+	for {
+		hosts, err := client.Hosts(ctx)
+		if err != nil || !slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Behind }) {
+			return hosts, err
+		}
+		select {
+		case <-late:
+			return hosts, nil
+		case <-time.After(settlePause):
+		}
+	}
 }
 
 // recoverAll recovers the arms of all accounts. For each account that already needs a login, asking

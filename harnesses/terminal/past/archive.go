@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"coleo.dev"
@@ -55,6 +56,29 @@ func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
 
+// LastKey returns when the last key was typed at the moment at or later. It returns zero if no key was
+// typed since then, or if the archive cannot be read.
+func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
+	a, err := openArchive(handle)
+	if err != nil {
+		return last
+	}
+	defer a.close()
+	for m := range a.from(at) {
+		if m.Kind == journal.MarkInput {
+			last = m.Time
+		}
+	}
+	return last
+}
+
+// from yields the marks from the moment at on. The times in the index are cut to milliseconds, so from
+// also yields the marks of the same millisecond.
+func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
+	at = at.Truncate(time.Millisecond)
+	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
+}
+
 func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.Time) (int64, int)) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -94,7 +118,7 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 // most the offset of the first key.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
-	for m := range a.index.From(marks) {
+	for m := range a.from(at) {
 		if m.Kind == journal.MarkInput {
 			return max(min(offset, m.Offset), a.start), marks
 		}

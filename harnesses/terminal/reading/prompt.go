@@ -49,6 +49,23 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.addEntries(own, now)
 }
 
+// FoundSubmitted records that an earlier process submitted a prompt that has arrived. The agent CLI may
+// not have begun the turn yet. So an idle screen does not count until a sign of work or of the end of the
+// turn, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does nothing.
+func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
+	if st := r.verdict.State; st != "" && st != coleo.Idle && !st.Working() {
+		return
+	}
+	r.Submitted(s, now)
+	r.PromptDecided()
+}
+
+// FoundLost records a prompt of an earlier process of which nothing proves that it arrived. If the record
+// names the prompt later, the Reader emits its turn as late.
+func (r *Reader) FoundLost(s Submission) {
+	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time, lost: true})
+}
+
 // oldError is the error of an earlier turn: the name of the rule that recognized it, and its detail.
 // It is empty if there is none.
 type oldError struct{ rule, detail string }

@@ -10,9 +10,19 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long a working agent CLI may take to show the prompt on which it works. It
-// begins to draw the prompt immediately, but may draw slowly.
+// proveTimeout is how long an agent CLI may take to show a prompt that it works on, or whose keys it
+// has just received. It begins to draw the prompt immediately, but is slow on a busy machine.
 const proveTimeout = 5 * time.Second
+
+// Past is what is known about a terminal before this process attached to it.
+type Past struct {
+	// Screen returns the terminal just before Coleo typed a prompt. It returns an error if Coleo has not
+	// kept this terminal.
+	Screen func() (*pty.Core, error)
+	// LastKey is when the last key was typed after Coleo was about to type the prompt. It is zero if no key
+	// was typed.
+	LastKey time.Time
+}
 
 // Prove searches for proof that a prompt has arrived. Coleo was about to type this prompt at p.Time. There
 // are two proofs:
@@ -22,15 +32,12 @@ const proveTimeout = 5 * time.Second
 //   - The composer does not contain the prompt, and the transcript shows the prompt more often than it did
 //     at that time.
 //
-// Prove calls screenThen for the terminal at that time. If Coleo has not kept that terminal,
-// screenThen returns an error, and only the first proof is possible. Prove returns "" if it finds no
-// proof, and the error of ctx if ctx ends.
-func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
-	screenThen func() (*pty.Core, error)) (coleo.Proof, error) {
-	text, err := t.Spec().PromptText(p.Text)
-	if p.Compact {
-		text, err = t.Spec().Keys.Compact, nil
-	}
+// If Coleo has not kept the terminal of that time, only the first proof is possible. If keys have just
+// been typed, Prove waits for a proof until proveTimeout after the last key, because the agent CLI may
+// not have read the keys yet. Prove returns "" if it finds no proof, and the error of ctx if ctx ends.
+func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.Proof, error) {
+	found, err := t.submissionOf(p)
+	text := found.Text
 	if err != nil || text == "" {
 		// The prompt is not valid, so no caller can have typed it.
 		return "", nil
@@ -38,20 +45,24 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	if _, err := t.view.Still(ctx, func(*reading.Reader) error { return nil }); err != nil {
 		return "", err
 	}
-	then, err := screenThen()
+	then, err := past.Screen()
 	kept, before := err == nil, 0
 	if kept {
 		before = rules.CountEchoes(reading.TranscriptOf(then, &t.Spec().Composer), text)
 	}
 	limit := time.Duration(0)
-	if t.state().State.Working() {
+	switch {
+	case t.state().State.Working():
 		limit = proveTimeout
+	case !past.LastKey.IsZero():
+		limit = min(max(0, proveTimeout-time.Since(past.LastKey)), proveTimeout)
 	}
 	proof, proven := await(ctx, t.view, limit, func(r *reading.Reader) (coleo.Proof, bool) {
 		switch {
 		case r.PromptReported(text, p.Time), p.Compact && r.CompactionReported(p.Time):
 			return coleo.ProofReported, true
 		case kept && r.Picture().Released(text) && r.EchoedSince(text, before):
+			r.FoundSubmitted(found, time.Now())
 			return coleo.ProofStarted, true
 		}
 		return "", false
@@ -61,6 +72,25 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 		left.text = text // the agent CLI may still read the prompt later
 		t.turn.own.begin(text)
 		done()
+		t.view.Update(func(r *reading.Reader) bool { r.FoundLost(found); return false })
 	}
 	return proof, ctx.Err()
+}
+
+// submissionOf returns what an earlier process has typed, or was about to type, for a prompt. It returns
+// an error if the prompt is not valid.
+func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
+	if p.Compact {
+		return reading.Submission{Text: t.Spec().Keys.Compact, Command: true, Time: p.Time}, nil
+	}
+	text, err := t.Spec().PromptText(p.Text)
+	return reading.Submission{Text: text, Time: p.Time}, err
+}
+
+// ContinueTurn records that an earlier process submitted a prompt, and that the end of its turn is not
+// known. Until a sign of work or of the end, an idle screen does not count, as after SendPrompt.
+func (t *Typist) ContinueTurn(p coleo.Receipt) {
+	if s, err := t.submissionOf(p); err == nil && s.Text != "" {
+		t.view.Update(func(r *reading.Reader) bool { r.FoundSubmitted(s, time.Now()); return true })
+	}
 }
