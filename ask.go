@@ -87,11 +87,12 @@ type Ask struct {
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
 	// The choices that Coleo refuses for this dialog, each with a part of the error message: `{
 	// approve = "leave it with a denial" }`. The choices are `approve`, `deny`, `answer`, and
-	// `words` for a text of the user's own. If a choice is refused, Coleo must type nothing.
+	// `words` for an answer in the user's own words. If a choice is refused, Coleo must type nothing.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
-// RefusedWords is the key in Ask.Refuses for a text of the user's own.
+// RefusedWords is a key in Ask.Refuses. It means that Coleo refuses to answer the dialog with a text of the
+// user.
 const RefusedWords = "words"
 
 // AskCall is a tool call that the scripted model makes.

@@ -105,9 +105,8 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// These rules belong to readings in which the end of something is not proven. With RuleUnproven or
-// RuleOrphaned, processes of an arm without a session may still run. With RuleUnprovenIdle, a turn
-// may still be running.
+// These are the rules of readings that do not prove an end. With RuleUnproven or RuleOrphaned, processes
+// of an arm without a session may still run. With RuleUnprovenIdle, a turn may still be running.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm, so Coleo leaves it alone
 	// RuleUnprovenIdle means that the screen is idle, but nothing proves that the turn has ended.
@@ -116,7 +115,7 @@ const (
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
-// These rules belong to readings with the state Dead.
+// If the state of a reading is Dead, its rule is one of these. The rule says why the arm is dead.
 const (
 	RuleProcess = "process" // the agent CLI has ended by itself
 	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent the

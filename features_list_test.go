@@ -26,8 +26,8 @@ var rows = []row{
 	{"M13", "approve or deny a tool", "`coleo arm approve NAME`, `POST /api/arms/{id}/respond`", ""},
 	{"M14", "rules that approve or deny by tool and by category, and grants",
 		"`coleo arm spawn --policy read`, `coleo policy test COMMAND`, `coleo policy grant NAME --tool TOOL`", ""},
-	{"M15", "questions of the agent, with one or several choices", "`coleo arm questions`, `coleo arm answer NAME TEXT`",
-		""},
+	{"M15", "questions of the agent, with one or several choices", "`coleo arm questions`, `coleo arm answer NAME 1,3`, " +
+		"`coleo arm answer NAME --text TEXT`", ""},
 	{"M16", "approve or reject a plan", "`coleo arm approve NAME`", ""},
 	{"M17", "requests for access", "`coleo arm questions`, `coleo arm approve NAME`", ""},
 	{"M18", "lists of tasks", "`coleo arm todos NAME`", ""},

@@ -297,8 +297,8 @@ type SpawnConfig struct {
 	// Fork is the id of a conversation. If it is set, this start gives the arm a copy of the
 	// conversation as a new conversation. Then Resume is false.
 	Fork string `json:"fork,omitempty"`
-	// ForkedFrom names the conversation of which the arm's first conversation is a copy. It is nil
-	// if that conversation is not a copy. It stays the same when the arm is started again.
+	// ForkedFrom names the conversation from which the arm's first conversation was copied. It is nil
+	// if the arm's first conversation was not copied. It stays the same when the arm is started again.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
 	// Succeeds names the arm whose task this arm has received by a hand-over. It is nil if there
 	// was no hand-over.

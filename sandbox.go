@@ -81,7 +81,7 @@ func (s *Sandbox) String() string {
 	return string(s.Kind) + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// Container reports whether the sandbox is a container of an image. It returns false for a nil Sandbox.
+// Container reports whether the sandbox is a docker or podman container. It returns false for a nil Sandbox.
 func (s *Sandbox) Container() bool {
 	return s != nil && (s.Kind == SandboxDocker || s.Kind == SandboxPodman)
 }

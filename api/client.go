@@ -196,7 +196,8 @@ const (
 	steerTime  = 90*time.Second + answerMargin
 	killTime   = 30*time.Second + answerMargin // ends all processes of an arm
 	removeTime = 10*time.Minute + answerMargin // removes an arm; to save the work of a large worktree takes minutes
-	// 3 minutes more than a merge, for the prompt with the conflicts
+	// merges the work of an arm; after the merge, Coleo may send the arm a prompt with the conflicts,
+	// which takes up to 3 minutes
 	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin
 	// interrupts, reads the conversation and the diff, and starts the successor
 	handoverTime = 5*time.Minute + answerMargin

@@ -381,8 +381,8 @@ func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.
 }
 
 // History returns the arm's present screen, or the last screen if the arm has ended. The result
-// also contains at most the given number of lines that have scrolled off the top. The largest
-// possible number is coleo.MostHistory.
+// also contains the last lines that have scrolled off the top. The parameter lines is the maximum
+// number of these lines, and can be at most coleo.MostHistory.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)

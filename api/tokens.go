@@ -263,9 +263,10 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts stores that a token starts an arm, and then starts the arm. A new arm gets its id only
-// during the start, so starts first stores a note with the arm's name. If the arm already exists,
-// starts stores a note only if the request also prompts the arm.
+// starts starts an arm by calling order. If the caller has an operator token, starts first stores a note
+// that this token has started the arm. A new arm gets its id only during the start, so the first note
+// contains the arm's name. For an arm that already exists, starts stores a note only if the request also
+// contains a prompt.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)

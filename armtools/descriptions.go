@@ -124,7 +124,7 @@ var descriptions = map[string]description{
 	coleo.ToolListArms: {text: "List your subarms and your parent, and what they do now.", reads: true},
 }
 
-// lists returns the JSON schemas of the named arguments, each of which is a list of texts.
+// lists returns the JSON schemas of the named arguments. Each argument is a list of texts.
 func lists(names ...string) (out string) {
 	for _, name := range names {
 		out += `"` + name + `":{"type":"array","items":{"type":"string"}},`

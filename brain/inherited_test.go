@@ -22,7 +22,7 @@ var ownOfStart = map[string]string{
 	"Reached": "the host agent sets it", "OwnNetwork": "the host agent sets it", "Keep": "the host agent sets it",
 	"AllowSudo": "the host agent sets it",
 	"Worktree":  "the new arm works in the folder of the first arm",
-	"Chosen":    "the brain passes on what is to be passed on",
+	"Chosen":    "see TestEachFieldOfChosenIsInheritedOrListed",
 }
 
 // notOfSubarm and notOfSuccessor contain the other fields that a subarm or a successor does not

@@ -314,8 +314,8 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 	return chain
 }
 
-// partOf returns the work that one arm has done on a task. If the arm's conversation cannot be
-// read, partOf uses the arm's newest runs instead.
+// partOf describes what one arm has done for a task. If the arm's conversation cannot be read, partOf
+// uses the arm's newest runs instead.
 func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.Part, error) {
 	part := successor.Part{Name: link.Name, Harness: link.Harness}
 	if h, err := b.Registry.Get(link.Harness); err == nil {

@@ -66,7 +66,7 @@ type PulseOrder struct {
 // holders. Serve relies on a pulse for SilentAfter.
 type Pulse struct {
 	PID int `json:"pid"`
-	// Epoch and Head are the end of the host's log just before the host agent collected the facts.
+	// Epoch and Head are the end of the host's log just before the host agent made the pulse.
 	Epoch string     `json:"epoch"`
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
@@ -123,7 +123,7 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	// Arms contains the arms whose session has proved its identity and whose process is alive and
+	// Arms contains the arms that run: the session has proved its identity, and the process is alive and
 	// not stopped by a signal.
 	Arms []ArmBeat `json:"arms"`
 	// Of is the id of the arm if the beat is about one arm, or "" if it is about all arms. A beat

@@ -150,7 +150,7 @@ type Hunk struct {
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
-// Why describes which call of which run made a hunk. Package graph defines the values of Certainty.
+// Why names the call that made a hunk, and the call's run. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string `json:"note"` // for people: what the certainty means here

@@ -39,8 +39,8 @@ type Part struct {
 	Diff Diff
 }
 
-// Join combines the diffs of several repositories into one. The repositories are folders in root. The
-// bounds of a Diff apply to the combined diff.
+// Join combines the diffs of several repositories into one. The repositories are folders in root. MaxFiles
+// and MaxPatch apply to the combined diff.
 func Join(root string, parts []Part) Diff {
 	all := Diff{Root: root, Files: []File{}}
 	moreFiles, patchCut, without := false, false, 0

@@ -259,7 +259,7 @@ func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// A subagent's prompt comes from the model, so it is not a result.
+			// Skip the prompt of a subagent. It comes from the model itself, so the model did not receive it.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:

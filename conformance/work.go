@@ -33,7 +33,7 @@ func (d deed) decide(coleo.Dialog) coleo.Decision {
 
 // callDeeds returns prompts that lead to calls of each kind. Two calls are made at once. Other
 // calls change a file, fail, name a tool that does not exist, or have arguments that are not JSON.
-// The last call is denied, and comes last because some agent CLIs end the turn after a denial.
+// The last call is denied. It is the last one because some agent CLIs end the turn after a denial.
 func callDeeds(w coleo.ReportedWork) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}

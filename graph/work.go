@@ -73,7 +73,7 @@ func usageOf(p *Prompt) coleo.Usage {
 	return *p.Usage
 }
 
-// shell adds the data of an event about a command that the user gave to the shell.
+// shell adds to the graph what an event reports about a command that the user has given to the shell.
 func (w *writer) shell(work coleo.Work) {
 	id, raw := "", ""
 	switch s := work.(type) {

@@ -175,9 +175,8 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session or the second
-// context ends. It completes a write that is running at that time, because the write uses the first
-// context.
+// follow writes the changes of a session to the event log. It stops when the session ends or following
+// ends. A write that is running then still completes, because it uses ctx.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -321,8 +320,9 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs, but also writes the changes of a tool in the same transaction. It
-// reads tools after fn has returned, so fn can still set them.
+// changeWith is like changeAs, but also writes tools in the same transaction. These are the changes
+// that a tool call or the answer to a suspension makes. changeWith reads tools after fn has returned,
+// so fn can still set its fields.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()

@@ -26,7 +26,7 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 		SameCalls: h.SameCalls}}
 }
 
-// Facts returns the present facts about the arm.
+// Facts reads the facts from the arm's record and from its session.
 func (a meteredArm) Facts() metering.Facts {
 	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()

@@ -176,8 +176,8 @@ func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err e
 	return unlock, nil
 }
 
-// checkFilesRest returns EBusy if an arm may change files: the given arm, or an arm that works in a
-// folder or below it. The error message begins with undone.
+// checkFilesRest returns EBusy if arm a may change files now, or if another arm may do so that works in the
+// folder or below it. undone says what was not done. The error message begins with it.
 func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {

@@ -200,8 +200,8 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	return r, true
 }
 
-// tellOrphans records the generations of the arm that still run, except the generation in the
-// record.
+// tellOrphans records an event for each older start of the arm that still runs. Nobody follows these
+// starts, because the record contains another one.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle

@@ -22,9 +22,9 @@ type fullDisk struct {
 	looking bool
 }
 
-// lookBlocked asks the holders in the background whether their arms are blocked, if the disk is
-// almost full or an arm is blocked. At other times, the host agent asks the holders only before
-// each beat.
+// lookBlocked does nothing unless the disk is almost full, or an arm was blocked when the host agent last
+// asked. Then it asks each holder in the background whether its arm is blocked. At other times, the host
+// agent asks the holders only before each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.FreeBytes(h.Dir)
 	need := known && left < littleRoom

@@ -61,13 +61,13 @@ func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is how long a pulse about all arms uses the last look at a living process. A look costs
-// more than the rest of a pulse. With this value, only every second pulse looks at a process. If a
-// signal stops the process, one of the next two pulses reports it.
+// lookAfter is how long pulses about all arms reuse the last look at a process, if that look found the
+// process alive. A look costs more than the rest of a pulse. With this value, only every second pulse
+// looks at a process. If a signal stops the process, one of the next two pulses reports it.
 const lookAfter = 2 * time.Second
 
-// pulse returns the arm's part of a pulse. It looks at the arm's process, unless the last look is
-// at most as old as the given time.
+// pulse returns the arm's part of a pulse. It looks at the arm's process, unless it has seen
+// the process alive within the time old.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -99,8 +99,8 @@ type processSight struct {
 	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
-// look returns whether the arm's process is alive. It returns Alive without a new look if the last
-// look was Alive and is at most as old as the given time. While the arm has a session, look is
+// look returns whether the arm's process is alive. It returns Alive without a new look if it has seen
+// the process alive within the time old. While the arm has a session, look is
 // called often, so it keeps a Watch of the process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()

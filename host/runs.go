@@ -239,9 +239,8 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// isIntended reports whether the prompt with the given id is an intended prompt in the record. It
-// may have been removed: when the agent CLI ends, another goroutine records what became of the
-// prompt.
+// isIntended reports whether the prompt with this id is still in r.Intended, the list of the prompts that
+// the host agent is about to type. When the agent CLI ends, another goroutine removes them from the list.
 func isIntended(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
 }
@@ -340,8 +339,9 @@ func (a *arm) noteLateWork(ctx context.Context) error {
 	return a.noteWork(ctx, work{})
 }
 
-// takeWork adds the work in a.late to the arm's trace, and returns the events. Work whose run has
-// not begun stays in a.late. The caller holds mu.
+// takeWork moves the reported activities, such as calls and texts, from a.late to the arm's trace. It
+// returns the events that they cause. An activity whose run has not begun stays in a.late. The caller
+// holds mu.
 func (a *arm) takeWork() (events []coleo.Event) {
 	runs := trace.Runs{Open: openRuns(a.record), Intended: a.record.Intended}
 	for len(a.late) > 0 {

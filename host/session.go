@@ -141,8 +141,9 @@ func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.Win
 	return s.OpenWindow(ctx, place, coleo.WindowEnviron(a.host.Environ, place))
 }
 
-// showMissing opens the window of a session that this host agent has just attached to, if nobody
-// has begun to open it. The host agent that started the session was then killed too early.
+// showMissing opens the session's window, unless somebody has already begun to open it. It is called after
+// this host agent has attached to a session. The window is missing if an earlier host agent was killed
+// after it had started the session and before it opened the window.
 func (a *arm) showMissing(s coleo.Session) {
 	shown, ok := s.(coleo.Windowed)
 	if !ok || shown.Window().State != "" {

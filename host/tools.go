@@ -79,8 +79,8 @@ func (h *Host) newDispatcher() *toolcalls.Dispatcher {
 		MoveWait: moveWait}
 }
 
-// writeTools writes the changes of a tool call. On a full disk, it refuses them. There is one
-// exception: the changes at the end of an arm wait until the disk has room.
+// writeTools writes the changes that a tool call makes. On a full disk, it refuses them. There is one
+// exception: changes that an arm's end makes wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -125,9 +125,9 @@ func (a *arm) doorPath() string {
 	return a.folder().File(door.File)
 }
 
-// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. It
-// returns a configuration without tools unchanged. The arm's record has only the names of the
-// tools.
+// withTools adds the MCP server with Coleo's tools to the configuration of a start, and opens the arm's
+// door. If c.Tools is empty, it changes nothing. The arm's record is not changed: it contains only the
+// names of the tools.
 func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(c.Tools) == 0 {
 		return c, nil

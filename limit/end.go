@@ -11,7 +11,7 @@ import (
 // later end.
 const farthest = 32 * 24 * time.Hour
 
-// lately is how far in the past a time of day can be and still mean today. For example, an agent
+// A time of day that passed at most lately ago still means today, not tomorrow. For example, an agent
 // CLI shows "resets 3am" at 3:01 if its limit has just ended.
 const lately = 10 * time.Minute
 

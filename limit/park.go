@@ -24,9 +24,9 @@ const (
 
 type wait struct{ first, longest time.Duration }
 
-// waits contains the waits for limits with an unknown end. Each try doubles the wait, from the
-// first to the longest. A limit on requests per minute ends within minutes, and a quota renews
-// within hours.
+// waits says how long an arm waits after a limit whose end is unknown. The first wait is the shortest.
+// After each failed try the wait doubles, up to the longest. A limit on requests per minute ends within
+// minutes, and a quota renews within hours.
 var waits = map[coleo.LimitKind]wait{
 	coleo.LimitRate:     {time.Minute, time.Hour},
 	coleo.LimitOverload: {time.Minute, time.Hour},

@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// node is a JSON value with its path in the document, which error messages contain. The zero node
-// is a missing value.
+// node is a JSON value, and its path in the document. Error messages contain the path. The zero node is a
+// missing value.
 type node struct {
 	raw  json.RawMessage
 	path string // for example "all[2].models.x"; "" for the whole document

@@ -36,8 +36,8 @@ type Running struct {
 	tail     Tail
 }
 
-// Start calls Own and starts the command. ctx must be the context of the command. Output then
-// returns at most the given number of bytes from the end of the command's output.
+// Start calls Own and starts the command. ctx must be the context of the command. Afterwards, Output
+// returns the command's output, or only its last most bytes.
 func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int) (*Running, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

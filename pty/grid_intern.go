@@ -93,7 +93,8 @@ func (c *Core) collectLinks() {
 	move(&c.alt.saved.pen)
 }
 
-// eachCell calls f with each cell in memory, including the cells that a smaller screen size hides.
+// eachCell calls f with each cell that the rows store, including the cells that a smaller screen size
+// hides.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, rows := range [][]*row{b.rows, b.above, b.below} {

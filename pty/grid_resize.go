@@ -176,8 +176,8 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A textLine is a line of text as a program wrote it. It can take several rows, each of which wraps
-// into the next one.
+// A textLine is a line of text as a program wrote it. A line that is longer than a row continues in the
+// next rows.
 type textLine struct {
 	cells  []cell
 	cursor int // position of the cursor in cells; -1 if the cursor is not in this line

@@ -1,11 +1,11 @@
 package pty
 
-// A row is one line of the grid. Only its first cells are in memory; all cells to the right of them
-// are equal to the field rest. So erasing a large row or screen costs no more than erasing a small
-// one.
+// A row is one line of the grid, with one cell for each column. Only the first columns have a cell in
+// the field cells. All later columns contain a copy of the field rest. So erasing a large row or screen
+// costs no more than erasing a small one.
 type row struct {
-	cells           []cell // at most cols
-	rest            cell   // a narrow character, or a blank
+	cells           []cell // the first columns; at most cols
+	rest            cell   // the content of every later column: a narrow character, or a blank
 	beforeNarrowing []cell // only on the alternate screen: the cells from before the screen was made narrower
 	cols            int
 	wrapped         bool      // this row continues the row above
@@ -35,8 +35,8 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo brings at least the first n cells into memory, and returns all cells that are in memory.
-// The caller may change these cells.
+// cellsTo extends the field cells to at least n columns, and returns it. The caller may change these
+// cells.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -46,8 +46,7 @@ func (r *row) cellsTo(n int) []cell {
 	return r.cells
 }
 
-// allocate brings at least n cells into memory. The content of the new cells is
-// undefined.
+// allocate extends the field cells to at least n columns. The content of the new cells is undefined.
 func (r *row) allocate(n int) {
 	switch {
 	case n <= len(r.cells):
@@ -208,13 +207,13 @@ func (r *row) remove(x, n int, b cell) {
 	}
 }
 
-// allCells brings all cells into memory and returns them.
+// allCells extends the field cells to all columns, and returns it.
 func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether both rows certainly show the same text. To be fast, it compares only
-// rows without cells in memory, and returns false for all others.
+// looksLike reports whether both rows certainly show the same text. To be fast, it compares only rows
+// in which every column contains a copy of rest. For other rows, it returns false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

@@ -59,8 +59,8 @@ type Decoder interface {
 	Decode(line []byte) []Entry
 }
 
-// Activities returns the work that the entries contain. A prompt counts as work too, because it
-// shows to which run the following work belongs.
+// Activities returns what the entries report about the agent CLI's work, such as calls and texts. It also
+// returns the prompts, because they show to which run the following activities belong.
 func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {

@@ -29,8 +29,8 @@ type Source struct {
 	// stands for the id of the conversation, so nothing is read until the id is known. If several
 	// files match, the record is the file whose name sorts last.
 	Pattern string
-	// ShortID is the number of characters at the beginning of the id that replace {id}. If ShortID
-	// is 0, the whole id replaces {id}.
+	// ShortID says how much of the id replaces {id}: the first ShortID characters, or the whole id if
+	// ShortID is 0.
 	ShortID int
 	Open    func(path string, w Where) Tail
 	// ReportsReady is true if the agent CLI first writes to a file that matches Pattern when its

@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// mostTasks is the largest number of tasks that are kept of one list. The lists that models write
-// are much shorter.
+// mostTasks is the maximum length of a list of tasks. Tasks beyond it are ignored. Models write much
+// shorter lists.
 const mostTasks = 256
 
 // Tasks returns the tasks in a JSON list of objects, or false if raw is not such a list. It leaves
@@ -51,8 +51,8 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	return out, true
 }
 
-// StatusOfTask returns the status with the name that an agent CLI uses. It returns false if the
-// name means that the task is canceled or deleted.
+// StatusOfTask returns the status of a task. name is what the agent CLI calls this status. StatusOfTask
+// returns false if the task is canceled or deleted.
 func StatusOfTask(name string) (coleo.TaskStatus, bool) {
 	switch name {
 	case "completed", "done":

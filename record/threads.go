@@ -46,14 +46,14 @@ type Found struct {
 // Hidden is the reason why lists leave out a conversation.
 type Hidden string
 
-// These are the reasons to leave out a conversation. Lists show a conversation without a reason.
+// These are the reasons. If Hidden is "", lists show the conversation.
 const (
 	HiddenFork     Hidden = "fork"     // it began as a copy of another conversation
 	HiddenSubagent Hidden = "subagent" // a subagent of the agent CLI had it
 )
 
-// Header contains the facts about the whole conversation that a record has. A field is empty if the
-// record does not contain the fact.
+// Header contains what a record reveals about its whole conversation. A field is empty if the record does
+// not reveal it.
 type Header struct {
 	ID      string // the id with which the agent CLI continues the conversation
 	Folder  string // the folder of work; an absolute path
@@ -70,9 +70,11 @@ type Header struct {
 type Files struct {
 	Source  Source
 	Decoder func() Decoder // returns a new Decoder
-	// Line adds the facts in one line of the record to the header. It must accept any line.
+	// Line reads one line of the record, and sets the fields of h that the line reveals. It must accept
+	// any line.
 	Line func(line []byte, h *Header)
-	// Beside adds the facts in other files beside the record to the header. Beside can be nil.
+	// Beside reads other files beside the record, and sets the fields of h that they reveal. Beside can
+	// be nil.
 	Beside func(path string, h *Header)
 }
 
@@ -176,8 +178,8 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds the facts in the entries to the header. fromBeginning is true if the entries are from
-// the beginning of the record.
+// add sets the fields of h that the entries reveal. fromBeginning is true if the entries are from the
+// beginning of the record.
 func (h *Header) add(entries []Entry, fromBeginning bool) {
 	for _, e := range entries {
 		if !e.Time.IsZero() {

@@ -89,7 +89,7 @@ func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall
 	return c
 }
 
-// MalformedCall returns the call of a tool with arguments that are not JSON.
+// MalformedCall returns a call whose arguments are not JSON.
 func MalformedCall(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
 	reason := "the arguments are not JSON"
 	var any json.RawMessage

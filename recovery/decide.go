@@ -177,7 +177,7 @@ func byHost(id string) string {
 	return "on host agent " + id
 }
 
-// plan returns the part of the reason that says how a remedy starts the arm.
+// plan says in words how a remedy starts the arm. The words are a part of the reason.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

@@ -142,8 +142,8 @@ func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registr
 // their folders with the same watcher, because the kernel limits the number of watchers.
 func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files() }
 
-// refresh reads the user's changed files and the changed packs. The harness of an unchanged file stays
-// the same object. The caller must hold mu if other goroutines can already use the registry.
+// refresh reads the user's changed files and the changed packs. For an unchanged file, the registry keeps
+// the same Harness object. The caller must hold mu if other goroutines can already use the registry.
 func (r *Registry) refresh() {
 	if changed := r.readFiles(); r.packs.changed() || changed {
 		r.all = r.packs.join(r.plain)

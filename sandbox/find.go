@@ -67,7 +67,7 @@ func secrets(dir string) (out []Hidden) {
 // The kernel has the same limit.
 const maxLinks = 40
 
-// finder collects the places of programs.
+// finder collects the files and folders that programs need.
 type finder struct {
 	path  []string // folders of PATH
 	found []Place
@@ -75,9 +75,9 @@ type finder struct {
 	links int
 }
 
-// ProgramFiles returns the places that a sandbox must show so that a program can run. These are the
-// program itself, the packages beside it, and its interpreter. ProgramFiles omits places in the
-// system's folders, because System returns them.
+// ProgramFiles returns the files and folders that a sandbox must show so that a program can run. These
+// are the program itself, the packages beside it, and its interpreter. ProgramFiles omits the system's
+// folders, because System returns them.
 //
 // path is the path of the program, or a name that is looked up in the folders in search. If there
 // is no such program, ProgramFiles returns ENotInstalled.

@@ -26,7 +26,7 @@ type field struct {
 	cell cell
 }
 
-// text is a value of any string type.
+// text is a value of any string type, stored as a text.
 type text[T ~string] struct{ p *T }
 
 func textOf[T ~string](p *T) cell { return text[T]{p} }
@@ -45,7 +45,7 @@ func (c text[T]) Scan(src any) error {
 	return err
 }
 
-// number is an integer. If the field kept is true, zero is stored as 0 instead of NULL.
+// number is an integer, stored as an integer. If the field kept is true, zero is stored as 0 instead of NULL.
 type number struct {
 	p    *int
 	kept bool
@@ -89,7 +89,7 @@ func (c amount) Scan(src any) error {
 	return err
 }
 
-// moment is a time. The zero time means never.
+// moment is a time, stored as a text in the format timeLayout. The zero time is stored as NULL.
 type moment struct{ p *time.Time }
 
 func (c moment) Value() (driver.Value, error) {
@@ -110,7 +110,7 @@ func (c moment) Scan(src any) error {
 	return err
 }
 
-// raw is JSON from another program. It is stored unchanged.
+// raw is JSON from another program, stored unchanged as a text.
 type raw struct{ p *json.RawMessage }
 
 func (c raw) Value() (driver.Value, error) {

@@ -65,8 +65,7 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// nextArm returns the next arm id after the given one, in the order of the ids. It returns "" if no
-// id follows.
+// nextArm returns the lowest arm id that is higher than the id arm. It returns "" if there is none.
 func (l shelf) nextArm(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
@@ -193,8 +192,8 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the arm whose id follows the
-// given arm id, and returns the id of the chosen arm, or "" if no id follows.
+// Thin deletes events of one arm that are outside a bound. It chooses the first arm with a higher id than
+// after, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;
@@ -231,8 +230,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the arm whose
-// id follows the given arm id, and returns the id of the chosen arm, or "" if no id follows.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm with
+// a higher id than after, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -276,9 +275,9 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It
-// chooses the arm whose id follows the given arm id, and returns the id of the chosen arm, or "" if
-// no id follows.
+// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It chooses
+// the first arm with a higher id than after, and returns the id of this arm. It returns "" if no arm has
+// a higher id.
 //
 // ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

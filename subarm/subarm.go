@@ -27,8 +27,8 @@ const (
 	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. It is
 	// small enough for a person, who must read the text before Coleo sends it.
 	MaxPrompt = 32 << 10
-	// maxOwnName is the largest length of the part of a subarm's name that the model chooses, in
-	// bytes. The parent's name and this part must fit into the name of an arm.
+	// maxOwnName is the maximum length of the name that the model chooses for a subarm, in bytes. The
+	// parent's name and this name together must fit into the name of an arm.
 	maxOwnName = 20
 )
 

@@ -9,8 +9,8 @@
 // Search needs FTS5, the full-text search of SQLite, which a program has only if it was built with
 // the tag sqlite_fts5. Without FTS5, Search returns EUnsupported, and everything else works.
 //
-// Ours is a small file beside the index. It contains the titles that users give, and the marks of
-// deleted threads. It is not a cache.
+// Ours is a small file beside the index. It contains the titles that users give, and the ids of the
+// threads that users have deleted. It is not a cache.
 //
 // The package does not change the files of agent CLIs, except that Delete can delete them.
 package thread

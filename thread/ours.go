@@ -15,15 +15,15 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// Ours is the file with the users' own data about threads: titles and marks of deletion. It
-// is safe for concurrent use.
+// Ours is the file in which users' own titles of threads and users' deletions of threads are stored. It is
+// safe for concurrent use.
 type Ours struct {
 	Path string
 
 	mu sync.Mutex
 }
 
-// mark is the user's own data about one thread.
+// mark stores the user's own title of one thread, and whether the user has deleted the thread.
 type mark struct {
 	Harness string `json:"harness"`
 	ID      string `json:"id"`
@@ -31,7 +31,7 @@ type mark struct {
 	Deleted bool   `json:"deleted,omitempty"`
 }
 
-// read returns the marks in the file.
+// read returns the content of the file. A missing file counts as empty.
 func (o *Ours) read() ([]mark, error) {
 	raw, err := os.ReadFile(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change applies a function to the mark of a thread, and writes the file with permissions for the
-// user only. After an error, the old file is unchanged.
+// change calls do to change the mark of one thread. It then writes the file with permissions for the user
+// only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,7 +77,7 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	return nil
 }
 
-// takeOurs copies the marks into the index. The caller must hold x.writing.
+// takeOurs copies the user's titles and deletions from the file into the index. The caller must hold x.writing.
 func (x *Index) takeOurs(ctx context.Context) error {
 	list, err := x.ours.read()
 	if err != nil {

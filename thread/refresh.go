@@ -25,7 +25,7 @@ type known struct {
 	stamp string
 }
 
-// row identifies a record within a place.
+// row identifies a record among the records of one place.
 type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes

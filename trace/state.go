@@ -142,7 +142,8 @@ func placeOf(list []Place, record string) int {
 	return slices.IndexFunc(list, func(p Place) bool { return p.Record == record })
 }
 
-// next returns the place of a record after an activity, and reports whether the activity is new.
+// next returns the Place of a record after the activity a has been read. isNew is false if the activity
+// had already been read before.
 func next(list []Place, record string, a coleo.Activity) (place Place, isNew bool) {
 	place = Place{Record: record, Position: -1}
 	if i := placeOf(list, record); i >= 0 {

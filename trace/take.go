@@ -46,7 +46,7 @@ func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next
 	return s, events, nil
 }
 
-// add returns the State and the events after a piece of work.
+// add returns the State after an activity, such as a call, and the events that the activity causes.
 func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 	t := teller{State: s, from: a}
 	switch w := a.Work.(type) {

@@ -172,7 +172,8 @@ func checkNew(w Workspace) error {
 	return nil
 }
 
-// chooseBranch determines the branch, whether it is new, and its commit.
+// chooseBranch sets the branch of a new worktree, the commit at which the worktree starts, and whether Coleo
+// makes the branch.
 func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	base := o.Base
 	if base == "" {
@@ -384,10 +385,10 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return s.putFiles(w)
 }
 
-// madeMessage returns the message in the reflog of a new branch by which undo recognizes that Coleo has made
-// the branch.
+// madeMessage returns a message that Coleo writes into the reflog of a new branch. By this message, undo
+// recognizes that Coleo has made the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the
-// given id.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id
+// like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -119,8 +119,8 @@ func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, 
 const setupSuffix = ".setup.txt"
 
 // stateOf describes a file in one text: its type, size and modification time, or the target of a link. A
-// name that ends with a slash is a repository of its own, of which git reports only the folder. The text
-// then describes all files in the folder.
+// name that ends with a slash is the folder of another repository, because git does not list the files in
+// it. The text then describes all files in the folder.
 func stateOf(root *os.Root, name string) (string, error) {
 	if strings.HasSuffix(name, "/") {
 		return stateOfAll(root, strings.TrimSuffix(name, "/"))

@@ -187,7 +187,7 @@ func (s Workspaces) removeAll(ctx context.Context, all []Workspace, force bool) 
 			out[n].Kept, err = s.keep(ctx, w, now)
 		}
 	}
-	// The first worktree comes last, because its record is needed as long as any other exists.
+	// Remove the arm's first worktree last, because its record is needed as long as another worktree exists.
 	for n := len(all) - 1; n >= 0 && err == nil; n-- {
 		out[n], err = s.takeAway(ctx, all[n], out[n])
 	}

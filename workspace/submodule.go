@@ -107,8 +107,8 @@ func ids(links []link) (out []string) {
 	return out
 }
 
-// commitFound contains the facts about a commit that an examination needs. The facts about the checked-out
-// commit are read only once, so that all parts of an examination use the same facts.
+// commitFound is what an examination knows about the checked-out commit. It is read only once, so that all parts
+// of an examination see the same commit.
 type commitFound struct {
 	exists bool   // the checked-out branch can be without a commit
 	links  []link // its submodules

@@ -281,7 +281,7 @@ func lastField(entry string, n int) string {
 	return fields[len(fields)-1]
 }
 
-// takeIndex adds changes that are only in the work folder's own index.
+// takeIndex adds to u the files whose changes are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, head commitFound) error {
 	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--"}, u.Uncommitted
 	if !head.exists { // without a commit, each file is new

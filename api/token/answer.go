@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// StartedNote returns the note that stands for an arm which a token is starting, until the arm has
-// an id. The ids of arms never begin like such a note.
+// StartedNote returns a note for an arm that a token is starting. Coleo stores the note in place of the
+// arm's id until the arm has an id. No id begins like such a note.
 func StartedNote(name string) string { return "=" + name }
 
 // CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's

@@ -1,5 +1,5 @@
-// Package origin finds in serve's log which tool call of which run wrote a line of a file, and who
-// approved the call. It also makes the graph of a run.
+// Package origin searches serve's log for the tool call that wrote a line of a file. It also finds the
+// run of the call, and who approved the call. It also makes the graph of a run.
 //
 // Package graph decides what events mean. This package only reads the events.
 package origin

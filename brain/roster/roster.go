@@ -28,7 +28,8 @@ type Config struct {
 	Now  func() time.Time
 	Feed Feed
 
-	// Prepare prepares a host for orders: it makes serve carry out the orders for host local.
+	// Prepare is called before an order to a host. If the host is host local, Prepare starts it inside
+	// serve.
 	Prepare func(ctx context.Context, host string) error
 	// AskAboutArm sends a command about an arm to the arm's host.
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error

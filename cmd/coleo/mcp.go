@@ -17,7 +17,7 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// newMCPCommand returns the verb "mcp" with the verb below it.
+// newMCPCommand returns the verb "mcp", which contains the verb "mcp serve".
 func newMCPCommand() *cobra.Command {
 	c := verb.Group("mcp", "Serve Coleo's tools to agent CLIs")
 	c.AddCommand(newMCPServeCommand())

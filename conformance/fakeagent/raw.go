@@ -24,7 +24,7 @@ func makeRaw(f *os.File) (restore func(), err error) {
 	if err := ioctl(f, setTermios, unsafe.Pointer(&raw)); err != nil {
 		return nil, err
 	}
-	// an error does not matter, because the terminal can already be closed
+	// ignore an error, because the terminal may already be closed
 	return func() { _ = ioctl(f, setTermios, unsafe.Pointer(&old)) }, nil
 }
 

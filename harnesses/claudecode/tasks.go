@@ -12,12 +12,13 @@ import (
 // task. In older versions, each call contains the whole list.
 type taskList struct{ tasks []coleo.Task }
 
-// mostTasks is the largest number of tasks that are kept of a list. The lists of models are much
-// shorter.
+// mostTasks is the maximum length of a taskList. Tasks beyond it are ignored. Models write much shorter
+// lists.
 const mostTasks = 256
 
-// after returns the list after a successful call, and reports whether the call changed the list.
-func (t *taskList) after(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
+// apply applies a successful call to the list. It returns the new list, and whether the call has changed
+// the list.
+func (t *taskList) apply(c call, result json.RawMessage) (coleo.TasksUpdated, bool) {
 	switch c.name {
 	case "TodoWrite":
 		var in struct {

@@ -31,7 +31,7 @@ type headerLine struct {
 	Own     string `json:"aiTitle"`     // in an ai-title line
 }
 
-// readHeader adds the facts in a line about the conversation. A title that the user has chosen
+// readHeader sets the fields of h that a line of the record reveals. A title that the user has chosen
 // replaces all other titles.
 func readHeader(raw []byte, h *record.Header) {
 	var l headerLine

@@ -35,7 +35,8 @@ type workPart struct {
 	Content  json.RawMessage `json:"content"` // in a tool_result part: a text, or a list of parts
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 type worker struct {
 	mode, model string
 	told        string        // the reply whose tokens were reported last
@@ -88,7 +89,7 @@ func (w *worker) pending(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	var out []record.Entry
 	if l.Mode != "" {
@@ -141,7 +142,7 @@ func errorIn(l recordLine) string {
 	return "API error"
 }
 
-// assistant returns the work of one line of a reply. Each part of a reply has a line, and each line
+// assistant returns entries for one line of a reply. Each part of a reply has a line, and each line
 // repeats the tokens of the whole reply.
 func (w *worker) assistant(l recordLine) []record.Entry {
 	var out []record.Entry
@@ -232,7 +233,7 @@ func (w *worker) user(l recordLine) []record.Entry {
 		end := endOf(l, p, c)
 		out = append(out, record.Worked(end, c.reply, l.Time))
 		if end.Outcome == coleo.ToolSuccess {
-			if tasks, changed := w.tasks.after(c, l.Result); changed {
+			if tasks, changed := w.tasks.apply(c, l.Result); changed {
 				out = append(out, record.Worked(tasks, c.reply, l.Time))
 			}
 		}

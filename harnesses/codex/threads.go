@@ -26,8 +26,8 @@ type headerLine struct {
 	} `json:"payload"`
 }
 
-// readHeader adds the facts in the first line of a rollout. It ignores later lines, because the
-// rollout of a copied conversation repeats the original's first line after its own.
+// readHeader sets the fields of h that the first line of a rollout reveals. It ignores later lines,
+// because the rollout of a copied conversation repeats the original's first line after its own.
 func readHeader(raw []byte, h *record.Header) {
 	var l headerLine
 	if json.Unmarshal(raw, &l) != nil && l.Type == "" || l.Type != "session_meta" || h.ID != "" {

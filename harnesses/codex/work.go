@@ -64,7 +64,8 @@ func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 //
 // Codex writes each text and each call twice: as an item of the model's reply and as an event.
 // worker reads the calls and their ends from the items of the reply, and everything else from the
@@ -117,7 +118,7 @@ func kindOf(namespace, name string) coleo.ToolKind {
 // known too late: it is written after the texts and calls of the reply.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	p := l.Payload
 	if p.Turn != "" && p.Turn != w.turn {
@@ -188,8 +189,8 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// tokens returns the tokens of one reply. Older versions of Codex can report the same reply several
-// times. tokens skips such a line, because the sum of the conversation's tokens is then unchanged.
+// tokens returns an entry with the tokens of one reply. Older versions of Codex can report the same reply
+// in several lines. Such a line does not change the sum of the conversation's tokens, so it is skipped.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
@@ -207,7 +208,7 @@ func (w *worker) tokens(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// item returns the work that an item of the conversation reports.
+// item returns the calls, texts and other activities that an item of the conversation reports.
 func (w *worker) item(l recordLine) []record.Entry {
 	item := l.Payload.Item
 	switch item.Type {

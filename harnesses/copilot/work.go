@@ -59,7 +59,8 @@ type workResult struct {
 	Reason  string `json:"reason"` // why a permission was refused
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later events.
+// worker decodes what the events of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier events.
 type worker struct {
 	model  string
 	calls  map[string]call
@@ -99,7 +100,7 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// workOf returns the work that the event reports.
+// workOf returns entries for what the event reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
 	d := l.Data
@@ -162,7 +163,7 @@ func (w *worker) tokens(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// reply returns the work of a reply.
+// reply returns entries for the texts, calls and tokens of a reply.
 func (w *worker) reply(l recordLine) (out []record.Entry) {
 	d := l.Data
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, d.Reply, l.Time)) }

@@ -47,7 +47,8 @@ type workCall struct {
 	} `json:"result"`
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 //
 // Gemini CLI writes each reply twice: first without its calls, and again with the same id when all
 // calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.
@@ -87,7 +88,7 @@ func kindOf(name string) coleo.ToolKind {
 // model's place.
 const summarised = "Got it. Thanks for the additional context!"
 
-// changed returns the work of a line that sets all messages. Gemini CLI writes such a line after a
+// changed returns entries for a line that sets all messages. Gemini CLI writes such a line after a
 // compaction, and after it has repeated the history.
 func (w *worker) changed(l recordLine) []record.Entry {
 	all := l.Set.Messages
@@ -129,7 +130,8 @@ func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text strin
 	return entries
 }
 
-// workOf returns the work that a line with the given text reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts. text is the
+// text of the line's message.
 func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {
@@ -147,7 +149,7 @@ func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	return nil
 }
 
-// replyWork returns the work of a reply: its texts when the reply is first written, and its calls
+// replyWork returns entries for a reply: for its texts when the reply is first written, and for its calls
 // when they have ended.
 func (w *worker) replyWork(l recordLine, text string) (out []record.Entry) {
 	w.asked = false

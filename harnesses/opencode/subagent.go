@@ -10,8 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// subagent returns the place of a subagent's tokens: the end of the call that started the subagent,
-// even if the call was interrupted.
+// subagent returns a placeholder for a subagent's tokens. It is at the end of the call that started the
+// subagent, even if the call was interrupted.
 func (w *worker) subagent(p eventPart) []told {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {
@@ -20,8 +20,8 @@ func (w *worker) subagent(p eventPart) []told {
 	return []told{{subagent: s.Metadata.Session, entry: record.Entry{Position: w.seq}}}
 }
 
-// withSubagents inserts the tokens of subagents at their places in a list. It reads them from the
-// subagents' own conversations in the same database.
+// withSubagents replaces the placeholders for subagents by the subagents' tokens. It reads the tokens
+// from the subagents' own conversations in the same database.
 func (w *worker) withSubagents(tx *sql.Tx, list []told) []told {
 	var out []told
 	for _, t := range list {

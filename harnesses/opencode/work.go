@@ -32,13 +32,12 @@ func newWorker(since int64) worker {
 	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
 }
 
-// told is the contribution of one event. Normally it is an entry. If prompt is set, it only marks
-// the place of the prompt with this id. If subagent is set, it only marks the place of the tokens
-// of the subagent whose conversation has this id.
+// told is an entry, or a placeholder that entries replace later. At most one of prompt and subagent is
+// set.
 type told struct {
 	entry    record.Entry
-	prompt   string
-	subagent string
+	prompt   string // if set, a placeholder for the prompt with this id
+	subagent string // if set, a placeholder for a subagent's tokens; the id of the subagent's conversation
 }
 
 // eventData contains the fields that Coleo reads of an event.
@@ -108,8 +107,8 @@ type eventState struct {
 // picture, because OpenCode cuts the output of its tools at 50 kB.
 const mostEvent = 4 << 20
 
-// read returns the work in the new events. It returns nil if it cannot read the database. No work
-// is lost then, because the next successful call returns it.
+// read returns what the new events report. It returns nil if it cannot read the database. Nothing is
+// lost then, because the next successful call returns it.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -143,7 +142,7 @@ func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	return w.withSubagents(tx, out)
 }
 
-// event returns the work that one event reports.
+// event returns what one event reports, such as a call or a text.
 func (w *worker) event(kind string, e eventData) []told {
 	switch {
 	case strings.HasPrefix(kind, "message.part.updated."):
@@ -154,8 +153,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns the work as a list, or nil if an earlier call had the same key. A key must be unique
-// in its conversation.
+// once returns a list that contains only work, or nil if an earlier call of once had the same key. A key
+// must be unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -169,7 +168,7 @@ func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []tol
 	return []told{{entry: e}}
 }
 
-// message returns the work that a message itself reports.
+// message returns what a message itself reports, without its parts.
 func (w *worker) message(m eventInfo) (out []told) {
 	if m.Role == "user" {
 		if m.Agent != "" {
@@ -205,7 +204,7 @@ func (w *worker) message(m eventInfo) (out []told) {
 // userShell is the text of a prompt that is really a command of the user.
 const userShell = "The following tool was executed by the user"
 
-// part returns the work that a part of a message reports.
+// part returns what a part of a message reports, such as a call or a text.
 func (w *worker) part(e eventData) []told {
 	p := e.Part
 	switch {

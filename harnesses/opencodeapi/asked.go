@@ -17,7 +17,7 @@ var _ coleo.ToolAsker = (*Session)(nil)
 // user's settings name another shell.
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
-// judged describes the facts about a tool that a policy needs.
+// judged describes what a policy must know about a tool.
 type judged struct {
 	category string
 	command  string   // name of the input that is a command line

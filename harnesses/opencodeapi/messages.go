@@ -35,9 +35,8 @@ func (s *Session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message with a text after the last prompt. The
-// text is empty if there is no such message yet. Answer returns the errors of ready and of the
-// request.
+// Answer returns the assistant's last text since the last prompt. The answer is empty if there is no such
+// text yet. Answer returns the errors of ready and of the request.
 func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {

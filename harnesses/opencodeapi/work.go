@@ -59,7 +59,8 @@ func (s *Session) worked(entries []record.Entry) {
 	s.addWork(name, entries[told:])
 }
 
-// addWork adds the work in the entries to the list of changes. The caller must hold mu.
+// addWork adds a change of the kind ChangeWork to the session's list of changes. The change contains the
+// calls, texts and other activities in the entries. The caller must hold mu.
 func (s *Session) addWork(name string, entries []record.Entry) {
 	if work := record.Activities(entries); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: s.reading, Work: work, Record: name})

@@ -44,7 +44,8 @@ type workPayload struct {
 	} `json:"compressedHistory"`
 }
 
-// worker decodes work. It remembers the facts that it needs to decode later lines.
+// worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
+// texts. Its fields contain what it needs from earlier lines.
 type worker struct {
 	model string
 	calls map[string]call
@@ -82,7 +83,7 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// workOf returns the work that the line reports.
+// workOf returns entries for what the line reports about the work, such as calls and texts.
 func (w *worker) workOf(l recordLine) []record.Entry {
 	switch {
 	case l.Type == "assistant":
@@ -121,7 +122,7 @@ func (l recordLine) subagentTokens() []record.Entry {
 		"", l.Time)}
 }
 
-// reply returns the work of a reply. A reply is one line.
+// reply returns entries for the texts, calls and tokens of a reply. A reply is one line.
 func (w *worker) reply(l recordLine) (out []record.Entry) {
 	add := func(work coleo.Work) { out = append(out, record.Worked(work, l.UUID, l.Time)) }
 	if l.Model != "" {

@@ -128,7 +128,8 @@ func (s *session) rowsAbove() []string {
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// hookAnswer returns the reply to a prompt that the hook has reported, or "".
+// hookAnswer returns the answer to a prompt, as the hook has reported it. It returns "" if the hook has
+// reported no answer.
 func (s *session) hookAnswer(r coleo.Receipt) string {
 	w, unlock := s.live.watch()
 	defer unlock()

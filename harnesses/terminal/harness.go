@@ -57,7 +57,7 @@ var (
 	_ coleo.AnswerReporter = (*Harness)(nil)
 )
 
-// Facts contains the facts about a session that Hooks can use.
+// Facts contains what Hooks can know about a session.
 type Facts struct {
 	Home         string    `json:"home"`
 	Workdir      string    `json:"workdir"`

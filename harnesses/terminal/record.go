@@ -48,8 +48,8 @@ func (s *session) followRecord() *recordFollower {
 	return f
 }
 
-// whereRecorded returns the place of the record of the session's conversation. If the session does
-// not know the id of the conversation yet, whereRecorded asks the harness's code for it.
+// whereRecorded returns where the agent CLI keeps the record of this session's conversation. If the
+// session does not know the id of the conversation yet, whereRecorded asks the harness's code for it.
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {

@@ -122,7 +122,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 // the harness's Spec.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
-// changed adds a change of the Reader to the list of changes.
+// changed adds a change that the Reader has observed to the session's list of changes.
 func (s *session) changed(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
@@ -130,7 +130,8 @@ func (s *session) changed(c coleo.Change) {
 	}
 }
 
-// worked adds the work in a record's entries to the list of changes.
+// worked adds a change of the kind ChangeWork to the session's list of changes. The change contains the
+// calls, texts and other activities in these entries of a record.
 func (s *session) worked(e recordEntries, now coleo.Reading) {
 	if work := record.Activities(e.list); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: now, Work: work, Record: e.record})

@@ -53,8 +53,8 @@ func checkWritten(file *os.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// ReadWrittenIn returns the end of a file that an agent CLI has written below folder, at most the given number of
-// bytes. It follows no link out of the folder, because an agent CLI in a sandbox could make Coleo read files that the
+// ReadWrittenIn reads a file that an agent CLI has written below folder. It returns the last most bytes of the file,
+// or the whole file if it is shorter. It follows no link out of the folder, because an agent CLI in a sandbox could make Coleo read files that the
 // sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)

@@ -8,5 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncData brings a file's data to the disk, and the metadata that a reader of the data needs.
+// syncData writes a file's data to the disk. It also writes the metadata without which the data could not
+// be read, such as the file's size.
 func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

@@ -24,8 +24,8 @@ const releaseDelay = 500 * time.Millisecond
 // many mappings.
 const mappedAround = 16 << 10
 
-// Releaser returns the pages of this program's own file to the kernel after an activity. A holder
-// uses only a small part of its program, but the kernel maps 16 pages around each touched page.
+// Releaser saves memory: it unmaps the pages of this program's own file when the holder has no work. A
+// holder uses only a small part of its program, but the kernel maps 16 pages around each touched page.
 // Without a Releaser, the whole program would soon be mapped. Released pages stay in the page
 // cache, where they take no additional memory. The zero value is ready to use.
 type Releaser struct {

@@ -26,13 +26,12 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// These are the offsets, in bytes, of the data that the filter reads. They are the number of the
-// system call, the architecture, and the low half of the second argument. The offsets are those of
-// linux/seccomp.h for little-endian machines.
+// These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for
+// little-endian machines.
 const (
-	callNumber = 0
-	callArch   = 4
-	callArg1   = 16 + 8
+	callNumber = 0      // the number of the system call
+	callArch   = 4      // the architecture
+	callArg1   = 16 + 8 // the low 32 bits of the second argument
 )
 
 // injectionFilter returns a filter that answers TIOCSTI with EPERM and allows all other

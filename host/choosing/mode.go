@@ -174,11 +174,13 @@ func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (c
 	return done, err
 }
 
-// notedTimeout is how long an order waits until the log has the changes of a session. A write takes
-// milliseconds. On a full disk, it waits in memory for longer than this.
+// notedTimeout is the longest time that an order waits until the log has the changes of a session.
+// Usually a change is in the log within milliseconds. On a full disk, it can take longer than
+// notedTimeout.
 const notedTimeout = 5 * time.Second
 
-// awaitNoted waits until the log has all changes that the session has now.
+// awaitNoted waits until the log has every change that the session had when awaitNoted was called. It
+// gives up after notedTimeout, or when the session ends.
 func (ch *Chooser) awaitNoted(s coleo.Session) {
 	newest := coleo.NewestCursor(s)
 	limit := time.NewTimer(notedTimeout)

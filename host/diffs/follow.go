@@ -19,8 +19,8 @@ const (
 	// read after mostQuiet.
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
-	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
-	// diff, the time is restTimes times as long as the diff took. So following an arm takes at most
+	// While somebody follows an arm, at least pause passes between two diffs of the arm. After a slow
+	// diff, the pause is restTimes times as long as the diff took. So following an arm takes at most
 	// a fifth of a core.
 	pause     = 500 * time.Millisecond
 	restTimes = 4

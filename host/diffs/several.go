@@ -116,8 +116,9 @@ func (a Arm) outside() (left []changes.Left) {
 	return left
 }
 
-// pathsIn sorts the caller's paths by the names of the repositories that contain them. A path is
-// absolute, or relative to the arm's folder. pathsIn returns EInvalid for a path in no repository.
+// pathsIn returns the wanted paths of each repository. The key is the repository's name. A wanted path is
+// absolute, or relative to the arm's folder. If it contains a whole repository, the result has the
+// repository's folder instead. pathsIn returns EInvalid for a path that is in no repository.
 func (a Arm) pathsIn(wanted []string) (map[string][]string, error) {
 	in := map[string][]string{}
 	for _, p := range wanted {

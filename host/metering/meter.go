@@ -36,7 +36,7 @@ type Facts struct {
 // Arm is the arm of a Meter. A Meter holds none of its locks while it calls these methods. There is
 // one exception: it calls Facts and Go while it decides about an interrupt.
 type Arm interface {
-	// Facts returns the present facts about the arm.
+	// Facts returns the arm's Facts as they are now.
 	Facts() Facts
 	// Account returns the account of the arm, with the accounts of the arms above it.
 	Account() spending.Arm

@@ -84,8 +84,9 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	return first, q, true
 }
 
-// PutBack returns the queue with a taken entry at its head again, and with the reason why the entry
-// was not sent. It ignores the limits, because the entry was in the queue before.
+// PutBack puts an entry that was taken from the queue back to the head of the queue. why is the reason
+// why the entry was not sent. PutBack ignores the limits of the queue, because the entry was in the
+// queue before.
 func PutBack(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
 	return q

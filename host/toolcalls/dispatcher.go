@@ -46,7 +46,7 @@ type Dispatcher struct {
 	// Write writes a change and its events, after all earlier writes of the host agent. On a full
 	// disk, it writes nothing and returns an error.
 	Write func(ctx context.Context, c store.ToolChange, events ...coleo.Event) error
-	// Arm returns the facts about a live arm. It returns an error if the arm has ended.
+	// Arm returns the Facts of a live arm. It returns an error if the arm has ended.
 	Arm  func(id string) (Facts, error)
 	Arms Arms
 	Now  func() time.Time

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants limit the texts in a report of a model, and the claims of an arm on files. A text
+// These constants limit the texts that a model can report, and the files that an arm can claim. A text
 // must fit into an event.
 const (
 	maxRemark = 16 << 10 // bytes of a note, a heartbeat or a report

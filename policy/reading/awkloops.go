@@ -244,9 +244,9 @@ func (r *awkReader) setsThird() {
 	}
 }
 
-// isField reports whether a field that the script may name follows the sign $. The field's number must be a small
-// number, NF, the variable of a counting loop, or a variable that the script never sets. It can also be a sum of
-// these in parentheses. Large numbers are refused because some awk programs create all fields up to the number.
+// isField reports whether the script may name the field after the sign $. The field must be a small number, NF,
+// the variable of a counting loop, or a variable that the script never sets. It can also be a sum of these in
+// parentheses. Large numbers are refused because some awk programs create all fields up to the number.
 func (r *awkReader) isField() bool {
 	if !r.isAt(1, "(") {
 		return r.isSmall(r.look(1))

@@ -19,8 +19,8 @@ func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-// oneFolder checks the arguments of cd. If CDPATH is set, oneFolder refuses cd, because the shell
-// could choose another folder with the same name.
+// oneFolder checks the arguments of cd. If CDPATH is set, oneFolder refuses cd, because the shell could
+// then enter another folder than the one that Coleo has checked.
 func oneFolder(w Workspace, dir string, words []commandline.Word) error {
 	if w.Machine.Env("CDPATH") != "" {
 		return fmt.Errorf("the variable CDPATH is set")

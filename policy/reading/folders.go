@@ -186,7 +186,7 @@ func canMatch(glob, name string) bool {
 	return err != nil || re.MatchString(name)
 }
 
-// ignoreLists contains the names of the files in which rg finds the names of files to skip.
+// rg skips each file that is listed in a file with one of these names.
 var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
 // typeGlobs contains the globs of each of rg's file types.

@@ -106,8 +106,8 @@ func (w Workspace) namesCommit(repository, name string) error {
 // could be a circle.
 const mostSteps = 5
 
-// refHash returns the hash in a ref. It follows at most the given number of refs that contain the name of
-// another ref. If there is no such ref, the error is fs.ErrNotExist.
+// refHash returns the hash in a ref. A ref can contain the name of another ref instead. Then refHash follows
+// that name. It reads at most steps refs. If a ref does not exist, the error is fs.ErrNotExist.
 func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	path := filepath.Join(repository, ref)
 	if strings.Contains(ref, "..") || steps == 0 {

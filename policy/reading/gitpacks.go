@@ -47,7 +47,7 @@ const (
 	farOffset = 1 << 31
 )
 
-// packedObject is the place of an object in a pack.
+// packedObject is an object in a pack, and its offset in the pack.
 type packedObject struct {
 	hash   string
 	offset int64

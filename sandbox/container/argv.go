@@ -17,10 +17,10 @@ const (
 // identity contains the arm and the start to which a container belongs.
 type identity struct{ arm, mark string }
 
-// markForm matches the mark of a start: see process.Mark.
+// markForm matches the mark of a start.
 var markForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*)/[0-9]+/[0-9a-f]+$`)
 
-// identify returns the identity of the start with the given mark.
+// identify parses the mark of a start: see process.Mark.
 func identify(mark string) (identity, error) {
 	found := markForm.FindStringSubmatch(mark)
 	if found == nil {

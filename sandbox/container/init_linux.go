@@ -74,8 +74,8 @@ func obey(conn, child int) {
 	}
 }
 
-// start starts the program, and returns its process id. The started process first sets the same filter
-// as in a bubblewrap sandbox, and then becomes the agent CLI.
+// start starts the program, and returns its process id. The started process first installs the same
+// seccomp filter as in a bubblewrap sandbox, and then becomes the agent CLI.
 func (o order) start(fds []int) (pid int, err error) {
 	if err := checkLimits(o.Limits, "/sys/fs/cgroup"); err != nil {
 		return 0, err

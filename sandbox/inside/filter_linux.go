@@ -44,8 +44,7 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 const firstProcess = 1
 
 // These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for
-// little-endian machines. An argument of a system call has 64 bits, of which the filter reads the
-// low half.
+// little-endian machines. An argument of a system call has 64 bits. The filter reads the low 32 bits.
 const (
 	callNumber = 0
 	callArch   = 4

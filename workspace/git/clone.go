@@ -28,12 +28,12 @@ func (p Program) OpenClone(ctx context.Context, c Clone) (*Repo, error) {
 	return p.openAt(ctx, c.Work, c.Git, c)
 }
 
-// ofClone lists the beginnings of the names of settings that OpenClone takes from the clone itself. They
-// describe the clone's format, remotes and branches.
+// OpenClone takes the settings whose names begin with one of these from the clone itself. They describe the
+// clone's format, remotes and branches.
 var ofClone = []string{"core.repositoryformatversion", "core.bare", "extensions.", "remote.", "branch."}
 
-// notInClone lists the beginnings of the names of settings that OpenClone ignores, because a clone always
-// contains all files.
+// OpenClone ignores the settings whose names begin with one of these, because a clone always contains all
+// files.
 var notInClone = []string{"core.sparsecheckout", "index.sparse"}
 
 // cloneSettings returns the settings that apply in a clone. own are the settings in the clone's configuration,

@@ -37,8 +37,8 @@ func (r *Repo) MayHave(ref string) bool {
 // wholeID matches the id of an object, as SHA-1 or SHA-256.
 var wholeID = regexp.MustCompile(`^([0-9a-f]{64}|[0-9a-f]{40})$`)
 
-// loose returns the id in the file of a branch. It returns "" if the branch has no file of its own, or if it is
-// a symbolic ref. The object may be missing.
+// loose reads the file of a branch, and returns the id of the branch's commit. It returns "" if the branch has
+// no file of its own, or if the branch is a symbolic ref. It does not check whether the commit exists.
 func (r *Repo) loose(branch string) string {
 	if !strings.HasPrefix(branch, branches) || !filepath.IsLocal(branch) || filepath.Clean(branch) != branch {
 		return ""

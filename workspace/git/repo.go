@@ -114,8 +114,9 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
-// checkNoCommondir returns EInvalid if a git folder that is not a worktree's shares the objects and refs of
-// another git folder. Git makes no such folder, but an arm can, to lead Coleo into another repository.
+// checkNoCommondir returns EInvalid if a git folder uses the objects and refs of another git folder. Git itself
+// makes such a git folder only for a worktree, so dir must not be the git folder of a worktree. An arm can make
+// one to lead Coleo into another repository.
 func checkNoCommondir(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return coleo.Errorf(coleo.EInvalid, "%s names another repository in its file commondir: git is not run there", dir)

@@ -154,7 +154,8 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 // gitDirs returns the git folders of the repository.
 func (r *Repo) gitDirs() []string { return []string{r.Git, r.Common} }
 
-// arguments returns the arguments of git, with those that the command always needs.
+// arguments checks the arguments of a git command. It returns them together with the options that Coleo always
+// gives to this command.
 func arguments(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, coleo.Errorf(coleo.EInternal, "git needs a command")

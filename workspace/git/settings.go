@@ -18,8 +18,8 @@ import (
 	"coleo.dev"
 )
 
-// maxConfig is the size of the largest configuration of a repository that is read, in bytes. The configuration of
-// a repository with 1,000 branches has about 100 kB.
+// maxConfig is the maximum size of a repository's configuration, in bytes. Coleo reads no larger one. The
+// configuration of a repository with 1,000 branches has about 100 kB.
 const maxConfig = 4 << 20
 
 // setting is one line of a configuration. The key has the form section.name or section.subsection.name. Only the

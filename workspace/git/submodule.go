@@ -57,7 +57,7 @@ func canBeFolder(name string) bool {
 	})
 }
 
-// copiedSettings lists the beginnings of the settings that Copy copies.
+// Copy copies the settings whose names begin with one of these.
 var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "core.ignorecase",
 	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "extensions.objectformat", "remote.", "user.",
 	"author.", "committer."}

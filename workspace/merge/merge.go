@@ -315,8 +315,8 @@ func unchanged(m changes.Merged, w work) changes.Merged {
 	return m
 }
 
-// target determines the commit on top of which the work is merged. If the target branch exists, it sets m.Before
-// to this commit.
+// target returns the commit onto which the arm's work is merged. If the target branch exists, target also sets
+// m.Before to this commit.
 func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err error) {
 	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
 		m.Before = tip

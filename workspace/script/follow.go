@@ -267,8 +267,8 @@ func (f *follower) add(file File) {
 	}
 }
 
-// static returns the text of a word that is always the same. It returns false for any other word,
-// such as a file name pattern.
+// static returns the text of a word if the shell always reads it as the same text. It returns false for any
+// other word, such as a file name pattern or a variable.
 func static(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false

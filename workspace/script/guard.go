@@ -15,7 +15,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// MarkOf returns the mark for the processes of an arm's script. By the mark in their environment,
+// MarkOf returns the text that marks the processes of an arm's script. It is in their environment, so that
 // Coleo's verbs recognize that they run inside an arm.
 func MarkOf(arm string) string { return "script-" + arm }
 

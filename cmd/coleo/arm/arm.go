@@ -118,9 +118,8 @@ func newKillCommand() *cobra.Command {
 	return c
 }
 
-// endSubarms ends all subarms of an arm that has ended, and returns the end of a line that names
-// them. If withSubarms is false, it ends nothing, and the line names the subarms that continue to
-// run.
+// endSubarms is called after an arm has ended. If withSubarms is true, it ends all subarms of the arm. It
+// returns words for users that name the subarms: those that it has ended, or those that continue to run.
 func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
@@ -246,8 +245,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 		limit.Round(time.Millisecond))
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has one, the verb calls
-// do. Otherwise it returns the error of hasEnded.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the verb
+// calls the function do. Otherwise the verb returns the error of hasEnded.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

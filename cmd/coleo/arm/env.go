@@ -248,7 +248,7 @@ func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
 // newBranch is the value of --worktree if the user names no branch. The help shows it.
 const newBranch = "coleo/NAME"
 
-// takeWorktree adds the worktree of the flags to the request.
+// takeWorktree adds to the request the worktree that the flags ask for.
 func (f *spawnFlags) takeWorktree() error {
 	switch {
 	case f.worktree != "" && f.noTree:

@@ -172,7 +172,8 @@ func (f promptFlags) prompt(c *cobra.Command, words []string) (coleo.Prompt, err
 	return coleo.Prompt{Text: text, Interrupt: f.interrupt, Unproven: f.unproven, Files: files, Check: check}, err
 }
 
-// check returns the check of the answer that the flags request, or nil.
+// check returns what the flags ask Coleo to check: the answer, the input, or both. It returns nil if they
+// ask for no check.
 func (f promptFlags) check(c *cobra.Command) (*coleo.Check, error) {
 	if f.schema == "" && c.Flags().Changed("retries") {
 		return nil, coleo.Errorf(coleo.EInvalid, "--retries needs --schema: nothing was sent")

@@ -174,8 +174,8 @@ func stoppedByBudget(c *coleo.BudgetChange) bool {
 	return c != nil && (c.Step == coleo.BudgetReached || c.Step == coleo.BudgetInterrupted)
 }
 
-// awaitParked returns the parking of the arm that the given run has caused. It returns nil if there is
-// none within parkedTime.
+// awaitParked waits until a run has parked its arm, and returns the arm's Parked. It returns nil if the run
+// does not park the arm within parkedTime.
 func awaitParked(ctx context.Context, client *api.Client, name, run string) *coleo.Parked {
 	ctx, cancel := context.WithTimeout(ctx, parkedTime)
 	defer cancel()

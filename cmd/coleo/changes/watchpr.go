@@ -85,8 +85,8 @@ func WatchCommand() *cobra.Command {
 	return c
 }
 
-// pushedRepo returns the name of the only repository of the arm that has a pull request. If the arm works in
-// one repository, the name is "". pushedRepo returns EConflict if several repositories have a pull request.
+// pushedRepo returns the name of the arm's only repository with a pull request. If the arm works in one
+// repository, the name is "". pushedRepo returns EConflict if several repositories have a pull request.
 func pushedRepo(ctx context.Context, client *api.Client, name string) (string, error) {
 	arm, err := client.Arm(ctx, name)
 	if err != nil {

@@ -171,8 +171,7 @@ func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	return fresh, old, nil
 }
 
-// describedBy returns the description of a harness that reads a screen. For a harness that reads no
-// screen, it returns an error.
+// describedBy returns the description of a harness. It returns an error if the harness reads no screen.
 func describedBy(name string) (mend.Description, error) {
 	if _, err := terminalHarness(name); err != nil {
 		return mend.Description{}, err

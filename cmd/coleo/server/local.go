@@ -37,11 +37,11 @@ type localHost struct {
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. It closes ready when host local can execute orders. It closes
-// ended when the run has ended. Then err contains the reason.
+// localRun is one run of host local.
 type localRun struct {
-	ready, ended chan struct{}
-	err          error
+	ready chan struct{} // closed as soon as host local can carry out orders
+	ended chan struct{} // closed when the run has ended
+	err   error         // why the run ended; nil if serve ended it; valid after ended is closed
 }
 
 // start starts host local if it does not run. It waits until host local has attached to its arms

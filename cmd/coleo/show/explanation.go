@@ -119,7 +119,7 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip returns s with at most the given number of characters. A shortened s ends with "…".
+// clip shortens s to most characters if s is longer. A shortened text ends with "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

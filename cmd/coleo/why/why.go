@@ -136,8 +136,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 	return text, times[text], nil
 }
 
-// answer returns the answer as text for people. sameLines is how many lines of the file have the
-// same text.
+// answer returns the answer as text for people. sameLines is the number of lines in the file whose text
+// equals the text of the line that the user asked about. This line counts too.
 func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 	out := []string{shownLine(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && sameLines > 1 {

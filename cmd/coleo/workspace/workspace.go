@@ -363,9 +363,9 @@ type restored struct {
 	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
 }
 
-// chosen returns the work that was kept last for the named arm. If the arm had several repositories, that is
-// the work in its first one. others contains the other work that was kept at the same time and is not restored
-// yet. The name can also be a ref: then k is the work under this ref.
+// chosen returns the worktree that was kept last for the named arm. If the arm had several repositories, this is
+// the worktree of the first one. others contains the worktrees that were kept at the same time and are not
+// restored yet. The name can also be a ref: then k is the worktree that was kept under this ref.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)

@@ -99,8 +99,8 @@ func pipVersion(program, name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), name+"-"), ".dist-info")
 }
 
-// folderVersion returns the version in the path of a program that 'coleo harness install' has
-// installed. It returns "" for any other program.
+// folderVersion returns the version of a program that 'coleo harness install' has installed. It reads the
+// version from the program's path. It returns "" for any other program.
 func folderVersion(program string) string {
 	parts := strings.Split(program, string(os.PathSeparator))
 	for i, part := range parts {

@@ -79,9 +79,8 @@ func (e *editor) derived(all []taped) []change {
 	return e.out
 }
 
-// deriveByTitle adds changes with new dialogs whose condition is the labelled titles. Some of these
-// dialogs also have a condition of an existing dialog, such as a condition for the row that names
-// the keys.
+// deriveByTitle proposes new dialogs. Their condition is that the screen shows one of the labelled titles.
+// Some of them also have a condition of an existing dialog, for example for the row that names the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
 		pattern := e.titleCondition()
@@ -121,9 +120,9 @@ func (e *editor) picturesOfOtherStates(all []taped) []*rules.Picture {
 	return out
 }
 
-// comesLater reports whether the given rule comes at or after the place of a new rule for the group.
-// If so, the new rule must not hold on the pictures of the given rule. A new dialog comes before all
-// rules.
+// comesLater reports whether Coleo would try a new rule for the group before the rule with this name. If
+// so, the new rule must not hold on pictures for which the other rule decides. Coleo tries a new dialog
+// before all rules.
 func (e *editor) comesLater(rule string) bool {
 	if e.group.want.state == coleo.WaitingApproval {
 		return true
@@ -329,7 +328,7 @@ func rowPatterns(row, where string) []string {
 	return out
 }
 
-// derive adds changes with a new rule or new dialogs with the given conditions.
+// derive proposes a new rule or new dialogs. Their conditions are the features in list.
 func (e *editor) derive(list []feature) {
 	if list[0].negated {
 		return

@@ -10,8 +10,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns a name that no rule or dialog of this kind has: the given name, or the given
-// name with a number.
+// freeName returns name, or name with a number if another rule or dialog of this kind already has it.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -20,10 +19,10 @@ func (e *editor) freeName(kind, name string) string {
 	return free
 }
 
-// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of them
-// define the meaning of the options, which recordings do not prove.
-var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)` +
-	`\s*=.*\n`)
+// answerKeys matches the keys that a new dialog does not copy from another dialog. Most of them say
+// how to answer the other dialog. Recordings do not prove that the same keys answer the new dialog.
+var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|deny_keys|tick|all|submit|submit_keys|text|cut|draft|` +
+	`name|kind)\s*=.*\n`)
 
 var (
 	whenKey  = regexp.MustCompile(`(?ms)^when = (\[\{.*?\}\]|\[\n.*?^\])[^\n]*\n`)
@@ -31,8 +30,8 @@ var (
 	comments = regexp.MustCompile(`(?m)^#.*\n`)
 )
 
-// deriveDialogs adds changes with new dialogs that have the given conditions. Each new dialog is a
-// copy of another dialog, sometimes with a new title.
+// deriveDialogs proposes new dialogs with the conditions in when. Each new dialog is a copy of another
+// dialog, sometimes with a new title.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {

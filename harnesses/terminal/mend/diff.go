@@ -35,8 +35,8 @@ func Diff(file, old, changed string) string {
 	return b.String()
 }
 
-// hunkEnd returns the index after the last line of the hunk that contains the change with the given
-// index.
+// hunkEnd finds the hunk that contains the change at lines[at]. It returns the index after the last line
+// of this hunk.
 func hunkEnd(lines []line, at int) int {
 	last := at
 	for i := at; i < len(lines) && i <= last+2*diffContext; i++ {

@@ -60,7 +60,7 @@ func (e *editor) add(text, what string, cost int) {
 	}
 }
 
-// set adds a change that replaces the value of field f.
+// set proposes to replace the value of field f.
 func (e *editor) set(f field, value, what string, cost int) {
 	if f.key != "where" && (value == "" || matchesAll(value) && !matchesAll(f.value)) {
 		return
@@ -86,9 +86,9 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If shouldHold is true, the item wrongly fails on
-// some pictures of the group, and the changes make it hold on more of them. Otherwise the item
-// wrongly holds on pictures of the group, and the changes keep it from holding.
+// conds proposes changes of the conditions in list, which belong to the item with the index it. If
+// shouldHold is true, the item should hold on all pictures of the group, and the changes make it hold on
+// more of them. Otherwise the item should hold on none of them, and the changes keep it from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -139,7 +139,7 @@ func (e *editor) partText(p *rules.Picture, where string) []string {
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// regions adds changes that make condition c use another part of the screen.
+// regions proposes changes after which condition c looks at another part of the screen.
 func (e *editor) regions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
@@ -196,9 +196,9 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns adds changes to the pattern in field f, which is matched with the texts that textsOf
-// returns for a picture. findsIt reports whether a changed pattern finds on a picture what it must
-// find.
+// patterns proposes changes of the pattern in field f. Coleo matches the pattern with the texts that
+// textsOf returns for a picture. findsIt reports whether a changed pattern finds on a picture what it
+// must find.
 func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -223,7 +223,7 @@ func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 // letterOrDigit matches one letter or digit. No change replaces a glyph by such a character.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill adds changes that put another text into gap g of the pattern in field f.
+// fill proposes changes that put another text into gap g of the pattern in field f.
 func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // for each text, the number of pictures that show it
 	for _, p := range e.pictures {
@@ -316,7 +316,8 @@ func (e *editor) order(laterIndex int, earlierName string) {
 // rowKeys are the dialog keys with patterns that are matched with single rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
-// dialogParts adds changes to the patterns that find the parts of a dialog.
+// dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. it is
+// the index of the dialog's item.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
@@ -325,7 +326,7 @@ func (e *editor) dialogParts(it int) {
 	}
 }
 
-// composer adds changes to the patterns of the composer.
+// composer proposes changes of the composer's patterns.
 func (e *editor) composer() {
 	it := slices.IndexFunc(e.doc.items, func(it item) bool { return it.kind == "composer" })
 	if it < 0 {
@@ -338,7 +339,7 @@ func (e *editor) composer() {
 	}
 }
 
-// rowPatterns adds changes to a pattern that is matched with single rows.
+// rowPatterns proposes changes of a pattern that is matched with single rows.
 func (e *editor) rowPatterns(f field) {
 	rows := func(p *rules.Picture) []string {
 		all, _ := p.Part("screen")
@@ -366,7 +367,7 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item adds changes to one rule or dialog. meansLabel is true if this rule or dialog stands for the
+// item proposes changes of one rule or dialog. meansLabel is true if this rule or dialog stands for the
 // labelled state.
 func (e *editor) item(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)

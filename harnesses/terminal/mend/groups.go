@@ -55,8 +55,8 @@ func groupsOf(all []taped) []group {
 	return wrong
 }
 
-// isStart reports whether the wanted state of the group is the start of the agent CLI. Such groups
-// come last, because that state needs no rule.
+// isStart reports whether the wanted state of the group is the start of the agent CLI. Propose looks at
+// such groups last, because that state needs no rule.
 func (g group) isStart() bool { return g.want.state == coleo.Initializing }
 
 func (g group) isNoStart() bool { return !g.isStart() }

@@ -195,7 +195,8 @@ func endOf(list []told, i int) float64 {
 	return forever
 }
 
-// rounding is the precision of the times in a label, in seconds.
+// rounding is the largest difference between two equal times after rounding, in seconds. A label rounds
+// times to 0.01 s. The rest is for the errors of floating-point numbers.
 const rounding = 0.0101
 
 // agrees reports whether a reading is the same as its label.

@@ -163,7 +163,7 @@ func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	}
 }
 
-// inserts returns the places between words where the pattern may lack a word.
+// inserts returns an empty gap before each word that follows a blank. The pattern may lack a word there.
 func inserts(all []token) []gap {
 	var out []gap
 	for i, t := range all {

@@ -12,9 +12,9 @@ import (
 // row is no sign of a state, because the next prompt has other words.
 type typedTexts []string
 
-// shortestTyped is the smallest number of words of a typed text. shortestRepeated is the smallest
-// length in bytes of a row that repeats a part of a typed text. A row can contain shorter texts by
-// chance.
+// A row can contain a short text by chance. So a text counts as typed by the user only if it has at least
+// shortestTyped words. A row counts as a repetition of a part of such a text only if it has at least
+// shortestRepeated bytes.
 const (
 	shortestTyped    = 2
 	shortestRepeated = 6

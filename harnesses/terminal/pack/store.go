@@ -133,8 +133,8 @@ type mark struct {
 	digest string
 }
 
-// markOf returns the mark of a harness, or the zero value if no pack was ever installed for the
-// harness.
+// markOf reads the highest serial that was ever installed for a harness, and its digest. It returns the zero
+// value if no pack was ever installed for the harness.
 func (s Store) markOf(harness string) (mark, error) {
 	var m mark
 	data, err := s.readFile(harness+serialEnd, maxKeyFile)

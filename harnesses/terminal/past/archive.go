@@ -283,8 +283,7 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before the given mark, or the time of the first mark if there is none
-// before.
+// timeAt returns the time of the mark with the number mark-1, or of the first mark if mark is 0.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -292,7 +291,7 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills a piece with output and resizes until the piece is full, beginning at the given mark.
+// collect fills out with output and resizes until out is full. It begins at the mark with the number mark.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

@@ -63,8 +63,9 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether the pack has replaced idle or an error by the given state, and this state
-// is less cautious than the last one. Such a state must last as long as idle or an error must.
+// lowers reports whether two things hold. The Spec's own rules read idle or an error, and the pack
+// replaced this by the state next. And next is less cautious than the reading's last state. Coleo then
+// waits before it accepts next, as long as it waits before idle or an error.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&

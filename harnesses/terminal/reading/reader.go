@@ -69,7 +69,7 @@ type unknown struct {
 	emitted bool      // the Reader has emitted a change about this screen
 }
 
-// prompt contains the facts about the newest prompt that Coleo typed.
+// prompt contains what is known about the newest prompt that Coleo typed.
 type prompt struct {
 	none      bool      // the Reader has seen the agent CLI from its start, and no prompt was submitted yet
 	undecided bool      // a prompt was submitted, and the screen does not show yet whether it has arrived
@@ -87,7 +87,7 @@ type mode struct {
 }
 
 // New returns a Reader of an empty screen. The size of the screen is in columns and rows. The
-// Reader calls emit with each change, for the first time before New returns.
+// Reader calls emit with each change. New itself calls emit with the first change.
 func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -128,7 +128,8 @@ func (r *Reader) Picture() *rules.Picture { return r.picture }
 // Core returns the terminal's emulator. Only Feed may write output to it.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
-// End returns the offset in bytes of the end of the output that the screen shows.
+// End returns the offset up to which the Reader has read the output, in bytes. The screen shows the output
+// up to there.
 func (r *Reader) End() int64 { return r.output.end }
 
 // UpdateOpen reports whether the program is in the middle of a synchronized update.

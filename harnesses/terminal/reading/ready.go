@@ -37,8 +37,8 @@ func (r *Reader) ExpectReady(nowStarting bool) {
 	r.ready = readiness{expected: true, awaited: nowStarting}
 }
 
-// ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is then that
-// the screen shows the open copy.
+// ExpectFork is like ExpectReady, for an agent CLI that starts with a copy of a conversation. Its start
+// has finished when the screen shows that the copy is open.
 func (r *Reader) ExpectFork(starting bool) {
 	r.ready = readiness{expected: true, awaited: starting, fork: true}
 }

@@ -114,8 +114,9 @@ func (r *recorded) endedBefore(e record.Entry) coleo.State {
 	return r.ended
 }
 
-// waitsBehindSelf reports whether the agent CLI works in a turn that it has begun by itself while the
-// newest prompt still waits. The end of that turn is not the end of the prompt's turn.
+// waitsBehindSelf reports whether two things hold: the agent CLI works in a turn that it has begun by
+// itself, and the turn of the newest prompt has not begun yet. When the running turn ends, the prompt's
+// turn has not ended.
 func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
 // HoldEntries makes the Reader hold back new entries of the record until Submitted or ReleaseEntries is

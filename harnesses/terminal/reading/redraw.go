@@ -66,8 +66,8 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 	d.after = after << min(d.unhelped, redrawDoublings)
 }
 
-// needNone records that the last picture needs no redraw. It forgets the pictures that had a redraw,
-// so that a picture that is garbled again in the same way is drawn again.
+// needNone records that the last picture needs no redraw. It also forgets which pictures have had a
+// redraw. If one of these pictures appears again, Coleo asks for another redraw.
 func (d *redraws) needNone() { d.picture, d.unhelped, d.tried = "", 0, nil }
 
 // running reports whether a redraw has begun and is not done.

@@ -89,8 +89,8 @@ func (r *Reader) MayOpenDialog(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named the prompt with
-// the given text since the time sentAt. It ignores blanks in the prompt.
+// PromptReported reports whether the hook or the agent CLI's own record has named a prompt with this
+// text since the time sentAt. It ignores blanks in the prompt.
 func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
 	return r.hook.turn(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
@@ -100,8 +100,8 @@ func (r *Reader) PromptRecorded(text string, sentAt time.Time) bool {
 	return r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
-// HookAnswer returns the answer to the prompt text that the hook has reported, or "". It considers
-// only turns that the hook reported since the time sentAt.
+// HookAnswer returns the hook's report of the answer to the prompt text. It considers only turns that
+// the hook has reported since the time sentAt. It returns "" if there is no such answer.
 func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
 	if t := r.hook.turn(text, sentAt); t != nil {
 		return t.answer
@@ -178,9 +178,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn with the given prompt that the agent CLI took at the time
-// sentAt or later. It ignores blanks in the prompt, because agent CLIs change them. It returns nil
-// if there is no such turn.
+// turn returns the newest reported turn whose prompt is text. The agent CLI must have taken this prompt
+// at the time sentAt or later. turn ignores blanks in the prompt, because agent CLIs change them. It
+// returns nil if there is no such turn.
 func (h *hookReports) turn(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

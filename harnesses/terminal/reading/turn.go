@@ -34,7 +34,7 @@ type sentText struct {
 	lost bool // Coleo has reported the prompt as lost
 }
 
-// newestTurn contains the facts about the newest turn, above all about its end.
+// newestTurn contains what is known about the newest turn, above all whether it has ended.
 type newestTurn struct {
 	submitted Submission // the newest prompt or command
 	sent      []sentText // the newest prompts and commands that Coleo has submitted

@@ -269,9 +269,9 @@ func (c *Composer) findTop(p *Picture, endRow int) int {
 	}
 }
 
-// topOfRun returns the index of the topmost of the consecutive rows right above row bottom that
-// match c.first. These rows are the rest of a composer whose upper edge has scrolled away. Without
-// a head, topOfRun returns -1, because only one row can then match c.first.
+// topOfRun looks at the rows right above row bottom. It returns the index of the topmost row in the
+// unbroken run of rows that match c.first. These rows are the rest of a composer whose upper edge has
+// scrolled away. Without a head, topOfRun returns -1, because only one row can then match c.first.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1

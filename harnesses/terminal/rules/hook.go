@@ -117,8 +117,8 @@ type PolicyTool struct {
 	// The names of the inputs that the dialog shows in its subject, from top to bottom. If the dialog
 	// shows any other text, it is about another call. The key is required, except with `about`.
 	Shows []string `toml:"shows"`
-	// The pattern of text in the subject's rows that does not come from inputs: `^ Bash command$`.
-	// Coleo removes each match before it compares the rows.
+	// The pattern of text that the agent CLI itself adds to the subject's rows: `^ Bash command$`. Such
+	// text is no part of the inputs. Coleo removes each match before it compares the rows.
 	Rows patternText `toml:"rows"`
 	// The pattern of the title and the rows of the subject. Use it for a dialog that does not show
 	// its inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the

@@ -38,7 +38,8 @@ func NewPicture(s coleo.Screen, c *Composer) *Picture {
 // because rows have no colors. A Memo is not safe for concurrent use.
 type Memo map[region]*regionMemo
 
-// regionMemo contains a region at the time when a condition on it was last evaluated.
+// regionMemo contains the results of the conditions on one region, and the content of the region for which
+// they were computed.
 type regionMemo struct {
 	picture  *Picture // the picture that rows and present come from
 	rows     []string

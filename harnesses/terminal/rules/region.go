@@ -40,9 +40,9 @@ type region struct {
 var regionForms = regexp.MustCompile(`^(screen|cursor|cursor line|wrapped line|title|modes|composer|composer rows|` +
 	`below composer|(bottom|above composer|above cursor) ([1-9][0-9]?))$`)
 
-// mostRowsNot is the largest N of a region in a condition with Not. A larger region would contain
-// part of the transcript. A model could then write the forbidden text, and the arm would be locked
-// until that text is gone.
+// mostRowsNot is the largest number of rows that a condition with Not may look at, such as N in
+// "bottom N". A larger region would contain part of the transcript. A model could then write the
+// forbidden text, and the arm would be locked until that text is gone.
 const mostRowsNot = 15
 
 // isWhole reports whether a region is too large for a condition with Not: the whole screen, or more
@@ -218,8 +218,7 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows above the row with the given number that are not
-// blank.
+// notBlank returns the numbers of the last n rows that are above the row number above and not blank.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

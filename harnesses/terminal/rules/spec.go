@@ -157,8 +157,8 @@ type Spec struct {
 	// Coleo searches it for a limit while the state is `error`. Omit the key if the agent CLI's
 	// record contains its errors.
 	LimitWhere string `toml:"limit_where"`
-	// The regular expression of the row with which an error of a turn begins. Coleo leaves out the
-	// rows above the last such row in `limit_where`, because they can belong to an earlier turn.
+	// The regular expression of the first row of an error. Coleo looks for the last such row in
+	// `limit_where`, and ignores the rows above it, because they can belong to an earlier turn.
 	LimitBegin string `toml:"limit_begin"`
 	// This key is `true` if the agent CLI keeps nothing of a turn that ends with an error before
 	// the model has replied. If a limit of the model ends such a turn, Coleo later repeats the

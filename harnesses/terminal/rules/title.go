@@ -55,7 +55,8 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 	return at, max(at, above-1)
 }
 
-// findHeading reads the title from the first row below the lowest row that matches `top`.
+// findHeading reads the title from the lowest row that matches `top`. If this row has no text, the
+// title is the first row with text below it. Lines of a frame are not text.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {

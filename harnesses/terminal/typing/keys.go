@@ -48,8 +48,8 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one, each only if checkPicture succeeds on the newest picture
-// before it. It returns the results of typeWhile for the last key.
+// sequenceWhile types keys one by one. Before each key, it calls checkPicture with the newest picture, and
+// stops if checkPicture fails. It returns the results of typeWhile for the last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -79,7 +79,7 @@ func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
 	return err
 }
 
-// pressIf types keys one by one, each only if the check passes before it.
+// pressIf types keys one by one. Before each key, it runs the check, and stops if the check fails.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	_, _, err := sequenceWhile(ctx, t, names, withoutResult(ok))
 	return err

@@ -22,9 +22,10 @@ const (
 	menuGap = 500 * time.Millisecond
 )
 
-// closeMenu presses the keys that deny a menu again, if the menu has read them once but is still
-// open. The proof is that the menu now names other keys. Without this proof, closeMenu presses
-// nothing, because the keys may still be on their way, and one key too many could stop a turn.
+// closeMenu is called after Coleo has pressed the keys that deny a menu. If the menu is still open,
+// closeMenu presses the keys again. But it does so only if the menu now names other keys, which proves
+// that the menu has read the first ones. Otherwise the first keys may still be on their way, and one key
+// too many could stop a turn.
 func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
 	deny := coleo.Decision{Choice: coleo.ChoiceDeny}
 	for range mostCloses - 1 {

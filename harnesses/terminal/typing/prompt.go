@@ -235,8 +235,9 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// asks reports whether a dialog is open. It does not rely on the verdict alone. A dialog that only a pack or
-// the agent CLI's own claim reports is not in the verdict.
+// asks reports whether a dialog is open. The reading must contain a dialog. In addition, the screen must show
+// a dialog or match no rule. It can match no rule if only a pack or the agent CLI's own claim reports the
+// dialog. A screen that matches another rule no longer shows the dialog.
 func asks(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
@@ -302,8 +303,9 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 // somebody has left there.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
-// clearWhile clears the composer with keys, each only if the check passes before it. First it stores a
-// text that Coleo has not typed, because a person may lose it.
+// clearWhile clears the composer with keys. It presses each key only if the check may passes. If the
+// composer contains a text that Coleo has not typed, clearWhile first stores this text for the person who
+// has typed it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt that it works on, or whose keys it
-// has just received. It begins to draw the prompt immediately, but is slow on a busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt after it has received the prompt's keys,
+// or after it has begun to work on the prompt. It begins to draw the prompt immediately, but is slow on a
+// busy machine.
 const proveTimeout = 5 * time.Second
 
 // Past is what is known about a terminal before this process attached to it.

@@ -74,9 +74,9 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// awaitStart waits until the agent CLI has finished its start before a trust dialog is answered.
-// After an earlier answer, Gemini CLI 0.61.0 does not restart itself, and continues as if the folder
-// were not trusted.
+// awaitStart is called before a trust dialog is answered. It waits until the agent CLI has finished its
+// start. If Gemini CLI 0.61.0 got the answer earlier, it would not restart itself, and would continue as
+// if the folder were not trusted.
 func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
 	if kind != coleo.DialogTrust || peek(t.view, over) {

@@ -22,7 +22,7 @@ type submission struct {
 	before  before
 }
 
-// before contains the facts that the Reader knew just before the submit key was pressed.
+// before contains what the Reader knew just before the submit key was pressed.
 type before struct {
 	busy     bool      // the agent CLI was working
 	atWork   bool      // some source reported that the agent CLI was working, perhaps not the screen
@@ -130,7 +130,7 @@ func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 // mayWork reports whether any source reports that the agent CLI works.
 func mayWork(r *reading.Reader) bool { return works(r) || r.AtWork() }
 
-// beforeSubmit returns the facts that the Reader knows before the submit key is pressed.
+// beforeSubmit returns what the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
 	out := before{busy: r.Reading().State.Working(), atWork: r.AtWork(), ended: r.TurnEnded(),
 		workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
@@ -175,7 +175,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	return nil
 }
 
-// outcome contains the facts about a prompt after its submit key was pressed.
+// outcome is what is known about a prompt after its submit key was pressed.
 type outcome struct {
 	taken    bool // the agent CLI has begun to work, and its composer no longer contains the text
 	reported bool // the hook or the record has named the prompt
