@@ -196,8 +196,11 @@ func TestACopyOfAnIndexKeepsWhatGitHasRead(t *testing.T) {
 		entry := data[bytes.Index(data, []byte("old\x00"))-62:]
 		return binary.BigEndian.Uint32(entry[8:])
 	}
-	if got := look(); got != uint32(long.Unix()) {
-		t.Fatalf("git has not written the time of the file, but %d", got)
+	const most = 1000
+	for n := 0; look() != uint32(long.Unix()); n++ { // the times of a file that has just changed are not kept
+		if n == most {
+			t.Fatal("git has not written the time of the file")
+		}
 	}
 	s.Write("new", "y\n")
 	s.git("add", "new")

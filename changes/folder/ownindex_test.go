@@ -150,5 +150,6 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_, _ = folder.CleanIndex(data, "sha1", files)
 		_, _ = folder.CleanIndex(data, "sha256", files)
+		_, _ = folder.ClearSince(bytes.Clone(data), "sha1", 0)
 	})
 }
