@@ -51,20 +51,6 @@ var lies = map[string]func(s *stage){
 	},
 }
 
-// part returns the extension of an index that has the given name.
-func part(index []byte, name string) []byte {
-	const head = 8
-	at := bytes.Index(index, []byte(name))
-	return index[at : at+head+int(binary.BigEndian.Uint32(index[at+4:]))]
-}
-
-func (s *stage) read(path string) []byte {
-	s.Helper()
-	data, err := os.ReadFile(path)
-	s.Check(err)
-	return data
-}
-
 // writeIndex writes the data and its hash as the index of the repository.
 func (s *stage) writeIndex(data []byte) {
 	s.Helper()
