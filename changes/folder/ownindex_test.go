@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"coleo.dev/changes"
@@ -141,6 +142,11 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + string(make([]byte, 62)) + "\x80\x01name\x00" +
+		string(make([]byte, 20))))
+	list := "\x01x" + string(make([]byte, 2*36+4+2*20)) + ".gitignore\x00\x01\x00\x00\x00" + // one folder
+		"\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00" +
+		strings.Repeat("\x00\x00\x00\x00\x00\x00\x00\x01"+string(make([]byte, 12)), 2) + string(make([]byte, 37))
+	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00UNTR\x00\x00\x00" + string([]byte{byte(len(list))}) + list +
 		string(make([]byte, 20))))
 	files, err := os.OpenRoot(f.TempDir())
 	if err != nil {
