@@ -17,12 +17,13 @@ var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
 // mostIDs is how many ids of one text are examined. The reflog of a month contains fewer.
 const mostIDs = 20_000
 
-// idsIn returns the object ids in a text, each id once.
+// idsIn returns the object ids in a text, each id once. It leaves out the id of only zeros, with which each reflog
+// begins, because no object has it.
 func idsIn(text []byte) []string {
 	var ids []string
 	seen := map[string]bool{}
 	for _, m := range objectID.FindAll(text, mostIDs) {
-		if id := string(m); !seen[id] {
+		if id := string(m); !seen[id] && strings.Trim(id, "0") != "" {
 			seen[id] = true
 			ids = append(ids, id)
 		}

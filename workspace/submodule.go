@@ -43,6 +43,8 @@ type repository struct {
 	saved   string   // the git folder of the same submodule in the main repository
 	base    []string // the commits that the submodule had when the worktree was made
 	checked bool     // the files of the submodule's work folder were compared
+
+	found map[string]commitFound // what is in the commits of base
 }
 
 // submodules contains the submodules of one worktree.
@@ -299,9 +301,17 @@ func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.R
 	return nil
 }
 
+// head returns the facts about the checked-out commit. Most submodules still have the commit with which they began.
+func (one *repository) head(ctx context.Context, r *git.Repo) (commitFound, error) {
+	if found, ok := one.found[r.Head()]; ok {
+		return found, nil
+	}
+	return findCommit(ctx, r, "HEAD")
+}
+
 // checkout compares the files of the submodule at a path, and of the submodules inside of it.
 func (m *submodules) checkout(ctx context.Context, sub *git.Repo, one *repository, root *os.Root, path string) error {
-	head, err := findCommit(ctx, sub, "HEAD")
+	head, err := one.head(ctx, sub)
 	if err != nil {
 		return err
 	}
@@ -360,7 +370,7 @@ func (m *submodules) finish(ctx context.Context, one *repository) error {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err == nil {
 		var head commitFound
-		if head, err = findCommit(ctx, r, "HEAD"); err == nil {
+		if head, err = one.head(ctx, r); err == nil {
 			err = one.Unsaved.takeIndex(ctx, r, head)
 		}
 		r.Close()

@@ -28,12 +28,14 @@ func (m *submodules) commits(ctx context.Context, one *repository) (inner []stri
 		return nil, err
 	}
 	one.base = slices.DeleteFunc(slices.Clone(one.base), func(id string) bool { return types[id] != "commit" })
+	one.found = map[string]commitFound{}
 	for _, id := range one.base {
-		links, err := gitlinks(ctx, r, id)
+		found, err := findCommit(ctx, r, id)
 		if err != nil {
 			return nil, err
 		}
-		inner = append(inner, ids(links)...)
+		one.found[id] = found
+		inner = append(inner, ids(found.links)...)
 	}
 	if one.Unsaved.Stashed, err = allStashes(ctx, r); err != nil {
 		return inner, err
@@ -103,7 +105,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 	if err := c.compareTags(ctx, refs, created, &one.Unsaved); err != nil {
 		return err
 	}
-	return c.compareReflogs(ctx, r, one)
+	return c.compareReflogs(ctx, r, refs, one)
 }
 
 // mostNamed is how many subjects of commits are read.
@@ -274,8 +276,8 @@ func (c counterpart) compareTags(ctx context.Context, all refs, created time.Tim
 // any size.
 const mostReflog = 16 << 20
 
-// compareReflogs looks for commits that only the reflogs of the submodule contain.
-func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repository) error {
+// compareReflogs looks for commits that only the reflogs of the submodule contain. all contains the submodule's refs.
+func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, all refs, one *repository) error {
 	logged := headsIn(one.dir)
 	for _, name := range []string{"HEAD", "refs/heads", "refs/stash"} {
 		err := filepath.WalkDir(filepath.Join(one.dir, "logs", name), func(path string, d fs.DirEntry, err error) error {
@@ -294,7 +296,14 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 			return err
 		}
 	}
-	logged = slices.DeleteFunc(logged, func(id string) bool { return slices.Contains(one.base, id) })
+	reached := map[string]bool{} // no git is needed to see that something else contains these commits
+	for _, id := range one.base {
+		reached[id] = true
+	}
+	for _, r := range all {
+		reached[r.id] = true
+	}
+	logged = slices.DeleteFunc(logged, func(id string) bool { return reached[id] })
 	types, err := typesOf(ctx, r, logged)
 	if err != nil {
 		return err

@@ -140,3 +140,24 @@ when = [{ where = "screen", pattern = '(?m)^busy' }]
 		})
 	}
 }
+
+// The turn has ended before the next session attaches, and the program draws nothing any more. The
+// session must become idle without new output.
+func TestASessionThatAttachesAfterTheTurnIsIdle(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "look"}
+	if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
+		t.Fatal(err)
+	}
+	st.say(s, []byte(redrawn("you: look\nI have looked\n", "type")))
+	next := st.attach()
+	if proof, err := next.Prove(t.Context(), p); err != nil || proof != coleo.ProofStarted {
+		t.Errorf("the proof is %q, %v", proof, err)
+	}
+	st.await("it is idle after the proof", func() bool { return next.State().State == coleo.Idle })
+	next.ContinueTurn(p)
+	st.await("it is idle with an open run", func() bool { return next.State().State == coleo.Idle })
+}

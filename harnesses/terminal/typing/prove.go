@@ -63,11 +63,13 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 		case r.PromptReported(text, p.Time), p.Compact && r.CompactionReported(p.Time):
 			return coleo.ProofReported, true
 		case kept && r.Picture().Released(text) && r.EchoedSince(text, before):
-			r.FoundSubmitted(found, time.Now())
 			return coleo.ProofStarted, true
 		}
 		return "", false
 	})
+	if proof == coleo.ProofStarted {
+		t.continueTurn(found)
+	}
 	if !proven {
 		left, done := t.turn.take()
 		left.text = text // the agent CLI may still read the prompt later
@@ -92,6 +94,12 @@ func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
 // known. Until a sign of work or of the end, an idle screen does not count, as after SendPrompt.
 func (t *Typist) ContinueTurn(p coleo.Receipt) {
 	if s, err := t.submissionOf(p); err == nil && s.Text != "" {
-		t.view.Update(func(r *reading.Reader) bool { r.FoundSubmitted(s, time.Now()); return true })
+		t.continueTurn(s)
 	}
+}
+
+// continueTurn calls FoundSubmitted. The View then looks at the screen again, because an idle screen may
+// not change any more.
+func (t *Typist) continueTurn(s reading.Submission) {
+	t.view.Update(func(r *reading.Reader) bool { r.FoundSubmitted(s, time.Now()); return true })
 }
