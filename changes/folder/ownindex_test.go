@@ -138,6 +138,20 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	}
 }
 
+// TestNoNameInAnIndexStopsCopying: an arm writes an absolute name, and a name with very many folders. A sparse checkout
+// leaves out both files, so Coleo looks for them.
+func TestNoNameInAnIndexStopsCopying(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, name := range []string{"/absolute", strings.Repeat("a/", 16<<20) + "a"} {
+		index := "DIRC\x00\x00\x00\x03\x00\x00\x00\x01" + string(make([]byte, 60)) + "\x40\x00\x40\x00" + name
+		out, err := folder.CleanIndex([]byte(index+string(make([]byte, 28))), "sha1", s.root())
+		if s.Check(err); bytes.Contains(out, []byte("TREE")) || !bytes.Contains(out, []byte(name)) {
+			t.Errorf("the copy contains a tree, or lacks the name %.20q", name)
+		}
+	}
+}
+
 // FuzzIndex copies arbitrary data as an index. Copying may return an error, but must not panic.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
