@@ -24,7 +24,7 @@ type trees struct {
 	hash  hash.Hash
 	open  []*tree // the top folder, and the folders down to the last file
 	last  string  // the name of the last file
-	wrong bool    // the index is not sorted, or has an invalid name, so no tree is known
+	wrong bool    // the index is not sorted, or has an invalid name or a very long one, so no tree is known
 }
 
 // tree is one folder.
@@ -41,7 +41,7 @@ func newTrees(h hash.Hash) *trees { return &trees{hash: h, open: []*tree{{}}} }
 // add adds the next file of the index.
 func (t *trees) add(e indexEntry) {
 	inOrder := t.last < e.name || t.last == e.name && e.flags()&stages != 0
-	if !inOrder || strings.Contains("/"+e.name+"/", "//") {
+	if !inOrder || len(e.name) > longestName || strings.Contains("/"+e.name+"/", "//") {
 		t.wrong = true
 	}
 	t.last = e.name

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,8 +75,8 @@ type copying struct {
 // older contains two parts of a file's entry in an older copy: see indexEntry.
 type older struct{ about, id []byte }
 
-// readOlder reads into c.older what git has noted in the older copy. It leaves out files that were modified in the
-// same second as the copy or later, because git could have missed another such change. It returns the modification
+// readOlder reads into c.older what git has noted in the older copy. It leaves out files whose content
+// or inode changed in the same second as the copy or later, because git could have missed another such change. It returns the modification
 // time of the older copy, or the present time if there is none.
 func (c *copying) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
@@ -88,7 +89,8 @@ func (c *copying) readOlder(path string) (written time.Time) {
 	}
 	c.older = map[string]older{}
 	_, err = eachEntry(data, c.hash.hash().Size(), func(e indexEntry) {
-		if e.flags()&stages == 0 && int64(binary.BigEndian.Uint32(e.about[writtenAt:])) < info.ModTime().Unix() {
+		changed := max(int64(binary.BigEndian.Uint32(e.about[writtenAt:])), madeIn(e.about))
+		if e.flags()&stages == 0 && changed < info.ModTime().Unix() {
 			c.older[e.name] = older{e.about, e.id}
 		}
 	})
@@ -123,9 +125,8 @@ func (c *copying) clean(e indexEntry) {
 	was, known := c.older[e.name]
 	if known && e.flags()&stages == 0 && bytes.Equal(was.id, e.id) && bytes.Equal(was.about[modeAt:modeAt+4], mode) {
 		copy(e.about, was.about)
-	} else { // the size can stay: a wrong size shows a change, and with the right size git reads the file
-		clear(e.about[:modeAt])
-		clear(e.about[modeAt+len(mode) : sizeAt])
+	} else {
+		e.clearTimes()
 	}
 	binary.BigEndian.PutUint16(e.bits, e.flags()&^assumed)
 	if e.flags()&extended == 0 {
@@ -143,15 +144,27 @@ func (c *copying) isThere(name string) bool {
 
 // hasParts reports whether an extension changes which files the index contains. That is so for a split index, and
 // for an index that contains folders of a sparse checkout. All other extensions only make git faster.
-func hasParts(extensions []byte) bool {
-	const head = 8 // size of an extension's name and length, in bytes
-	for len(extensions) >= head {
-		if name := string(extensions[:4]); name == "link" || name == "sdir" {
+func hasParts(data []byte) bool {
+	for name := range extensions(data) {
+		if name == "link" || name == "sdir" {
 			return true
 		}
-		extensions = extensions[min(len(extensions), head+int(binary.BigEndian.Uint32(extensions[4:]))):]
 	}
 	return false
+}
+
+// extensions returns the name and the content of each extension in the data. A truncated extension ends early.
+func extensions(data []byte) iter.Seq2[string, []byte] {
+	const head = 8 // size of an extension's name and length, in bytes
+	return func(yield func(string, []byte) bool) {
+		for len(data) >= head {
+			end := min(len(data), head+int(binary.BigEndian.Uint32(data[4:])))
+			if !yield(string(data[:4]), data[head:end]) {
+				return
+			}
+			data = data[end:]
+		}
+	}
 }
 
 // copyByGit does what copyIndex does, but uses git to read the index.
@@ -199,6 +212,13 @@ type indexEntry struct {
 }
 
 func (e indexEntry) flags() uint16 { return binary.BigEndian.Uint16(e.bits) }
+
+// clearTimes clears what git compares with the file, so that git reads the file. The size can stay: a wrong size shows
+// a change, and with the right size git reads the file.
+func (e indexEntry) clearTimes() {
+	clear(e.about[:modeAt])
+	clear(e.about[modeAt+4 : sizeAt])
+}
 
 // eachEntry calls do for each entry of an index. It returns the offset of the byte after the last entry.
 func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error) {

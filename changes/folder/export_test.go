@@ -24,3 +24,28 @@ func (f *Folder) CopyIndex(ctx context.Context, dir string) error {
 	}
 	return f.copyIndex(ctx, copies[0])
 }
+
+// ClearSince clears the times in an index that are not before the given second.
+func ClearSince(data []byte, format string, second int64) (bool, error) {
+	return clearSince(data, store{format: format}.hash().Size(), second)
+}
+
+// ListTimes returns the seconds of the folders in an index's list of untracked files.
+func ListTimes(data []byte, format string) (seconds []int64, err error) {
+	size := store{format: format}.hash().Size()
+	end, err := eachEntry(data, size, func(indexEntry) {})
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range extensions(data[end : len(data)-size]) {
+		if name != listSignature {
+			continue
+		}
+		stats, err := listStats(content, size)
+		for ; err == nil && len(stats) > 0; stats = stats[listStat:] {
+			seconds = append(seconds, madeIn(stats))
+		}
+		return seconds, err
+	}
+	return nil, errList
+}

@@ -51,20 +51,6 @@ var lies = map[string]func(s *stage){
 	},
 }
 
-// part returns the extension of an index that has the given name.
-func part(index []byte, name string) []byte {
-	const head = 8
-	at := bytes.Index(index, []byte(name))
-	return index[at : at+head+int(binary.BigEndian.Uint32(index[at+4:]))]
-}
-
-func (s *stage) read(path string) []byte {
-	s.Helper()
-	data, err := os.ReadFile(path)
-	s.Check(err)
-	return data
-}
-
 // writeIndex writes the data and its hash as the index of the repository.
 func (s *stage) writeIndex(data []byte) {
 	s.Helper()
@@ -196,8 +182,11 @@ func TestACopyOfAnIndexKeepsWhatGitHasRead(t *testing.T) {
 		entry := data[bytes.Index(data, []byte("old\x00"))-62:]
 		return binary.BigEndian.Uint32(entry[8:])
 	}
-	if got := look(); got != uint32(long.Unix()) {
-		t.Fatalf("git has not written the time of the file, but %d", got)
+	const most = 1000
+	for n := 0; look() != uint32(long.Unix()); n++ { // the times of a file that has just changed are not kept
+		if n == most {
+			t.Fatal("git has not written the time of the file")
+		}
 	}
 	s.Write("new", "y\n")
 	s.git("add", "new")

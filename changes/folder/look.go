@@ -18,6 +18,9 @@ const gitlink = "160000"
 // readable is the mode of access(2) that asks whether the caller may read a file.
 const readable = 4
 
+// longestName is the size of the longest name that git can look up in a folder, in bytes.
+const longestName = 4096
+
 // parents remembers which folders are real folders and which are symbolic links. Git does not look
 // at files below a symbolic link.
 type parents struct {
@@ -45,8 +48,12 @@ func (p *parents) real(dir string) bool {
 }
 
 // lstat returns the file information of name, without following links. It returns nil if the file
-// does not exist, or if a folder in name is a symbolic link.
+// does not exist, or if a folder in name is a symbolic link. An arm can write any name into its index, so lstat returns
+// an error for a name that no file can have.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {
+	if !filepath.IsLocal(name) || len(name) > longestName {
+		return nil, &fs.PathError{Op: "lstat", Path: name[:min(len(name), longestName)], Err: fs.ErrInvalid}
+	}
 	if !p.real(filepath.Dir(name)) {
 		return nil, nil
 	}

@@ -69,7 +69,11 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 	own, err := x.lockCopy(ctx, f)
 	if err == nil && own != nil {
 		defer own.mu.Unlock()
+		before, since := own.version(), time.Now()
 		s, listed, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
+		if own.clearRecent(store{format: f.format}, before, since) != nil {
+			own.forget()
+		}
 		if len(s.Unread) > 0 { // with its list of untracked files, git would not name these folders again
 			own.forget()
 		}
@@ -79,6 +83,7 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 		own.forget() // the copy may be damaged
 	}
 	path := filepath.Join(f.own, "status")
+	_ = os.Remove(path) // an earlier status has noted times there
 	if err := f.copyIndex(ctx, path); err != nil {
 		return changes.Status{}, nil, err
 	}
@@ -176,6 +181,15 @@ func (x *Indexes) makeRoom() {
 		own.mu.Unlock()
 		delete(x.kept, oldest)
 	}
+}
+
+// version returns the present version of the copy, or the zero identity if there is no copy.
+func (o *ownIndex) version() identity {
+	info, err := os.Lstat(o.path)
+	if err != nil {
+		return identity{}
+	}
+	return identify(info)
 }
 
 // forget deletes the copy. The caller must have locked it.

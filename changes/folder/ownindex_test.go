@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"coleo.dev/changes"
@@ -137,10 +138,29 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	}
 }
 
+// TestNoNameInAnIndexStopsCopying: an arm writes an absolute name, and a name with very many folders. A sparse checkout
+// leaves out both files, so Coleo looks for them.
+func TestNoNameInAnIndexStopsCopying(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, name := range []string{"/absolute", strings.Repeat("a/", 16<<20) + "a"} {
+		index := "DIRC\x00\x00\x00\x03\x00\x00\x00\x01" + string(make([]byte, 60)) + "\x40\x00\x40\x00" + name
+		out, err := folder.CleanIndex([]byte(index+string(make([]byte, 28))), "sha1", s.root())
+		if s.Check(err); bytes.Contains(out, []byte("TREE")) || !bytes.Contains(out, []byte(name)) {
+			t.Errorf("the copy contains a tree, or lacks the name %.20q", name)
+		}
+	}
+}
+
 // FuzzIndex copies arbitrary data as an index. Copying may return an error, but must not panic.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + string(make([]byte, 62)) + "\x80\x01name\x00" +
+		string(make([]byte, 20))))
+	list := "\x01x" + string(make([]byte, 2*36+4+2*20)) + ".gitignore\x00\x01\x00\x00\x00" + // one folder
+		"\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00" +
+		strings.Repeat("\x00\x00\x00\x00\x00\x00\x00\x01"+string(make([]byte, 12)), 2) + string(make([]byte, 37))
+	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00UNTR\x00\x00\x00" + string([]byte{byte(len(list))}) + list +
 		string(make([]byte, 20))))
 	files, err := os.OpenRoot(f.TempDir())
 	if err != nil {
@@ -150,5 +170,6 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_, _ = folder.CleanIndex(data, "sha1", files)
 		_, _ = folder.CleanIndex(data, "sha256", files)
+		_, _ = folder.ClearSince(bytes.Clone(data), "sha1", 0)
 	})
 }

@@ -1,6 +1,8 @@
 package folder_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,4 +157,18 @@ func (s *stage) untouched() map[string]gittest.File {
 	}
 	files["refs"] = gittest.File{Content: refs}
 	return files
+}
+
+// part returns the extension of an index that has the given name.
+func part(index []byte, name string) []byte {
+	const head = 8
+	at := bytes.Index(index, []byte(name))
+	return index[at : at+head+int(binary.BigEndian.Uint32(index[at+4:]))]
+}
+
+func (s *stage) read(path string) []byte {
+	s.Helper()
+	data, err := os.ReadFile(path)
+	s.Check(err)
+	return data
 }
