@@ -49,17 +49,32 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	}
 }
 
+// idleStage starts a program that the Spec describes, and waits until it is idle.
+func idleStage(t *testing.T, spec string) (*stage, *session) {
+	t.Helper()
+	st, s := setStageOf(t, spec, 40, 8, 0)
+	st.say(s, []byte(composing("type")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	return st, s
+}
+
+// typeByKeys types a prompt and the submit key, and returns the prompt as a host agent that is killed
+// at this moment has stored it.
+func (st *stage) typeByKeys(s *session, text string) coleo.Receipt {
+	st.t.Helper()
+	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: text}
+	if err := s.Input(st.t.Context(), []byte(text+"\r")); err != nil {
+		st.t.Fatal(err)
+	}
+	return p
+}
+
 // The host agent was killed after it had typed a prompt, and the agent CLI reads the keys only after
 // the next host agent has attached. The prompt must not be called lost.
 func TestAPromptThatIsReadLateAfterAKillHasArrived(t *testing.T) {
 	t.Parallel()
-	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
-	st.say(s, []byte(composing("type")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "fail at once"}
-	if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
-		t.Fatal(err)
-	}
+	st, s := idleStage(t, deliverSpec)
+	p := st.typeByKeys(s, "fail at once")
 	st.await("it is typed", func() bool { return strings.HasSuffix(st.typedSoFar(), "\r") })
 	next := st.attach()
 	proven, begun := make(chan coleo.Proof, 1), make(chan struct{})
@@ -84,9 +99,7 @@ func TestAPromptThatIsReadLateAfterAKillHasArrived(t *testing.T) {
 // Keys that were typed before Coleo was about to type the prompt do not belong to it.
 func TestKeysBeforeAPromptAreNoReasonToWait(t *testing.T) {
 	t.Parallel()
-	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
-	st.say(s, []byte(composing("type")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	st, s := idleStage(t, deliverSpec)
 	if err := s.Input(t.Context(), []byte("by hand, before")); err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +130,8 @@ when = [{ where = "screen", pattern = '(?m)^busy' }]
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			st, s := setStageOf(t, spec, 40, 8, 0)
-			st.say(s, []byte(composing("type")))
-			st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-			p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "look"}
-			if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
-				t.Fatal(err)
-			}
+			st, s := idleStage(t, spec)
+			p := st.typeByKeys(s, "look")
 			st.say(s, []byte(redrawn("you: look\n", "type")))
 			next := st.attach()
 			begin(t, next, p)
@@ -145,13 +153,8 @@ when = [{ where = "screen", pattern = '(?m)^busy' }]
 // session must become idle without new output.
 func TestASessionThatAttachesAfterTheTurnIsIdle(t *testing.T) {
 	t.Parallel()
-	st, s := setStageOf(t, deliverSpec, 40, 8, 0)
-	st.say(s, []byte(composing("type")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: "look"}
-	if err := s.Input(t.Context(), []byte(p.Text+"\r")); err != nil {
-		t.Fatal(err)
-	}
+	st, s := idleStage(t, deliverSpec)
+	p := st.typeByKeys(s, "look")
 	st.say(s, []byte(redrawn("you: look\nI have looked\n", "type")))
 	next := st.attach()
 	if proof, err := next.Prove(t.Context(), p); err != nil || proof != coleo.ProofStarted {
