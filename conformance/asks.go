@@ -75,8 +75,8 @@ func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.checkAllListed})
 }
 
-// run makes the agent CLI open one dialog of the catalogue several times, and answers it each time in
-// another way.
+// run makes the agent CLI open one dialog of the catalogue several times. Each time, it gives another
+// answer.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	defer c.noteTools(t)
 	if a.OwnStart() {
@@ -168,9 +168,9 @@ func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord returns the path of the file in which the checks' MCP server records its requests. In a
-// sandbox, the server can write only in the work folder. The file is then in the folder .git, so that
-// git does not list it as a change.
+// mcpRecord returns the path of the file in which the checks' MCP server records its requests. A server
+// in a sandbox can write only in the work folder. There, the file is in .git, so that git does not list
+// it as a change.
 func (t *Trial) mcpRecord() string {
 	if t.config.Sandbox.On() {
 		return filepath.Join(t.Workdir, ".git", "mcp.jsonl")

@@ -99,9 +99,9 @@ type processSight struct {
 	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
-// look returns whether the arm's process is alive. It returns Alive without a new look if it has seen
-// the process alive within the time old. While the arm has a session, look is
-// called often, so it keeps a Watch of the process.
+// look returns whether the arm's process is alive. If look has seen it alive within the time old, look
+// returns Alive without checking again. For an arm with a session, look is called often, so it keeps a
+// Watch of the process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()

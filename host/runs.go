@@ -239,8 +239,8 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// isIntended reports whether the prompt with this id is still in r.Intended, the list of the prompts that
-// the host agent is about to type. When the agent CLI ends, another goroutine removes them from the list.
+// isIntended reports whether a prompt is still in r.Intended. This list contains the prompts that the
+// host agent is about to type. When the agent CLI ends, another goroutine removes them.
 func isIntended(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
 }

@@ -76,7 +76,7 @@ type copying struct {
 type older struct{ about, id []byte }
 
 // readOlder reads into c.older what git has noted in the older copy. It leaves out files whose content or inode
-// changed in the same second as the copy or later, because git could have missed another such change. It returns the
+// changed in the same second as the copy or later: git could have missed another such change. It returns the
 // modification time of the older copy, or the present time if there is none.
 func (c *copying) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)

@@ -37,15 +37,9 @@ func ListTimes(data []byte, format string) (seconds []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, content := range extensions(data[end : len(data)-size]) {
-		if name != listSignature {
-			continue
-		}
-		stats, err := listStats(content, size)
-		for ; err == nil && len(stats) > 0; stats = stats[listStat:] {
-			seconds = append(seconds, madeIn(stats))
-		}
-		return seconds, err
+	stats, err := folderStats(data[end:len(data)-size], size)
+	for ; err == nil && len(stats) > 0; stats = stats[listStat:] {
+		seconds = append(seconds, madeIn(stats))
 	}
-	return nil, errList
+	return seconds, err
 }

@@ -91,9 +91,8 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 	}
 	repo.Close()
 	if repo.Git != c.Git { // the arm has changed its .git, or works in another repository within its clone
-		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not point to %s,  the git folder of the "+
-			"arm's clone: git "+
-			"is not run there", dir, c.Git)
+		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not point to %s, the git folder of the "+
+			"arm's clone: git is not run there", dir, c.Git)
 	}
 	c.Work, c.Ignores = repo.Work, c.Main // no diff would show a list that the arm has written in its git folder
 	return program.OpenClone(ctx, c)

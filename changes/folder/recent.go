@@ -67,22 +67,25 @@ func clearSince(data []byte, idSize int, second int64) (cleared bool, err error)
 	if err != nil {
 		return false, err
 	}
-	for name, content := range extensions(data[end : len(data)-idSize]) {
-		if name != listSignature {
-			continue
-		}
-		stats, err := listStats(content, idSize)
-		if err != nil {
-			return false, err
-		}
-		for ; len(stats) > 0; stats = stats[listStat:] {
-			if isRecent(stats) { // with other times, git reads the folder again
-				clear(stats[:listStat])
-				cleared = true
-			}
+	stats, err := folderStats(data[end:len(data)-idSize], idSize)
+	for ; len(stats) > 0; stats = stats[listStat:] {
+		if isRecent(stats) { // with other times, git reads the folder again
+			clear(stats[:listStat])
+			cleared = true
 		}
 	}
-	return cleared, nil
+	return cleared, err
+}
+
+// folderStats finds git's list of untracked files among the extensions of an index. It returns the part of the list
+// with the times of the folders, or nil if there is no list.
+func folderStats(data []byte, idSize int) ([]byte, error) {
+	for name, content := range extensions(data) {
+		if name == listSignature {
+			return listStats(content, idSize)
+		}
+	}
+	return nil, nil
 }
 
 // madeIn returns the second of the last change of a file's or a folder's inode.

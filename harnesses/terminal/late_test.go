@@ -69,8 +69,8 @@ func (st *stage) typeByKeys(s *session, text string) coleo.Receipt {
 	return p
 }
 
-// The host agent was killed after it had typed a prompt, and the agent CLI reads the keys only after
-// the next host agent has attached. The prompt must not be called lost.
+// The host agent was killed after it had typed a prompt. The agent CLI reads the keys only after the
+// next host agent has attached. The prompt must not be called lost.
 func TestAPromptThatIsReadLateAfterAKillHasArrived(t *testing.T) {
 	t.Parallel()
 	st, s := idleStage(t, deliverSpec)
@@ -110,7 +110,7 @@ func TestKeysBeforeAPromptAreNoReasonToWait(t *testing.T) {
 }
 
 // The screen shows a prompt, and the agent CLI has not begun the turn yet. The next session must not be
-// idle before it has seen the turn, whether the prompt's run is open or is only about to be proven.
+// idle before it has seen the turn. The prompt's run can be open, or the prompt is yet to be proven.
 func TestASessionThatAttachesBeforeTheTurnBeginsIsNotIdle(t *testing.T) {
 	t.Parallel()
 	spec := strings.Replace(deliverSpec, "settle_ms = 100\n", "settle_ms = 100\nbegin_ms = 600000\n", 1)

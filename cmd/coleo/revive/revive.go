@@ -73,7 +73,9 @@ type Report struct {
 	Arms    []Outcome `json:"arms"`
 	Logins  []Login   `json:"logins"`
 	Stopped int       `json:"stopped"` // how many arms were not running before the reboot, and stay stopped
-	Away    []string  `json:"away"`    // names of the arms whose host agent is not live or whose log is not read; their state is unknown
+	// Away contains the names of the arms whose state is unknown: their host agent is not live, or serve
+	// has not read its log.
+	Away []string `json:"away"`
 }
 
 // Run recovers every arm that ran before the reboot. It leaves running arms unchanged, so it can be
@@ -116,8 +118,8 @@ func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
 }
 
 // settle waits until serve knows the states of the arms of live host agents, and returns the host
-// agents. If the state of a running arm stays unknown, settle still returns without an error,
-// because the recovery of the arm asks its host agent again.
+// agents. A running arm whose state stays unknown is no error, because its recovery asks the
+// host agent again.
 func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

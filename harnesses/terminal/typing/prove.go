@@ -10,9 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt after it has received the prompt's keys,
-// or after it has begun to work on the prompt. It begins to draw the prompt immediately, but is slow on a
-// busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt that it works on, or whose keys it has
+// received. It begins to draw the prompt immediately, but it is slow on a busy machine.
 const proveTimeout = 5 * time.Second
 
 // Past is what is known about a terminal before this process attached to it.
@@ -33,9 +32,9 @@ type Past struct {
 //   - The composer does not contain the prompt, and the transcript shows the prompt more often than it did
 //     at that time.
 //
-// If Coleo has not kept the terminal of that time, only the first proof is possible. If keys have just
-// been typed, Prove waits for a proof until proveTimeout after the last key, because the agent CLI may
-// not have read the keys yet. Prove returns "" if it finds no proof, and the error of ctx if ctx ends.
+// If Coleo has not kept the terminal of that time, only the first proof is possible. The agent CLI may
+// not have read the newest keys yet, so Prove waits for a proof until proveTimeout after the last key.
+// Prove returns "" if it finds no proof, and the error of ctx if ctx ends.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.Proof, error) {
 	found, err := t.submissionOf(p)
 	text := found.Text
