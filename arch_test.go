@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"workspace":                       {".", "paths", "workspace/git", "workspace/remote", "workspace/script", "wholefile", "printable"},
 	"workspace/remote":                {".", "workspace/git", "printable"},
 	"workspace/script":                {".", "config", "holder/process", "workspace/git", "wholefile", "printable"},
-	"workspace/git":                   {".", "paths", "processgroup"},
+	"workspace/git":                   {".", "paths", "processgroup", "holder/process"},
 	"workspace/gittest":               {},
 	"workspace/merge":                 {".", "changes", "workspace", "workspace/git", "wholefile"},
 	"workspace/pull":                  {".", "processgroup", "workspace", "workspace/git", "workspace/remote", "wholefile", "printable"},

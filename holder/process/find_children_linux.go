@@ -20,9 +20,9 @@ var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
 
-// childrenOf returns the children of the process pid, in ascending order. It can miss a child if
+// Children returns the children of the process pid, in ascending order. It can miss a child if
 // another child is reaped at the same time.
-func childrenOf(pid int) []int {
+func Children(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,9 +49,9 @@ func childrenOf(pid int) []int {
 // reaped during the read. The next list then lacks the reaped child, so the two lists differ.
 func ownChildren() []int {
 	self := os.Getpid()
-	list := childrenOf(self)
+	list := Children(self)
 	for {
-		next := childrenOf(self)
+		next := Children(self)
 		if slices.Equal(list, next) {
 			return list
 		}
@@ -91,7 +91,7 @@ func withAllBelow(pids []int, g Group) []int {
 		add(pid)
 	}
 	for i := 0; i < len(out); i++ { // out grows during the loop
-		for _, pid := range childrenOf(out[i]) {
+		for _, pid := range Children(out[i]) {
 			add(pid)
 		}
 	}

@@ -40,7 +40,7 @@ func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	}
 	self := os.Getpid()
 	want := treeOf(allProcesses(), Group{}, func(p procEntry) bool { return p.parent == self })
-	got := pidsOf(readProcesses(withAllBelow(childrenOf(self), Group{})))
+	got := pidsOf(readProcesses(withAllBelow(Children(self), Group{})))
 	for _, p := range want {
 		if !slices.Contains(got, p.pid) {
 			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), got)

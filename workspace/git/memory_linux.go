@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev/holder/process"
 )
 
 //platform:linux Memory of git = at most 4 GiB, and at most half of the machine's memory
@@ -39,24 +42,32 @@ const shell = "/bin/sh"
 // object in a pack, or for a sparse file. A lower bound that exists already remains. newCommand makes a command from
 // git's command line.
 //
-// If this system lets no process be traced, or if somebody traces Coleo, a shell sets the bound. The shell takes as much
-// time as a short git.
+// If this system lets no process bound another one, a shell sets the bound. The shell takes as much time as a short git.
 func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
-	return startWithin(memoryLimit(), canTrace(), argv, newCommand)
+	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
 
-// startWithin starts git with a bound of limit bytes. If trace is false, a shell sets the bound.
-func startWithin(limit uint64, trace bool, argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
-	if trace {
-		cmd := newCommand(argv)
-		if startStopped(cmd, limit) == nil {
-			return cmd, nil
-		}
+// startWithin starts git with a bound of limit bytes. If outside is true, Coleo sets the bound as soon as git runs.
+// Otherwise a shell sets it before.
+//
+// Git must not start stopped, under ptrace: if Coleo were killed during the start, git could remain stopped for ever,
+// and would keep the lock of its worktree.
+func startWithin(limit uint64, outside bool, argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+	if !outside {
+		const unit = 1 << 10 // of ulimit, in bytes
+		script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
+		argv = append([]string{shell, "-c", script, "git"}, argv...)
 	}
-	const unit = 1 << 10 // of ulimit, in bytes
-	script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
-	cmd := newCommand(append([]string{shell, "-c", script, "git"}, argv...))
-	return cmd, cmd.Start()
+	cmd := newCommand(argv)
+	if err := cmd.Start(); err != nil || !outside {
+		return cmd, err
+	}
+	if boundAll(cmd.Process.Pid, limit) {
+		return cmd, nil
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails only if git has ended
+	_ = cmd.Wait()                                      // fails because git was killed
+	return nil, errTooMuchMemory
 }
 
 // memoryLimit returns how many bytes of memory one git process may use.
@@ -69,32 +80,57 @@ func memoryLimit() uint64 {
 	return limit
 }
 
-// canTrace reports whether this process can trace a process that it starts. Some containers forbid it.
-var canTrace = sync.OnceValue(func() bool {
-	cmd := exec.Command(shell, "-c", "")
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	return startStopped(cmd, memoryLimit()) == nil && cmd.Wait() == nil
+// canBound reports whether this process can bound the memory of a process that it starts. Some containers forbid it.
+var canBound = sync.OnceValue(func() bool {
+	cmd := exec.Command(shell, "-c", "read line")
+	in, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil {
+		return false
+	}
+	bounded := bound(cmd.Process.Pid, memoryLimit()) == nil
+	in.Close()
+	_ = cmd.Wait() // read fails at the end of the input
+	return bounded
 })
 
-// startStopped starts a program that the kernel stops before its first instruction. It sets the bound of the program's
-// data, and lets the program run. So the program has the bound from its beginning, and all its children inherit it.
-func startStopped(cmd *exec.Cmd, limit uint64) error {
-	runtime.LockOSThread() // only the thread that starts the program can let it run
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr.Ptrace = true
-	if err := cmd.Start(); err != nil {
+// boundAll bounds the data of a process group's first process, and of the children that it started before the bound. Each
+// later child inherits the bound. boundAll reports whether no process has more data already.
+func boundAll(first int, limit uint64) bool {
+	within := true
+	for pids := []int{first}; len(pids) > 0; pids = pids[1:] {
+		pid := pids[0]
+		if group, err := unix.Getpgid(pid); err != nil || group != first {
+			continue // the process has ended, or it has left git's process group
+		}
+		_ = bound(pid, limit) // fails only if the process has ended
+		within = within && dataOf(pid) <= limit
+		pids = append(pids, process.Children(pid)...)
+	}
+	return within
+}
+
+// bound bounds the data of a process, in bytes. A lower bound remains.
+func bound(pid int, limit uint64) error {
+	var now unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, nil, &now); err != nil {
 		return err
 	}
-	pid := cmd.Process.Pid
-	for unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}, nil)
+}
+
+// dataOf returns how many bytes of data a process has, or 0 if the process has ended.
+func dataOf(pid int) uint64 {
+	const dataField = 5 // of statm, in pages; see proc_pid_statm(5)
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	fields := strings.Fields(string(raw))
+	if err != nil || len(fields) <= dataField {
+		return 0
 	}
-	var now unix.Rlimit
-	if unix.Prlimit(pid, unix.RLIMIT_DATA, nil, &now) == nil {
-		bound := unix.Rlimit{Cur: min(now.Cur, limit), Max: min(now.Max, limit)}
-		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &bound, nil) // fails only if the program has been killed
+	pages, err := strconv.ParseUint(fields[dataField], 10, 64)
+	if err != nil {
+		return 0
 	}
-	_ = unix.PtraceDetach(pid) // likewise
-	return nil
+	return pages * uint64(os.Getpagesize())
 }
 
 // hollowFile returns the path of a hollow file that a process has open, or "" if there is none. A hollow file is a

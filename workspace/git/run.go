@@ -239,16 +239,26 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 		}
 		return out.kept.Bytes(), nil
 	}
+	if errors.Is(err, errTooMuchMemory) {
+		return nil, tooMuchMemory(c.dir, err)
+	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return nil, fmt.Errorf("git %s: %w", c.args[0], err)
 	}
 	failed := &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
 	if outOfMemory.MatchString(failed.Stderr) {
-		return out.kept.Bytes(), coleo.Errorf(coleo.EConflict, "git needs too much memory in %s: look there for a file or an "+
-			"object of many gigabytes, or for a folder with millions of files: %w", c.dir, failed)
+		return out.kept.Bytes(), tooMuchMemory(c.dir, failed)
 	}
 	return out.kept.Bytes(), failed
+}
+
+// errTooMuchMemory means that git had more memory than its bound before Coleo could set the bound.
+var errTooMuchMemory = errors.New("out of memory")
+
+func tooMuchMemory(dir string, err error) error {
+	return coleo.Errorf(coleo.EConflict, "git needs too much memory in %s: look there for a file or an "+
+		"object of many gigabytes, or for a folder with millions of files: %w", dir, err)
 }
 
 // command returns the command for a call. out and stderr receive the output and the error output.
