@@ -8,8 +8,8 @@ import (
 )
 
 // settling is the longest time, in seconds, from a wrong picture to the wrong reading that it
-// causes. It exists because idle and error become a reading only after they have lasted for some
-// time.
+// causes. The reading can come later than the picture, because idle and error become a reading only
+// after they have lasted for some time.
 const settling = 0.8
 
 // group is a set of pictures that the rules read wrongly. All of its pictures have the same wanted
