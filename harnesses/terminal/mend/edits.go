@@ -33,7 +33,7 @@ const (
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog without a condition for its title or from the description
+	costUnnamed = 30 // a new dialog whose first condition is neither for its title nor in the description
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.

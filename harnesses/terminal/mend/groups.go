@@ -89,8 +89,8 @@ func evenlySpaced[T any](list []T, n int) []T {
 	return out
 }
 
-// goodShots returns pictures that the rules read as labelled. It selects them at random from the
-// seed of the search.
+// goodShots returns pictures that the rules read as labelled. It selects them at random. The seed of
+// the search determines which ones.
 func (s *search) goodShots(all []taped) []shot {
 	var out []shot
 	for i := range all {
