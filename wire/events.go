@@ -50,7 +50,8 @@ type Update struct {
 	Event   *coleo.Event `json:"event,omitempty"`
 	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event, after which the next events begin
 
-	// returns the JSON of Event, computed once for all copies; nil if the update is not shared
+	// encode returns the JSON of Event. It computes the JSON only once for all copies of the update.
+	// It is nil unless Shared has made the update.
 	encode func() ([]byte, error)
 }
 
