@@ -13,8 +13,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person must be
-// able to follow the work of all subarms.
+// These constants limit subarms, because each agent CLI takes a few hundred megabytes of memory, and
+// a person must be able to follow the work of all subarms.
 const (
 	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
 	// and its subarm has the depth 1.
@@ -37,8 +37,8 @@ type Parent struct {
 	Name    string
 	Harness string
 	Config  coleo.SpawnConfig
-	// Permissions lists the permission modes that the arm has now, apart from the mode in Config.
-	// The most restrictive one of all these modes applies.
+	// Permissions lists the permission modes that the arm has now, in addition to the mode in Config.
+	// The most restrictive of all these modes applies, including the mode in Config.
 	Permissions []coleo.PermissionMode
 }
 
