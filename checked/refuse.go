@@ -109,8 +109,8 @@ func (d document) circles(pointer string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns the JSON Pointers of the schemas that the object at the given JSON Pointer applies
-// to its whole value, and not only to a part of the value.
+// inPlace returns the JSON Pointers of the inner schemas of the object at the given JSON Pointer. It
+// returns only those that check the object's whole value, and not only a part of the value.
 func (d document) inPlace(pointer string) (out []string) {
 	object := d[pointer]
 	if ref, ok := object["$ref"].(string); ok {

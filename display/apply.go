@@ -172,7 +172,7 @@ func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 		s.Problem = head(w.Text, MaxPrompt)
 	case coleo.Compaction:
 		s.Compacts++
-	default: // a snapshot has no field for it
+	default: // a snapshot has no field for other work
 	}
 	return s
 }

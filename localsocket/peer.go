@@ -25,8 +25,8 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 }
 
 // Inspect calls checkPeer with the process at the other end of a connection, and returns the error
-// of checkPeer. If there is no error, Inspect verifies that the process is still alive, because
-// otherwise checkPeer could have looked at a later process with the same pid.
+// of checkPeer. If there is no error, Inspect verifies that the process is still alive. A process
+// that has ended is refused, because checkPeer may have looked at a later process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.

@@ -107,7 +107,7 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 // pass returns the State after an activity of a record, and reports whether the activity is new.
 func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	u, ok := a.Work.(coleo.ReplyUsage)
-	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // it is in the conversation's record
+	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // otherwise it is in the conversation's record
 		return s.passSubagent(record, a)
 	}
 	place, isNew := next(s.Places, record, a)

@@ -38,7 +38,7 @@ const (
 
 // Trigger starts arms from a template.
 type Trigger struct {
-	Name     string            `json:"name"` // different for all triggers, schedules and webhooks alike
+	Name     string            `json:"name"` // unique among all schedules and webhooks
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // an absolute path
@@ -103,7 +103,7 @@ type Entry struct {
 	Count int  `json:"count,omitempty"`
 	More  bool `json:"more,omitempty"` // true if there were more than Count
 
-	// Once is a key of a run. The database accepts only one run with the same key.
+	// Once identifies a run. The database stores no second run with the same Once.
 	Once string `json:"-"`
 	// Request is the request to start the arm. It is empty after the run has ended.
 	Request json.RawMessage `json:"-"`

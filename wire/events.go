@@ -19,7 +19,7 @@ const Now = "now"
 // cursors.
 type EventFilter struct {
 	Arm   string            `json:"arm,omitempty"` // id or name
-	Run   string            `json:"run,omitempty"` // the id, or a part from its beginning that only one run's id has
+	Run   string            `json:"run,omitempty"` // the id of a run, or a beginning that no other run's id has
 	Kinds []coleo.EventKind `json:"kinds,omitempty"`
 	After string            `json:"after,omitempty"`
 	Limit int               `json:"limit,omitempty"`
