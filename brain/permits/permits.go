@@ -62,9 +62,8 @@ func New(c Config) *Permits {
 	return &Permits{c}
 }
 
-// soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk.
-// When this serve has run for permitTime, all permits from an earlier serve have
-// expired.
+// soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk. So after its
+// start, it gives no permit until all permits from an earlier serve have expired.
 type soleArbiter struct {
 	began time.Time
 
