@@ -250,8 +250,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns a word for the name of the control group. Each start of the arm has another
-// word.
+// groupStart returns a word for the name of the control group. The word is different for each
+// start of the arm.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {
