@@ -46,8 +46,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
-// This excludes pages in a browser: the owner of a page can make any other name lead to a
-// loopback address.
+// This excludes pages in a browser: the owner of a page can make the page's own host name lead to
+// a loopback address.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
