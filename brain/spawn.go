@@ -112,8 +112,8 @@ func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
 	return err
 }
 
-// placeStart chooses the host of a start. If this is not the host of the arm's last start, the last
-// start must have ended.
+// placeStart chooses the host of a start. If the arm's last start was on another host, all
+// processes of that start must have ended.
 func (b *Brain) placeStart(_ context.Context, s *starting) error {
 	h, err := b.Registry.Get(s.arm.Harness)
 	if err != nil {

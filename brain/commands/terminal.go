@@ -54,8 +54,8 @@ func (c *Commands) Screen(ctx context.Context, idOrName string, at time.Time, hi
 	return s, err
 }
 
-// Record returns one piece of the recording of a generation of an arm. The piece begins at a byte
-// offset. Generation 0 means the newest generation.
+// Record returns one piece of a recording, which contains the terminal output of one generation of
+// an arm. The piece begins at a byte offset. Generation 0 means the newest generation.
 //
 // Record returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EInvalid if there is no recording of the generation. It returns EUnsupported if the arm
