@@ -316,8 +316,8 @@ func (s *server) awaitDisconnect() {
 	}
 }
 
-// serveConnection answers the requests of one connection. It counts the connection as open until it
-// ends.
+// serveConnection answers the requests of one connection. It counts the connection as open until
+// the connection ends.
 func (s *server) serveConnection(conn io.ReadWriteCloser) {
 	s.countConnection(1)
 	defer s.countConnection(-1)
