@@ -24,9 +24,9 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join merges the entries about the state and the work that come from the same line. An item of
-// work becomes part of the next entry of state that describes the same thing. If there is no such
-// entry, the item stays a separate entry. Both the entries of state and the work keep their order.
+// Join merges two lists of entries that come from the same line: entries of state and entries of
+// work. Each item of work becomes part of the next entry of state that describes the same thing.
+// If there is no such entry, the item stays a separate entry. Both lists keep their order.
 func Join(state, work []Entry) []Entry {
 	out := make([]Entry, 0, len(state)+len(work))
 	i := 0
