@@ -99,9 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether the user opens the dialog with a command. The check must send such a
-// command only after the agent CLI has asked its MCP servers for tools. Before that, Gemini CLI
-// up to 0.61.0 takes the command for a plain prompt.
+// byHand reports whether the user opens the dialog with a command. The check must wait before such a command:
+// Gemini CLI up to 0.61.0 takes it for a plain prompt until the MCP servers were asked for their tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -197,8 +196,7 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done, and that the model received no result. After a denial, the
-// model may receive a refusal, but no text that matches x.ask.Result.
+// undone checks that nothing was done, and that the model received no result. After a denial, a refusal is allowed.
 func (x *attempt) undone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
