@@ -100,9 +100,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 }
 
 // takeFolder compares the record in an arm's folder with the record in the database. If the record
-// in the folder is newer, takeFolder writes it into the database. Otherwise it takes only the Chosen
-// from the folder, if that Chosen has the higher number. If the state folder was copied, it takes
-// nothing.
+// in the folder is newer, takeFolder writes it into the database. Otherwise it takes only the user's choices
+// (Spec.Chosen) from the folder, if their number is higher. If the state folder was copied, it takes nothing.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	chosen := coleo.NewerChosen(r.Spec.Chosen, kept.Spec.Chosen)

@@ -124,8 +124,8 @@ func (ch *Chooser) tellModel(ctx context.Context, model string, insteadOf *coleo
 	})
 }
 
-// Record sets a change of the mode or the model by an order in the arm's record, and returns the
-// events.
+// Record stores in the arm's record that an order has changed the mode or the model, and returns
+// the events.
 func Record(r *store.ArmRecord, change coleo.Work, now time.Time) []coleo.Event {
 	next, events := r.Trace.Choose(change, now.UTC())
 	r.Trace = next
