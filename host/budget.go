@@ -60,9 +60,9 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
-// projects returns the folders from which the worktrees at the given folder were made. A subarm or
-// a fork can work in the worktrees of another arm. If the folder is in no worktree, projects
-// returns the folder itself.
+// projects returns the folders from which the worktrees at the given folder were made. It searches
+// the worktrees of all arms, because a subarm or a fork can work in another arm's worktrees. If the
+// folder is in no worktree, projects returns the folder itself.
 func (h *Host) projects(folder string) []string {
 	for _, a := range h.allArms() {
 		of, _ := meteredArm{a}.account()

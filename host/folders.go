@@ -154,8 +154,8 @@ func newer(kept, r store.ArmRecord) bool {
 }
 
 // findHandle asks the holder of a start for the handle of that start. The record lacks the handle
-// if the host agent was killed before it stored it. findHandle returns nil if the record has no
-// nonce, if no holder replies, or if the holder belongs to another arm or generation.
+// if the host agent was killed before it stored the handle. findHandle returns nil if the record
+// has no nonce, if no holder replies, or if the holder belongs to another arm or generation.
 func findHandle(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil

@@ -236,9 +236,8 @@ func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State)
 // an error.
 const behindError = "its agent CLI shows the error of its last turn"
 
-// isBehindError reports whether the error of the last turn is the only reason not to send the first
-// prompt of the queue. It returns false if the queue already shows this reason. The caller must
-// hold mu.
+// isBehindError reports whether only the error of the last turn delays the first prompt of the
+// queue. It returns false if the queue already shows this reason. The caller must hold mu.
 func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	return e.Continues == 0 && !a.sending.pastError && !strings.HasPrefix(queueOf(&a.record).Held, behindError) &&
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
@@ -259,9 +258,8 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// leaveError clears the note in the record that a prompt waits behind the error of an earlier turn.
-// It is called when a new turn begins, because the session then no longer shows the error. It
-// returns the events. The caller must hold mu.
+// When a new turn begins, leaveError clears the note that a prompt waits behind the error of an
+// earlier turn. It returns the events. The caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false
 	q := queueOf(r)

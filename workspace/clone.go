@@ -275,7 +275,7 @@ func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]strin
 }
 
 // disarm makes a clone's restored git folder safe for the user's own git. It is necessary because git also runs
-// in submodules, and an arm in a sandbox can have written settings and hooks into their repositories.
+// in submodules, and an arm in a sandbox may have written settings and hooks into their repositories.
 func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 	program, err := s.git()
 	if err != nil {

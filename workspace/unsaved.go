@@ -140,8 +140,8 @@ func (s Workspaces) examine(ctx context.Context, w Workspace, all ...examination
 	return u, s.unsavedFiles(ctx, r, head, w, &u)
 }
 
-// checkNotMoved returns EConflict if somebody has moved a worktree's folder with git worktree move. It is for a
-// worktree whose folder is missing, because a removal would delete the index of the moved worktree.
+// checkNotMoved is called if a worktree's folder is missing. It returns EConflict if somebody has moved the folder
+// with `git worktree move`, because a removal would delete the index of the moved worktree.
 func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {

@@ -237,8 +237,8 @@ func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 
 // Unconfirmed reports whether a new session of an arm is possibly not in the ordered mode. It
 // returns true after a start, and if a host agent was killed during a switch of the mode. It
-// returns false if the screen has already shown the ordered mode. If the session has another mode
-// later, somebody has chosen that mode since.
+// returns false once the screen has shown the ordered mode, because any later change is somebody's
+// own choice.
 func Unconfirmed(r *store.ArmRecord) bool {
 	ordered := ModeOf(r.Spec.Chosen)
 	return ordered != "" && r.Trace.Shown != ordered
