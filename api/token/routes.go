@@ -17,7 +17,7 @@ const (
 )
 
 // routes contains every route of the API, as its method and its pattern. If a route is missing from
-// this table, every token is refused for this route. A server with such a route does not start.
+// this table, no token can use the route, and a server with the route does not start.
 var routes = map[Need][]string{
 	Any: {"GET /api/health", "GET /api/token", "GET /api/openapi.json", "/api/", "/"},
 	Need(coleo.MayRead): {
