@@ -194,8 +194,8 @@ const (
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
 	// for answering a dialog, interrupting or compacting; promptTime is the limit for a prompt
 	steerTime  = 90*time.Second + answerMargin
-	killTime   = 30*time.Second + answerMargin // ends all processes of an arm
-	removeTime = 10*time.Minute + answerMargin // removes an arm; to save the work of a large worktree takes minutes
+	killTime   = 30*time.Second + answerMargin // for ending all processes of an arm
+	removeTime = 10*time.Minute + answerMargin // for removing an arm; saving a large worktree takes minutes
 	// for merging the work of an arm; after the merge, Coleo may send the arm a prompt with the
 	// conflicts, which takes up to 3 minutes
 	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin

@@ -90,7 +90,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	if !o.token.Limited() {
 		return r, nil
 	}
-	const place = 3 // matches the arm in /api/arms/{id} and in /ws/terminal/{id}
+	const place = 3 // the index of the arm in /api/arms/{id} and in /ws/terminal/{id}
 	parts := strings.Split(r.URL.Path, "/")
 	if r.URL.RawPath != "" || len(parts) <= place {
 		return r, coleo.Errorf(coleo.EInvalid, "name the arm as the list of arms does")

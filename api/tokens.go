@@ -296,7 +296,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the name stays and counts
+	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err

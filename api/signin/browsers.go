@@ -26,7 +26,7 @@ const (
 	// the longest time
 	maxBrowsers = 64
 	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
-	saveEvery   = time.Hour           // the file can contain a time of use that is too early by this much
+	saveEvery   = time.Hour           // a browser's time of use in the file can be too early by this much
 	maxAgent    = 200                 // bytes of a browser's User-Agent that are stored
 )
 

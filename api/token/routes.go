@@ -59,7 +59,7 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/restore",  // DELETE removes files
 		"POST /api/arms/{id}/merge",    // a merge moves branches of the user
 		"POST /api/arms/{id}/fork",     // a fork has the other arm's permissions and variables
-		"POST /api/arms/{id}/handover", // a successor has them too
+		"POST /api/arms/{id}/handover", // a successor has the first arm's permissions and variables
 		"POST /api/arms/{id}/on-limit", // the alternatives can include a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",

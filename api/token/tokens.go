@@ -210,7 +210,7 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	}
 	if now.Sub(one.Used) >= notedEvery {
 		one.Used = now
-		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // without the error: a full disk must not stop an interrupt
+		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // ignore the error: a full disk must not stop an interrupt
 	}
 	return one.OperatorToken, one.live, nil
 }
