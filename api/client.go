@@ -196,7 +196,7 @@ const (
 	steerTime  = 90*time.Second + answerMargin
 	killTime   = 30*time.Second + answerMargin // for ending all processes of an arm
 	removeTime = 10*time.Minute + answerMargin // for removing an arm; saving a large worktree takes minutes
-	// for merging the work of an arm; after the merge, Coleo may send the arm a prompt with the
+	// for merging the work of an arm; afterwards, Coleo may send the arm a prompt with the
 	// conflicts, which takes up to 3 minutes
 	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin
 	// for a hand-over: serve interrupts, reads the conversation and the diff, and starts the

@@ -22,12 +22,12 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// These are the bounds of the logs. ServeBound must be larger than HostBound: a host agent can send
-// an event again as long as it keeps the event, and serve must recognize the event. An event of
-// work has about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events
-// of two long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so
-// HostBound keeps half of the events of a long run. The row of a run has at most 5 kB, and is kept
-// longer than the run's events.
+// These are the bounds of the logs. ServeBound must be larger than HostBound. A host agent can send
+// any event again that it still has, and serve must then recognize the event. An event of work has
+// about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events of two
+// long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound
+// keeps half of the events of a long run. The row of a run has at most 5 kB, and is kept longer
+// than the run's events.
 var (
 	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // for the events of each arm in host.db
 	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // for the events of each arm in serve.db

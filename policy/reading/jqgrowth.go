@@ -201,8 +201,9 @@ func (g *jqGrowth) times(n int) {
 }
 
 // variables records which variables a segment sets. A segment that goes through many values while a variable
-// is set can be too expensive. variables returns false for such a segment in three cases: the variable takes
-// many values too, the segment sets another variable, or the values are put into a string or an array.
+// is set can be too expensive. variables returns false for such a segment if the variable takes many values
+// too, or if the segment sets another variable. It also returns false if the values are put into a string or
+// an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
