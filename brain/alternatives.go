@@ -161,10 +161,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	return nil
 }
 
-// OnLimit changes what an arm does at a limit, and returns the resulting setting. If on is "",
-// OnLimit only returns the present setting. If the arm is parked, the change also applies to the
-// present limit. OnLimit returns ENotFound if there is no such arm, and EInvalid or EUnsupported if
-// the arm can never use an alternative of the list. Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit, and returns the resulting setting. If the parameter on
+// is "", OnLimit only returns the present setting. If the arm is parked, the change also applies to the
+// present limit. OnLimit returns ENotFound if there is no such arm. If the arm can never use one of the
+// listed alternatives, OnLimit returns EInvalid or EUnsupported. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
