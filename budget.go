@@ -143,9 +143,9 @@ type BudgetChange struct {
 	BudgetState
 }
 
-// After returns the budget state of an arm's row after this event. The parameter was is the state
-// before the event. If the event is the sum at the end of a turn, After keeps the reason why a
-// budget did not allow a call.
+// After returns the new value of Arm.Budget after this event. The parameter was is the old value.
+// If this event only counts a turn's cost, After keeps the earlier step and reason, so that users
+// still see why a call was not allowed.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:

@@ -29,7 +29,7 @@ const (
 type kindTraits struct {
 	ofWork   bool // dialogs of the kind appear only while the agent CLI works on a prompt
 	approves bool // the user approves or denies something, instead of only choosing an option
-	redrawn  bool // an agent CLI may redraw the whole dialog, in parts, after each key
+	redrawn  bool // an agent CLI may redraw every part of the dialog after each key
 }
 
 var dialogKinds = map[DialogKind]kindTraits{
@@ -52,8 +52,8 @@ func (k DialogKind) OfWork() bool { return dialogKinds[k].ofWork }
 // any other kind, the user only chooses an option.
 func (k DialogKind) Approves() bool { return dialogKinds[k].approves }
 
-// Redrawn reports whether an agent CLI may redraw the whole dialog of kind k, in parts, after each
-// key.
+// Redrawn reports whether an agent CLI may redraw every part of a dialog of kind k after each key,
+// one part after another.
 func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
 
 // Dialog is a question that the agent CLI asks its user.

@@ -24,8 +24,8 @@ type Queued struct {
 	// Continues counts the prompts that continued the parked arm since its last turn without a
 	// limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried lists the alternatives that were tried while the arm was parked, until this prompt
-	// continued it.
+	// Tried lists the alternatives to waiting that were tried while the arm was parked. It is ""
+	// unless this prompt continues the parked arm.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
@@ -128,7 +128,8 @@ type HandoverChange struct {
 	Why   string   `json:"why,omitempty"` // only with HandoverFailed: why the hand-over failed
 }
 
-// ArmLink names an arm of a hand-over, with the name and the harness that the arm had then.
+// ArmLink identifies one of the two arms of a hand-over. Name and Harness are the values at the
+// time of the hand-over.
 type ArmLink struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
