@@ -185,8 +185,8 @@ type Chosen struct {
 	Modes map[string]string `json:"modes,omitempty"`
 	// the model of each conversation that has its own; the key is the conversation's id
 	Threads map[string]string `json:"threads,omitempty"`
-	// Labels is a copy of the arm's labels. Only a serve that has lost its database reads this
-	// copy, to restore the labels in the arm's row.
+	// Labels is a copy of the labels in the arm's row. If serve has lost its database, this copy
+	// restores the labels in the new row.
 	Labels Labels `json:"labels,omitempty"`
 	// Budget is the arm's own budget, or nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`

@@ -16,7 +16,7 @@ func (h header) is(name string) bool { return strings.EqualFold(h.name, name) }
 // headers are the headers of one request.
 type headers struct {
 	list   []header
-	oldest bool // the request has HTTP/1.0, which has no chunks
+	oldest bool // the request uses HTTP/1.0, which has no chunks
 }
 
 // read reads the headers and the empty line after them. It subtracts the sizes of the lines from

@@ -127,8 +127,8 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	return table.String()
 }
 
-// modelWord returns the arm's model. It adds a badge if the user has requested another model and the change
-// is not confirmed yet.
+// modelWord returns the arm's model. If Coleo has replaced the model that the user requested, modelWord
+// also names the requested model, until the user confirms the change.
 func modelWord(arm coleo.Arm) string {
 	model := show.OrDash(arm.Model)
 	if f := arm.ModelFallback; f != nil && !f.Seen {

@@ -20,9 +20,9 @@ import (
 const playedSizes = "120x40,80x24,200x50"
 
 // playedSlack is the tolerance for the times in labels, in seconds. A state may begin this much
-// earlier or later than its label states. The tolerance is necessary because the times come from
-// the model server's record. An agent CLI needs up to a second to draw something, and Coleo reports
-// idle even later.
+// earlier or later than the time in its label. The tolerance is necessary because the times come
+// from the model server's record. An agent CLI needs up to a second to draw something, and Coleo
+// reports idle even later.
 const playedSlack = 2.5
 
 // play plays sessions of an agent CLI, and writes their recordings and labels to a folder.

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// lineText is the largest width of a summary in cells, if the output is not a terminal.
+// lineText is the largest width of a summary, in cells, if the output is not a terminal.
 const lineText = 160
 
 // line returns one event as a line for users: time, arm, turn, kind and a summary.

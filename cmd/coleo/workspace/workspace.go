@@ -95,7 +95,7 @@ func hasArm(s setup.Setup, id string) bool {
 }
 
 // user returns the name of the arm to which the worktree belongs. If that arm is gone, user returns the name of
-// an arm that works in the worktree, even if it is stopped. If there is none, user returns "".
+// any running or stopped arm whose work folder is in the worktree. If there is no such arm, user returns "".
 func user(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ArmID()) {
 		return w.Name
