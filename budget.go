@@ -145,7 +145,7 @@ type BudgetChange struct {
 
 // After returns the new value of Arm.Budget after this event. The parameter was is the old value.
 // If this event only counts a turn's cost, After keeps the earlier step and reason, so that users
-// still see why a call was not allowed.
+// still see why a call was refused.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:

@@ -149,9 +149,10 @@ type Harness interface {
 
 // Cataloguer is a harness whose agent CLI knows providers, models and prices.
 type Cataloguer interface {
-	// Catalog returns the catalogue of the agent CLI unchanged. To read it, Catalog may start the
-	// agent CLI, and then end it again. From c, Catalog uses only the fields that are needed to
-	// find the agent CLI: Binary, Path, Environ, Profile, Home, Dir and Workdir.
+	// Catalog returns the catalogue of the agent CLI unchanged. Catalog may start the agent CLI
+	// to read the catalogue, and then ends the agent CLI again. From c, Catalog uses only the
+	// fields that are needed to find the agent CLI: Binary, Path, Environ, Profile, Home, Dir and
+	// Workdir.
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 

@@ -234,8 +234,8 @@ func (c *Chosen) SetMode(mode, model string) {
 	c.Modes[mode] = model
 }
 
-// NewerChosen returns the copy with the higher number. If both have the same number, it returns a.
-// Both parameters can be nil.
+// NewerChosen returns the copy with the higher number. If both have the same number, it returns
+// the first of the two parameters. Both can be nil.
 func NewerChosen(a, b *Chosen) *Chosen {
 	if a == nil || b != nil && b.Number > a.Number {
 		return b
@@ -303,7 +303,7 @@ type ModeSwitcher interface {
 }
 
 // ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
-// the mode, and EUnsupported if the list is empty. The last argument is the name of the agent CLI,
+// the mode, and EUnsupported if the list is empty. The parameter of is the name of the agent CLI,
 // for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {

@@ -55,8 +55,8 @@ func NewName(taken func(name string) bool) string {
 	}
 }
 
-// NameLess reports whether a sorts before b in natural order: arm-2 comes before
-// arm-10.
+// NameLess reports whether the name a comes before the name b in natural order: arm-2 comes
+// before arm-10.
 func NameLess(a, b string) bool {
 	for a != "" && b != "" {
 		digitsA, digitsB := leadingDigits(a), leadingDigits(b)

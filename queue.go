@@ -79,8 +79,8 @@ type QueueState struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Handover describes the hand-over of an arm's task to another arm, its successor. The arm's queue
-// contains it, and is paused.
+// Handover describes the hand-over of an arm's task to another arm, its successor. While the first
+// arm's queue contains a Handover, that queue is paused.
 type Handover struct {
 	// Run is the id of the successor's first prompt, and of the run that it begins.
 	Run     string `json:"run"`

@@ -58,8 +58,8 @@ func (s State) CanBecome(next State) bool {
 // and needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution is the rank of each state. If witnesses claim different states, Coleo
-// believes the state with the higher rank.
+// caution contains the rank of each state. If witnesses claim different states, Coleo believes
+// the state with the higher rank.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }

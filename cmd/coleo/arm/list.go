@@ -84,7 +84,8 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// nothing returns the line that users see instead of an empty list. haveArms is true if any arms exist.
+// The method nothing returns the line that users see instead of an empty list. haveArms is true if any
+// arms exist.
 func (f listFlags) nothing(haveArms bool) string {
 	switch {
 	case !haveArms:

@@ -94,8 +94,9 @@ func hasArm(s setup.Setup, id string) bool {
 	return err == nil
 }
 
-// user returns the name of the arm to which the worktree belongs. If that arm is gone, user returns the name of
-// any running or stopped arm whose work folder is in the worktree. If there is no such arm, user returns "".
+// The function user returns the name of the arm to which the worktree belongs. If that arm is gone, user
+// returns the name of any running or stopped arm whose work folder is in the worktree. If there is no such arm,
+// user returns "".
 func user(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ArmID()) {
 		return w.Name
