@@ -131,8 +131,8 @@ const (
 	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
 	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
 	BudgetInterrupted BudgetStep = "interrupted" // the turn was interrupted
-	// BudgetUnstopped means that Coleo could not interrupt the turn. It tries again at the next
-	// change of the arm.
+	// BudgetUnstopped means that Coleo could not interrupt the turn. Coleo tries again at the
+	// next change of the arm.
 	BudgetUnstopped BudgetStep = "unstopped"
 )
 

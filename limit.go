@@ -36,8 +36,8 @@ func (k LimitKind) Passes() bool {
 	return k != LimitLogin && k != LimitContext && !k.SetByColeo()
 }
 
-// SetByColeo reports whether Coleo itself has stopped the arm. Otherwise the arm has met a limit of
-// its model.
+// SetByColeo reports whether Coleo itself stops an arm at a limit of kind k. All other kinds are
+// limits of the model.
 func (k LimitKind) SetByColeo() bool { return k == LimitBudget || k == LimitLoop }
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up, and its turn has ended

@@ -154,8 +154,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 }
 
-// bothUntilOneEnds runs two functions at the same time. As soon as one of them returns, it cancels
-// the context of the other. It waits for both, and returns their errors.
+// bothUntilOneEnds runs two functions at the same time. As soon as one of them returns,
+// bothUntilOneEnds cancels the context of the other. It returns the errors of both when both have
+// returned.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
