@@ -37,7 +37,8 @@ type Ask struct {
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
 	// A command of the agent CLI, such as `/model`, that is typed by hand first. If the entry has
 	// none of the keys `tool`, `reply`, `prompt` and `start`, the command itself makes the agent
-	// CLI ask. Otherwise the command comes first, because without it the agent CLI would not ask.
+	// CLI ask. With one of these keys, the command is only a preparation, without which the agent
+	// CLI would not ask.
 	Types string `json:"types,omitempty" toml:"types"`
 	// If this key is `true`, the agent CLI asks when it starts, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`

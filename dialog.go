@@ -109,15 +109,15 @@ const (
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	// Option is the number of the option to choose, from 1. It is used only with ChoiceAnswer. 0
-	// means no option.
+	// Option is the number of the option to choose, from 1. Option is used only with
+	// ChoiceAnswer. 0 means no option.
 	Option int `json:"option,omitempty"`
-	// Options contains the numbers of the options to tick, from 1. It is used only with
+	// Options contains the numbers of the options to tick, from 1. Options is used only with
 	// ChoiceAnswer, in dialogs in which several options can be ticked. Coleo unticks all other
 	// options, and then submits the dialog.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
-	// Key is the key to type into a dialog that no rule knows. It is used only with ChoiceAnswer. Its
+	// Key is the key to type into a dialog that no rule knows. Key is used only with ChoiceAnswer. Its
 	// value is the name of one key, such as ESCAPE, or one character. If Key is set, all other fields must
 	// be empty.
 	Key string `json:"key,omitempty"`

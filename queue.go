@@ -24,8 +24,8 @@ type Queued struct {
 	// Continues counts the prompts that continued the parked arm since its last turn without a
 	// limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried lists the alternatives to waiting that were tried while the arm was parked. It is ""
-	// unless this prompt continues the parked arm.
+	// Tried lists the alternatives to waiting that were tried while the arm was parked. Only a
+	// prompt that continues a parked arm has this list.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
