@@ -265,8 +265,9 @@ func endOthers(in armfolder.Folder, arm, name string) error {
 	return failed
 }
 
-// endProven ends a generation if its holder reports the same arm and the same generation. It sends
-// the holder a signal, because a holder accepts orders only from a client that knows its nonce.
+// endProven ends a generation if its holder reports the same arm and the same generation. It ends
+// the holder with a signal. An order would need the holder's nonce, which this host agent may not
+// have.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -280,9 +281,9 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder) // the nonce for an order may be lost
 }
 
-// markSearch searches all processes for the marks of arms. Starts at the same time share one
-// search, which is called a look. A caller never receives the result of a look that began before
-// its call.
+// markSearch searches all processes for the marks of arms. Arms that start at the same time share
+// one search, which is called a look. A caller never receives the result of a look that began
+// before the call.
 type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 

@@ -208,8 +208,8 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if lease is
-// not the id of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the
+// parameter lease is not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
