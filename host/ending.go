@@ -111,7 +111,14 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		process.Wake(record.Handle.Holder) // a stopped holder cannot end the arm
 	}
 	a.fileOrLog()
+	unmark := func() {}
+	if s != nil { // some agent CLIs show that the turn was stopped before they end: such a turn has not finished
+		unmark = a.markInterrupted(context.WithoutCancel(ctx), s)
+	}
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
+		if !mayHaveTyped(err) {
+			unmark()
+		}
 		return err
 	}
 	a.fileOrLog()

@@ -258,8 +258,8 @@ func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func
 	return func() { a.noteInterrupted(context.WithoutCancel(ctx), false) }
 }
 
-// mayHaveTyped reports whether a session may have typed a key although it has returned the given
-// error. The key may then still end the turn.
+// mayHaveTyped reports whether a session may have typed a key, or sent a signal, although it has returned
+// the given error. The key or the signal may then still end the turn.
 func mayHaveTyped(err error) bool {
 	return slices.Contains([]coleo.Code{coleo.ETimeout, coleo.EExited, coleo.EInternal}, coleo.ErrorCode(err))
 }
