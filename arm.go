@@ -113,8 +113,8 @@ type Arm struct {
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as it was last reported
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
 	Queue *QueueState `json:"queue,omitempty"`
-	// Budget is the newest event about a budget of the arm. The budget is the arm's own, or a
-	// shared budget that has refused a call of the arm. Budget is nil if there is no such event.
+	// Budget is the newest event about a budget of the arm, or nil if there is none. The event is
+	// about the arm's own budget, or about a shared budget that has refused a call of the arm.
 	Budget  *BudgetChange `json:"budget,omitempty"`
 	Runtime Runtime       `json:"runtime"`
 }

@@ -16,9 +16,9 @@ type Ask struct {
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
-	// The tool that the scripted model calls, by the agent CLI's name for the tool. An entry has
-	// exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception: `types` can be
-	// combined with another of these keys.
+	// The tool that the scripted model calls. The value is the agent CLI's own name for the tool.
+	// An entry has exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception:
+	// `types` can be combined with another of these keys.
 	Tool string `json:"tool,omitempty" toml:"tool"`
 	// The arguments of the tool, as a JSON object. If the tool takes plain text, the value is this
 	// text.
@@ -35,9 +35,10 @@ type Ask struct {
 	// A prompt that makes the agent CLI ask without a tool call of the model. If the agent CLI asks
 	// a question, the model receives no answer, unless `result` is set.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
-	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either the command
-	// itself makes the agent CLI ask, or the tool, the reply or the prompt asks because of the
-	// command.
+	// A command of the agent CLI, such as `/model`, that is typed by hand first. If the entry has
+	// none of the keys `tool`, `reply`, `prompt` and `start`, the command itself makes the agent
+	// CLI ask. With one of these keys, the command is only a preparation, without which the agent
+	// CLI would not ask.
 	Types string `json:"types,omitempty" toml:"types"`
 	// If this key is `true`, the agent CLI asks when it starts, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`
@@ -49,14 +50,14 @@ type Ask struct {
 	// templates.
 	Env map[string]string `json:"env,omitempty" toml:"env"`
 	// The files below HOME that are written before the agent CLI is started. The values are
-	// templates. If a part of the launch writes the same file, Coleo writes both texts into the
-	// file, as for a setting.
+	// templates. If a part of the launch writes the same file, Coleo combines the two texts as it
+	// does for the key `files` of `[[setting]]`.
 	Files map[string]string `json:"files,omitempty" toml:"files"`
 	// Coleo's permission mode with which the agent CLI is started. The default is
 	// `ask`.
 	Permission PermissionMode `json:"permission,omitempty" toml:"permission"`
-	// The model with which the agent CLI is started. The default is a model name that no agent CLI
-	// contains in its own lists.
+	// The model with which the agent CLI is started. The default is an invented name, so that the
+	// model is in no agent CLI's own list of models.
 	Model string `json:"model,omitempty" toml:"model"`
 	// The files that are written into the work folder before the agent CLI asks.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
@@ -91,13 +92,12 @@ type Ask struct {
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
-// RefusedWords is a key in Ask.Refuses. It means that Coleo refuses to answer the dialog with a text of the
-// user.
+// RefusedWords is a key in Ask.Refuses. It means that Coleo refuses an answer in the user's own words.
 const RefusedWords = "words"
 
 // AskCall is a tool call that the scripted model makes.
 type AskCall struct {
-	// The tool, by the agent CLI's name for the tool.
+	// The agent CLI's own name for the tool.
 	Tool string `json:"tool" toml:"tool"`
 	// The arguments of the tool, as a JSON object.
 	Input string `json:"input" toml:"input"`
@@ -121,7 +121,8 @@ func (a Ask) OwnStart() bool {
 	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
 }
 
-// OnlyTyped reports whether typing a.Types by hand opens the dialog, without a reply of the model.
+// OnlyTyped reports whether the dialog opens as soon as a.Types has been typed, so that the model
+// has no part in it.
 func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }

@@ -69,8 +69,9 @@ const (
 	MayRead   TokenScope = "read"   // lists, screens, events, runs
 	MayPrompt TokenScope = "prompt" // prompts, the queue, interrupting
 	MaySpawn  TokenScope = "spawn"  // starting and ending arms
-	// MayApprove allows answers to dialogs and questions, and switches to another mode. Package
-	// api/token excludes some arms, for example those that the token itself has started.
+	// MayApprove allows the token's program to answer dialogs and questions, and to change an
+	// arm's mode. Package api/token excludes some arms, for example those that the token itself
+	// has started.
 	MayApprove TokenScope = "approve"
 )
 

@@ -131,8 +131,8 @@ const (
 	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
 	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
 	BudgetInterrupted BudgetStep = "interrupted" // the turn was interrupted
-	// BudgetUnstopped means that Coleo could not interrupt the turn. It tries again at the next
-	// change of the arm.
+	// BudgetUnstopped means that Coleo could not interrupt the turn. Coleo tries again at the
+	// next change of the arm.
 	BudgetUnstopped BudgetStep = "unstopped"
 )
 
@@ -143,9 +143,9 @@ type BudgetChange struct {
 	BudgetState
 }
 
-// After returns the budget state of an arm's row after this event. The parameter was is the state
-// before the event. If the event is the sum at the end of a turn, After keeps the reason why a
-// budget did not allow a call.
+// After returns the new value of Arm.Budget after this event. The parameter was is the old value.
+// If this event only counts a turn's cost, After keeps the earlier step and reason, so that users
+// still see why a call was refused.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:

@@ -29,7 +29,7 @@ const (
 type kindTraits struct {
 	ofWork   bool // dialogs of the kind appear only while the agent CLI works on a prompt
 	approves bool // the user approves or denies something, instead of only choosing an option
-	redrawn  bool // an agent CLI may redraw the whole dialog, in parts, after each key
+	redrawn  bool // an agent CLI may redraw every part of the dialog after each key
 }
 
 var dialogKinds = map[DialogKind]kindTraits{
@@ -52,8 +52,8 @@ func (k DialogKind) OfWork() bool { return dialogKinds[k].ofWork }
 // any other kind, the user only chooses an option.
 func (k DialogKind) Approves() bool { return dialogKinds[k].approves }
 
-// Redrawn reports whether an agent CLI may redraw the whole dialog of kind k, in parts, after each
-// key.
+// Redrawn reports whether an agent CLI may redraw every part of a dialog of kind k after each key,
+// one part after another.
 func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
 
 // Dialog is a question that the agent CLI asks its user.
@@ -109,15 +109,16 @@ const (
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	// Option is the number of the option to choose, from 1. It belongs to ChoiceAnswer. 0 means no
-	// option.
+	// Option is the number of the option to choose, from 1. Option is used only with
+	// ChoiceAnswer. 0 means no option.
 	Option int `json:"option,omitempty"`
-	// Options contains the numbers of the options to tick, from 1. It belongs to ChoiceAnswer, and
-	// to dialogs in which several options can be ticked. Coleo unticks all other options, and then
-	// submits the dialog.
+	// Options contains the numbers of the options to tick, from 1. Options is used only with
+	// ChoiceAnswer, in dialogs in which several options can be ticked. Coleo unticks all other
+	// options, and then submits the dialog.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
-	// Key is the key to type into a dialog that no rule knows. Key belongs to ChoiceAnswer. It is the name
-	// of one key, such as ESCAPE, or one character. If Key is set, all other fields must be empty.
+	// Key is the key to type into a dialog that no rule knows. Key is used only with ChoiceAnswer. Its
+	// value is the name of one key, such as ESCAPE, or one character. If Key is set, all other fields must
+	// be empty.
 	Key string `json:"key,omitempty"`
 }

@@ -21,7 +21,8 @@ func displayOf(status Status, health Health) Display {
 		return DisplayStuck
 	case StatusBusy, StatusRunning, StatusStarting:
 		return DisplayBusy
-	// an arm can be at work in spite of these statuses, for example with a paused queue
+	// An arm with one of these statuses can still be at work, for example if only its queue is
+	// paused. So its health decides below.
 	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
 	}
 	if health == HealthActive {

@@ -105,8 +105,9 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// These are the rules of readings that do not prove an end. With RuleUnproven or RuleOrphaned, processes
-// of an arm without a session may still run. With RuleUnprovenIdle, a turn may still be running.
+// A reading with one of these rules does not prove that something has ended. With RuleUnproven or
+// RuleOrphaned, the arm has no session, but its processes may still be running. With RuleUnprovenIdle, a
+// turn may still be running.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm, so Coleo leaves it alone
 	// RuleUnprovenIdle means that the screen is idle, but nothing proves that the turn has ended.
@@ -248,8 +249,8 @@ type RunEnd struct {
 	// Retry is the id of the run in which the model is asked again, because the answer does not fit
 	// its schema. That run begins when the arm is idle.
 	Retry string `json:"retry,omitempty"`
-	// Limit is the limit of the model that ended the turn. It is nil if the turn met no limit. If
-	// Limit is set, the outcome is OutcomeFailed, even if the screen shows no error.
+	// Limit is the limit that ended the turn, such as a used-up quota. It is nil if the turn met
+	// no limit. If Limit is set, the outcome is OutcomeFailed, even if the screen shows no error.
 	Limit *Limit `json:"limit,omitempty"`
 }
 
@@ -321,7 +322,8 @@ type Run struct {
 	Orphans []string `json:"orphans,omitempty"`
 }
 
-// OutcomeOpen selects the open runs in a filter by outcome. No run has this outcome itself.
+// OutcomeOpen is not the outcome of a run. In a filter by outcome, it selects the runs that are
+// still open.
 const OutcomeOpen = "open"
 
 // eventKinds contains every kind of event. Coleo's own kinds come first.

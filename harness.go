@@ -26,7 +26,7 @@ type Capabilities struct {
 	Streaming bool `json:"streaming" toml:"streaming"`
 	// A running turn stops when Coleo interrupts it.
 	Interrupt bool `json:"interrupt" toml:"interrupt"`
-	// The agent CLI shortens its conversation when it receives a command for that.
+	// Coleo can make the agent CLI shorten its conversation.
 	Compact bool `json:"compact" toml:"compact"`
 	// A prompt continues the conversation of the earlier prompts.
 	MultiTurn bool `json:"multi_turn" toml:"multi_turn"`
@@ -34,7 +34,7 @@ type Capabilities struct {
 	FileEditing bool `json:"file_editing" toml:"file_editing"`
 	// The model can run commands.
 	CommandExecution bool `json:"command_execution" toml:"command_execution"`
-	// The agent CLI asks before it acts, in the permission mode `ask`.
+	// In the permission mode `ask`, the agent CLI asks before it acts.
 	Approval bool `json:"approval" toml:"approval"`
 	// The agent CLI can resume a conversation after a kill.
 	Resume bool `json:"resume" toml:"resume"`
@@ -46,7 +46,7 @@ type Capabilities struct {
 	Question bool `json:"question" toml:"question"`
 	// The agent CLI counts the tokens of a turn.
 	Usage bool `json:"usage" toml:"usage"`
-	// The agent CLI redraws its whole picture when Coleo makes it do so.
+	// Coleo can make the agent CLI redraw its whole picture.
 	Redraw bool `json:"redraw" toml:"redraw"`
 	// Coleo can switch a running agent CLI from one mode to another.
 	Modes bool `json:"modes" toml:"modes"`
@@ -140,18 +140,19 @@ type Harness interface {
 	// start the agent CLI with this configuration. It returns EUnsupported if the
 	// harness can never do what the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
-	// Attach attaches to a session that an earlier host agent started. The holder must prove with
-	// its boot id, process identity, nonce and generation that it is the holder in the handle. If
-	// it cannot, Attach returns EUnproven and leaves the process alone. Attach returns EUnavailable
-	// if the holder is gone, and ETimeout if the holder does not answer.
+	// Attach attaches to a session that an earlier host agent started. With its boot id, process
+	// identity, nonce and generation, the holder must prove that the handle describes this holder.
+	// Without this proof, Attach returns EUnproven and leaves the process alone. Attach returns
+	// EUnavailable if the holder is gone, and ETimeout if the holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
 // Cataloguer is a harness whose agent CLI knows providers, models and prices.
 type Cataloguer interface {
-	// Catalog returns the catalogue of the agent CLI unchanged. To read it, Catalog may start the
-	// agent CLI, and then end it again. From c, Catalog uses only the fields that are needed to
-	// find the agent CLI: Binary, Path, Environ, Profile, Home, Dir and Workdir.
+	// Catalog returns the catalogue of the agent CLI unchanged. Catalog may start the agent CLI
+	// to read the catalogue, and then ends the agent CLI again. From c, Catalog uses only the
+	// fields that are needed to find the agent CLI: Binary, Path, Environ, Profile, Home, Dir and
+	// Workdir.
 	Catalog(ctx context.Context, c SpawnConfig) (json.RawMessage, error)
 }
 
@@ -294,8 +295,8 @@ type SpawnConfig struct {
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
 	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
-	// Fork is the id of a conversation. If it is set, this start gives the arm a copy of the
-	// conversation as a new conversation. Then Resume is false.
+	// Fork is the id of a conversation. If Fork is set, the arm starts with a copy of this
+	// conversation. The copy is a new conversation, so Resume is false.
 	Fork string `json:"fork,omitempty"`
 	// ForkedFrom names the conversation from which the arm's first conversation was copied. It is nil
 	// if the arm's first conversation was not copied. It stays the same when the arm is started again.

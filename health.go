@@ -73,8 +73,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with the reasons for it. A field in seconds is the age of something.
-// It is nil if Coleo does not know the age.
+// Runtime is an arm's health with the reasons for it. Each field with Seconds in its name is an
+// age in seconds. It is nil if Coleo does not know the age.
 type Runtime struct {
 	State                 Health    `json:"state"`
 	Reason                string    `json:"reason"`

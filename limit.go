@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// LimitKind is the kind of a limit that an agent CLI has met at its model. The log stores kinds, so
-// the meaning of a kind never changes.
+// LimitKind is the kind of a limit that keeps an agent CLI from using its model. The log stores
+// kinds, so the meaning of a kind never changes.
 type LimitKind string
 
 // The kinds of limit.
@@ -36,8 +36,8 @@ func (k LimitKind) Passes() bool {
 	return k != LimitLogin && k != LimitContext && !k.SetByColeo()
 }
 
-// SetByColeo reports whether Coleo itself has stopped the arm. Otherwise the arm has met a limit of
-// its model.
+// SetByColeo reports whether Coleo itself stops an arm at a limit of kind k. All other kinds are
+// limits of the model.
 func (k LimitKind) SetByColeo() bool { return k == LimitBudget || k == LimitLoop }
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up, and its turn has ended
@@ -78,7 +78,7 @@ const (
 	OnLimitAsk  LastStep = "ask" // the arm waits until a person continues it
 )
 
-// LimitAction is the action of an alternative to waiting.
+// LimitAction says what an arm does at a limit instead of waiting.
 type LimitAction string
 
 // The alternatives.
@@ -87,7 +87,8 @@ const (
 	LimitHandover LimitAction = "handover" // give the task to an arm of another harness
 )
 
-// maxAlternatives is the largest number of steps in an OnLimit, because each step can cost a turn.
+// maxAlternatives is the largest number of alternatives in an OnLimit. It is small, because each
+// alternative can cost a turn.
 const maxAlternatives = 8
 
 // LimitStep is one alternative to waiting.
@@ -96,7 +97,7 @@ type LimitStep struct {
 	To string // the model or the harness
 }
 
-// String returns the step in the form that it has in a list, such as model:haiku.
+// String returns the step in the form that OnLimit uses, such as model:haiku.
 func (s LimitStep) String() string { return string(s.Do) + ":" + s.To }
 
 // Valid reports whether o is a list that Check accepts.
@@ -307,7 +308,8 @@ func (c ParkChange) IsParked() bool {
 	return c.Step == ParkBegun || c.Step == ParkTried || c.Step == ParkChanged
 }
 
-// Parking returns how the arm is parked, if IsParked reports true.
+// Parking returns why and how the arm is parked after the step. Call it only if IsParked reports
+// true.
 func (c ParkChange) Parking() Parked {
 	c.Parked.Why, c.Parked.Run = c.Why, c.Run
 	return c.Parked

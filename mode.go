@@ -21,8 +21,8 @@ type Mode struct {
 	// DefaultModel is the model that the mode uses until a user chooses another model. It has the
 	// form PROVIDER/MODEL or MODEL. It is "" if a switch to the mode does not change the model.
 	DefaultModel string `json:"default_model,omitempty"`
-	// Instructions is text that Coleo adds before the next prompt. Only a mode to which no key
-	// switches has instructions.
+	// Instructions is text that Coleo adds before the next prompt. It is for a mode to which no
+	// key and no command of the agent CLI switches.
 	Instructions string `json:"instructions,omitempty"`
 	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, any
 	// mode can follow.
@@ -39,11 +39,11 @@ type Mode struct {
 // ModeOrder asks for another mode.
 type ModeOrder struct {
 	Mode      string `json:"mode"`                // the id of the mode
-	Allow     bool   `json:"allow,omitempty"`     // allow also a mode that has Confirm
+	Allow     bool   `json:"allow,omitempty"`     // allow even a mode that has Confirm
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
 }
 
-// ModeSwitch is the result of an order for a mode.
+// ModeSwitch is the result of a ModeOrder.
 type ModeSwitch struct {
 	From    string   `json:"from,omitempty"`    // the mode before; "" if the screen did not show it
 	To      string   `json:"to"`                // the mode that the screen showed last
@@ -59,7 +59,7 @@ type ModeSwitch struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// ModelScope says to what an order for a model applies.
+// ModelScope says which conversations or starts of an arm get the new model of a ModelOrder.
 type ModelScope string
 
 // The scopes.
@@ -143,7 +143,7 @@ func (f ModelFallback) Line() string {
 	return fmt.Sprintf("the model is %v instead of %v, per million tokens: %s", f.Used, f.Asked, f.Reason)
 }
 
-// ModelSwitch is the result of an order for a model.
+// ModelSwitch is the result of a ModelOrder.
 type ModelSwitch struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
@@ -175,7 +175,8 @@ type Chosen struct {
 	// Mode is the id of the mode that a user has ordered. It is "" if nobody has ordered a mode, or
 	// if the mode has changed in another way since then.
 	Mode string `json:"mode,omitempty"`
-	// Unsaid contains the instructions of a mode that Coleo will send with the next prompt.
+	// Unsaid contains instructions of the arm's mode. Coleo will send these instructions with the
+	// next prompt.
 	Unsaid string `json:"unsaid,omitempty"`
 	// Model is the arm's model, as PROVIDER/MODEL or MODEL. If it is "", the model of the start
 	// configuration applies.
@@ -184,8 +185,8 @@ type Chosen struct {
 	Modes map[string]string `json:"modes,omitempty"`
 	// the model of each conversation that has its own; the key is the conversation's id
 	Threads map[string]string `json:"threads,omitempty"`
-	// Labels is a copy of the arm's labels, from which serve can restore them after it has lost its
-	// database. Otherwise, the labels in the arm's row apply.
+	// Labels is a copy of the labels in the arm's row. If serve has lost its database, this copy
+	// restores the labels in the new row.
 	Labels Labels `json:"labels,omitempty"`
 	// Budget is the arm's own budget, or nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`
@@ -233,8 +234,8 @@ func (c *Chosen) SetMode(mode, model string) {
 	c.Modes[mode] = model
 }
 
-// NewerChosen returns the copy with the higher number. If both have the same number, it returns a.
-// Both parameters can be nil.
+// NewerChosen returns the copy with the higher number. If both have the same number, it returns
+// the first of the two parameters. Both can be nil.
 func NewerChosen(a, b *Chosen) *Chosen {
 	if a == nil || b != nil && b.Number > a.Number {
 		return b
@@ -302,7 +303,7 @@ type ModeSwitcher interface {
 }
 
 // ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
-// the mode, and EUnsupported if the list is empty. The last argument is the name of the agent CLI,
+// the mode, and EUnsupported if the list is empty. The parameter of is the name of the agent CLI,
 // for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {

@@ -42,7 +42,7 @@ const nameTries = 40
 // NameCount returns the number of possible two-word names.
 func NameCount() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name for which taken returns false.
+// NewName returns a random arm name that is free: the function taken returns false for this name.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
@@ -55,8 +55,8 @@ func NewName(taken func(name string) bool) string {
 	}
 }
 
-// NameLess reports whether a sorts before b in natural order: arm-2 comes before
-// arm-10.
+// NameLess reports whether the name a comes before the name b in natural order: arm-2 comes
+// before arm-10.
 func NameLess(a, b string) bool {
 	for a != "" && b != "" {
 		digitsA, digitsB := leadingDigits(a), leadingDigits(b)

@@ -24,8 +24,8 @@ type Queued struct {
 	// Continues counts the prompts that continued the parked arm since its last turn without a
 	// limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried lists the alternatives that were tried while the arm was parked, until this prompt
-	// continued it.
+	// Tried lists the alternatives to waiting that were tried while the arm was parked. Only a
+	// prompt that continues a parked arm has this list.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
@@ -79,8 +79,8 @@ type QueueState struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Handover describes the hand-over of an arm's task to another arm, its successor. The arm's queue
-// contains it, and is paused.
+// Handover describes the hand-over of an arm's task to another arm, its successor. While the first
+// arm's queue contains a Handover, that queue is paused.
 type Handover struct {
 	// Run is the id of the successor's first prompt, and of the run that it begins.
 	Run     string `json:"run"`
@@ -128,7 +128,8 @@ type HandoverChange struct {
 	Why   string   `json:"why,omitempty"` // only with HandoverFailed: why the hand-over failed
 }
 
-// ArmLink names an arm of a hand-over, with the name and the harness that the arm had then.
+// ArmLink identifies one of the two arms of a hand-over. Name and Harness are the values at the
+// time of the hand-over.
 type ArmLink struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`

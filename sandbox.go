@@ -153,8 +153,9 @@ const (
 	// maxServers is the maximum number of servers in a list, because a person must be able to read
 	// the list.
 	maxServers = 50
-	// FirstPort is the first port of this machine that a sandbox can reach. A program in the
-	// sandbox must listen on the same port, and without privileges it can use no lower port.
+	// FirstPort is the lowest port of this machine that a sandbox can reach. To forward a port, a
+	// program in the sandbox listens on the same port. Lower ports need privileges that this
+	// program does not have.
 	FirstPort = 1024
 )
 

@@ -12,13 +12,13 @@ import (
 type Screen struct {
 	Cols int `json:"cols"` // the width in cells
 	Rows int `json:"rows"` // the height in cells
-	// Lines contains Rows lines, without blanks at the end. A wide character is one character of
-	// its line, with nothing after it for its second cell.
+	// Lines contains Rows lines, without blanks at the end. A wide character takes two cells of
+	// the screen, but is only one character of its line.
 	Lines []string `json:"lines"`
 	// column and row, from 0; a column equal to Cols means that the next character goes into the
 	// next line
 	Cursor        [2]int `json:"cursor"`
-	CursorVisible bool   `json:"cursor_visible"` //
+	CursorVisible bool   `json:"cursor_visible"` // whether the cursor is shown
 	Alt           bool   `json:"alt"`            // whether the alternate screen is shown
 	Title         string `json:"title"`          // the title that the program has set, without control characters
 	// Wrapped contains one value for each line. The value is true if the terminal has wrapped the

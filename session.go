@@ -26,8 +26,8 @@ const (
 // states lists all seven states, in the order in which an agent CLI usually enters them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions contains the legal changes of state. Real agent CLIs also make some changes that look
-// wrong:
+// transitions contains the legal changes of state. Some of them look wrong, but real agent CLIs
+// make these changes:
 //   - At its start, an agent CLI can show a trust or login dialog.
 //   - An idle agent CLI can start a tool directly.
 //   - An agent CLI can ask for an approval in the middle of a tool.
@@ -58,8 +58,8 @@ func (s State) CanBecome(next State) bool {
 // and needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution is the rank of each state. If witnesses claim different states, Coleo
-// believes the state with the higher rank.
+// caution contains the rank of each state. If witnesses claim different states, Coleo believes
+// the state with the higher rank.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
@@ -179,7 +179,7 @@ type SteeringWay string
 // The values of SteeringWay.
 const (
 	SteerPrompted SteeringWay = "prompted" // no turn was running
-	// the agent CLI has queued the prompt, and takes it when its turn allows
+	// the agent CLI has queued the prompt, and takes it during or after its turn
 	SteerQueued      SteeringWay = "queued"
 	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
 )
@@ -211,8 +211,8 @@ type Receipt struct {
 	Text   string    `json:"text"`
 
 	// Cleared is text that Coleo removed from the composer before it typed the prompt, and that
-	// Coleo itself had not typed. A person may have typed a part of a prompt. Cleared is the text
-	// as the screen showed it, and can be cut.
+	// Coleo itself had not typed. For example, a person may have typed a part of a prompt.
+	// Cleared is the text as the screen showed it, so parts of the text can be missing.
 	Cleared string `json:"cleared,omitempty"`
 
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
@@ -315,9 +315,10 @@ type Prover interface {
 
 // TurnContinuer is a session that can wait for the end of a turn that began before Attach.
 type TurnContinuer interface {
-	// ContinueTurn is called right after Attach with the newest run, if its end is not known. The screen
-	// can show the run's prompt and still be idle, because the agent CLI has not begun the turn. So the
-	// session is not idle until it sees work or the end of the turn, as after SendPrompt.
+	// ContinueTurn says that the newest run, which has the receipt r, may not have ended yet. The caller
+	// calls ContinueTurn right after Attach. If the agent CLI has not yet begun the turn, its screen
+	// looks idle. So, as after SendPrompt, the session is not idle until it sees work or the end of the
+	// turn.
 	ContinueTurn(r Receipt)
 }
 
@@ -343,8 +344,8 @@ type OutputTimer interface {
 
 // HolderSession is a session whose agent CLI runs under a holder.
 type HolderSession interface {
-	// Held checks over the session's existing connection whether the holder is the holder that the
-	// session's handle names. The first result is the reason why the arm cannot continue, or "" if
+	// Held asks the holder on the session's existing connection to prove that the session's handle
+	// describes this holder. The first result is the reason why the arm cannot continue, or "" if
 	// the arm can continue. Held returns EUnproven if the handle belongs to another start or to
 	// other processes. Any other error proves nothing, because the connection can be busy or
 	// broken.

@@ -48,7 +48,7 @@ type Suspension struct {
 	ArmName string         `json:"arm_name,omitempty"` // set only in answers of the API
 	Run     string         `json:"run,omitempty"`
 	Kind    SuspensionKind `json:"kind"`
-	// Text is the question or the plan. With SuspensionAccess, it says to what the model wants
+	// Text is the question or the plan. With SuspensionAccess, it says what the model wants to
 	// access, and why.
 	Text    string    `json:"text"`
 	Options []string  `json:"options,omitempty"`
@@ -120,8 +120,8 @@ func (d Decision) Chosen() []int {
 	return d.Options
 }
 
-// Waiting returns the open suspensions of the arm: those that its model has requested with Coleo's
-// tools, and the dialog on its screen.
+// Waiting returns the open suspensions of the arm: the requests that its model has made with
+// Coleo's tools, and the dialog on its screen.
 func (a Arm) Waiting() []Suspension {
 	var out []Suspension
 	if d := a.Dialog; a.State == WaitingApproval && d != nil {
@@ -210,7 +210,8 @@ type PolicyDecision struct {
 	Rule     string      `json:"rule"`     // the rule that decided, with its scope; "default" if no rule matched
 	Why      string      `json:"why"`      // one line, for users
 	Mode     PolicyMode  `json:"mode"`
-	// Applied means that the policy has answered the dialog, and nothing else answers it.
+	// Applied means that the policy has answered the dialog, so that no person needs to answer
+	// it.
 	Applied bool   `json:"applied"`
 	Problem string `json:"problem,omitempty"` // why a dialog was not answered although the policy allowed or denied it
 	Tool    string `json:"tool,omitempty"`
@@ -226,7 +227,7 @@ type PolicyDecision struct {
 // MaxPolicySubject is the largest size of PolicyDecision.Subject, in bytes.
 const MaxPolicySubject = 2 << 10
 
-// ToolRequest is the tool call for which an approval dialog asks approval.
+// ToolRequest is the tool call that an approval dialog asks the user to approve.
 type ToolRequest struct {
 	Tool     string // the agent CLI's name for the tool
 	Category string // see PolicyDecision
@@ -250,12 +251,13 @@ type ShellRule struct {
 	Unless []string `toml:"unless"`
 }
 
-// ToolAsker is a session that can find the tool call for which a dialog asks approval.
+// ToolAsker is a session that can find out which tool call an approval dialog asks the user to
+// approve.
 type ToolAsker interface {
-	// AskedTool returns the tool call for which the approval dialog with the given fingerprint asks
-	// approval. It takes the call from the agent CLI's hook, and checks that the screen shows no
-	// other call. If the hook reports late, AskedTool waits. AskedTool returns EStale if the dialog
-	// is not open. If the call is not certain, it returns EUnsupported with the reason in the
-	// message.
+	// AskedTool returns the tool call that the approval dialog with the given fingerprint asks the
+	// user to approve. It takes the call from the agent CLI's hook, and checks that the screen
+	// shows no other call. If the hook reports late, AskedTool waits. AskedTool returns EStale if
+	// the dialog is not open. If the call is not certain, it returns EUnsupported with the reason
+	// in the message.
 	AskedTool(ctx context.Context, dialog Fingerprint) (ToolRequest, error)
 }

@@ -76,7 +76,7 @@ type ThreadFilter struct {
 	// the id or name of an arm; selects the conversations that it can continue
 	Arm    string    `json:"arm,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Hidden bool      `json:"hidden,omitempty"` // select also the conversations that lists omit
+	Hidden bool      `json:"hidden,omitempty"` // also select the conversations that lists omit
 	Limit  int       `json:"limit,omitempty"`
 }
 

@@ -89,8 +89,8 @@ type PriceTier struct {
 	Rates
 }
 
-// Of returns the cost of the usage u in US dollars. callTokens is the number of input tokens in
-// each call, or a lower bound of it, and determines the tier.
+// Of returns the cost of the usage u in US dollars. The parameter callTokens determines the tier.
+// It is the number of input tokens of each call, or a lower bound of this number.
 func (p Price) Of(u Usage, callTokens int) float64 {
 	rates := p.Rates
 	for _, tier := range p.Tiers {
@@ -155,7 +155,7 @@ type ReportedWork struct {
 	// The model calls whose tokens the agent CLI does not report, in a few words, such as `titles`.
 	// `coleo cost` shows these words.
 	Uncounted string `toml:"uncounted"`
-	// The tool with which the model starts a subagent, by the agent CLI's name for it. Without this
+	// The agent CLI's own name for the tool with which the model starts a subagent. Without this
 	// key, the agent CLI has no subagents, or the events do not report them.
 	SubagentTool string `toml:"subagent_tool"`
 	// The arguments of `subagent_tool`, as a JSON object. `{{.Task}}` stands for the task of the

@@ -176,9 +176,9 @@ const (
 	// insteadRetry is the time between two attempts to send the user's words after a denial. The
 	// first attempts can fail, because the agent CLI needs a moment to become ready.
 	insteadRetry = 200 * time.Millisecond
-	// insteadTries is the maximum number of attempts. Together, they last 10 s, and an idle agent
-	// CLI accepts a prompt within one or two seconds. While the agent CLI works, SendInstead waits
-	// without an attempt for as long as ctx allows.
+	// insteadTries is the maximum number of attempts. The attempts take 10 s altogether. That is
+	// enough, because an idle agent CLI accepts a prompt within one or two seconds. While the
+	// agent CLI works, SendInstead makes no attempts and waits for as long as ctx allows.
 	insteadTries = 50
 )
 

@@ -83,9 +83,9 @@ func (b Box) Argv(p Programs) []string {
 //
 // --new-session is missing, because the agent CLI needs its terminal. Instead, a filter keeps the
 // agent CLI from typing into this terminal (see package inside). --die-with-parent is missing too,
-// because it would kill the agent CLI at once. Without it, the holder or the holder's guard can end
-// the agent CLI in order. At the end, they kill the first process of the namespace, and the kernel
-// then kills all others.
+// because it would kill the agent CLI at once. Without this option, the holder or its guard can
+// first ask the agent CLI to end. Afterwards, they kill the first process of the namespace, and the
+// kernel then kills all others.
 func namespaces(offline bool) []string {
 	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}

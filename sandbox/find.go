@@ -13,7 +13,7 @@ import (
 )
 
 // systemFolders are the folders with the system's programs and their settings. They contain no
-// user's files and no sockets.
+// files of users and no sockets.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
 	"/nix/store", "/gnu/store", "/snap"}
 
@@ -32,7 +32,7 @@ func System() (shown []Place, hidden []Hidden) {
 			shown = append(shown, Place{Path: dir})
 		}
 	}
-	// This file can be a symbolic link to a file outside of /etc.
+	// This file can be a symbolic link to a file outside of /etc, which must then be shown too.
 	const names = "/etc/resolv.conf"
 	if real, err := filepath.EvalSymlinks(names); err == nil && !paths.Within("/etc", real) {
 		shown = append(shown, Place{Path: real})

@@ -72,8 +72,8 @@ func takesArm(c *cobra.Command) bool {
 // that are already typed.
 type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []string
 
-// namedThings returns the completions of verbs whose arguments are not arms, by the names of the verb and
-// its parent.
+// namedThings returns the completions of the verbs whose arguments are not arms. Each key consists of the
+// name of the verb's parent and the name of the verb.
 func namedThings() map[string]wordsAfter {
 	out := map[string]wordsAfter{"fan-out keep": fanout.ArgsOfKeep, "fan-out show": onlyFirst(fanout.IDs),
 		"workspace restore": onlyFirst(workspace.KeptNames), "workspace remove": onlyFirst(workspace.Names)}

@@ -323,8 +323,8 @@ func checkSandboxNetworks(ctx context.Context, _ setup.Setup) []finding {
 	return trySandbox(ctx, " --sandbox-net "+string(coleo.NetworkModel), sandbox.ProbeNetwork)
 }
 
-// checkContainers reports which container engines do not work here, and why. It does not report an
-// engine that is not installed if the other engine works.
+// checkContainers reports which container engines do not work here, and why. If one engine works,
+// the other one is not needed, so checkContainers does not report that the other one is missing.
 func checkContainers(ctx context.Context, _ setup.Setup) (out []finding) {
 	works, missing := false, []finding{}
 	for _, kind := range []coleo.SandboxKind{coleo.SandboxPodman, coleo.SandboxDocker} {

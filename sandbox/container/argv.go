@@ -32,13 +32,14 @@ func identify(mark string) (identity, error) {
 // name returns the name of the container. No other start has the same name.
 func (i identity) name() string { return "coleo-" + strings.ReplaceAll(i.mark, "/", "-") }
 
-// user is the user that runs the processes in a container, by its ids on this machine.
+// The type user contains the ids, on this machine, of the user that runs the processes in a
+// container.
 type user struct{ uid, gid int }
 
 func (u user) String() string { return strconv.Itoa(u.uid) + ":" + strconv.Itoa(u.gid) }
 
-// own contains the options of an empty folder in memory. Everybody may write there, because docker makes root
-// the owner of such a folder. That is safe, because the container has only one user.
+// The constant own contains the options of an empty folder in memory. Everybody may write there, because
+// docker makes root the owner of such a folder. That is safe, because the container has only one user.
 const own = ":rw,exec,nosuid,nodev,mode=1777"
 
 // run returns the arguments with which the engine starts the container in the background.

@@ -111,7 +111,8 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns the variables of env and top. If both contain a variable, the value in top wins.
+// merged returns the variables of the lists env and top. If both lists contain a variable, the
+// value in the list top wins.
 func merged(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {
@@ -126,7 +127,8 @@ func merged(env, top []string) (out []string) {
 	return append(out, top...)
 }
 
-// reap collects ended processes until the program child has ended, and returns the program's exit code.
+// reap collects ended processes until the program has ended, and returns the program's exit code. The
+// parameter child is the program's process id.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus

@@ -17,9 +17,9 @@ import (
 )
 
 // The link is a unix socket, to which InitVerb connects once. First, StartVerb sends a message with
-// descriptors. They are an open file with the order in JSON, standard input, standard output and
-// standard error. If there is a proxy, they also include the proxy's socket. Later StartVerb sends
-// signals, and InitVerb sends the result.
+// descriptors. The first descriptor is an open file that contains the order as JSON. The next three
+// are standard input, standard output and standard error. If there is a proxy, the last one is the
+// proxy's socket. Later StartVerb sends signals, and InitVerb sends the result.
 
 // order describes what to run in a container.
 type order struct {
@@ -80,8 +80,8 @@ func (l listener) close() {
 	_ = os.Remove(l.path)
 }
 
-// accept waits until the container connects. It gives up after the time limit, or if ended reports
-// that the container has ended.
+// accept waits until the container connects. It gives up after the time limit, or if the function
+// ended reports that the container has ended.
 func (l listener) accept(limit time.Duration, ended func() bool) (int, error) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {

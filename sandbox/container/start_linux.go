@@ -92,9 +92,10 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container. It ignores SIGHUP while it starts the engine, and the engine's process
-// inherits this. Otherwise podman would die when a holder ends the arm, because the holder then sends
-// SIGHUP to all processes below it. But podman's process must survive to remove the container.
+// make makes the container. It ignores SIGHUP while it starts the engine, so that the engine's
+// process ignores SIGHUP too. Otherwise podman would die when a holder ends the arm, because the
+// holder then sends SIGHUP to all processes below it. But podman's process must survive to remove the
+// container.
 func (s *started) make(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)
@@ -110,7 +111,8 @@ func (s *started) make(ctx context.Context) error {
 		cut(strings.Join(strings.Fields(string(out)), " ")))
 }
 
-// diagnose runs a Coleo program in another container, and returns its output.
+// diagnose finds out why the container's first process has not connected. It runs the same
+// program in another container, and returns the output with its error message.
 func (s *started) diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, linkTimeout)
 	defer cancel()
@@ -126,7 +128,7 @@ func (s *started) diagnose(ctx context.Context) string {
 func (s *started) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
-	o.Terminal = s.releaseTerminal() // must come before the start of the proxy, because SIGHUP would end a new process
+	o.Terminal = s.releaseTerminal() // must come before the proxy is started, because SIGHUP would end the proxy
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
 			o.Env = append(o.Env, kv)

@@ -40,7 +40,7 @@ var refusedCalls = []uint32{
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// firstProcess is the number of the first process of a sandbox, in the sandbox.
+// firstProcess is the process id that the first process of a sandbox has inside the sandbox.
 const firstProcess = 1
 
 // These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for

@@ -46,10 +46,10 @@ func Start(args []string) error {
 // devices lists the devices of the machine that bubblewrap puts into a sandbox.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// protectDevices makes the files of the devices read-only, in mounts that only this thread sees.
-// Programs can still use the devices. Otherwise a sandboxed program of root could change the modes
-// of these files for the whole machine, because root owns them. bubblewrap itself does not make
-// them read-only.
+// protectDevices makes the files of the devices read-only, in mounts that only this thread sees,
+// because bubblewrap does not do that. Without protectDevices, a sandboxed program of root could
+// change the modes of these files for the whole machine, because root owns the files. Programs
+// can still use the devices.
 func protectDevices() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// pairDescriptor is the descriptor of the proxy's end of the pair, because it is the first one in
-// ExtraFiles.
+// pairDescriptor is the descriptor of the proxy's end of the pair. It is 3, because this end is
+// the first file in ExtraFiles.
 const pairDescriptor = 3
 
 // Proxy runs the way out of a sandbox (see ProxyVerb). args contains the path of a file with a

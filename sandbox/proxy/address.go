@@ -21,16 +21,18 @@ var privateRanges = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "1
 	"::1/128", "fc00::/7")
 
 // neverRanges contains the addresses that no single server has: "this host", multicast and
-// broadcast. They are refused because the kernel connects to this machine for an address of "this
-// host".
+// broadcast. They must be refused, because the kernel would treat an address of "this host" as
+// this machine.
 var neverRanges = prefixes("0.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/128", "ff00::/8")
 
-// specialRanges contains the other addresses that are not globally reachable, by IANA's registries
-// of special addresses. They include link-local addresses, at which clouds give out credentials.
+// specialRanges contains the other addresses that are not globally reachable, according to IANA's
+// registries of special addresses. They include link-local addresses, at which clouds give out
+// credentials.
 var specialRanges = prefixes("169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
-// global is the only part of IPv6 in which servers on the internet have addresses (RFC 4291).
+// The prefix global is the only part of IPv6 in which servers on the internet have addresses (RFC
+// 4291).
 var global = netip.MustParsePrefix("2000::/3")
 
 // translated contains the IPv6 addresses whose last 32 bits are an IPv4 address (RFC 6052).

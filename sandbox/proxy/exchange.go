@@ -55,7 +55,7 @@ type traffic struct {
 	pair
 	idle           time.Duration
 	sent, received atomic.Int64
-	ended          atomic.Bool // the server has ended
+	ended          atomic.Bool // the server sends no more data
 	serverLost     atomic.Bool // the server accepts no more data
 }
 

@@ -16,12 +16,12 @@ func (h header) is(name string) bool { return strings.EqualFold(h.name, name) }
 // headers are the headers of one request.
 type headers struct {
 	list   []header
-	oldest bool // the request has HTTP/1.0, which has no chunks
+	oldest bool // the request uses HTTP/1.0, which has no chunks
 }
 
-// read reads the headers and the empty line after them. It subtracts the sizes of the lines from
-// left, which is how many more bytes the head may have. It returns an error for a malformed header,
-// and if the head is too large.
+// read reads the headers and the empty line after them. The parameter left is how many more bytes
+// the head may have. The method read subtracts the sizes of the lines from it. It returns an error
+// for a malformed header, and if the head is too large.
 func (h *headers) read(r *bufio.Reader, left *int) error {
 	for {
 		line, err := readLine(r, left)
@@ -79,8 +79,9 @@ func (h *headers) body() (body, error) {
 var betweenTwo = []string{"Host", "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authorization",
 	"Proxy-Authenticate", "TE", "Trailer", "Upgrade"}
 
-// head returns the head of the request to the server. first is the request line. The head asks the
-// server to close the connection after its answer, because each connection carries only one request.
+// head returns the head of the request to the server. The parameter first is the request line. The
+// head asks the server to close the connection after its answer, because each connection carries
+// only one request.
 func (h *headers) head(first, host string) []byte {
 	drop := slices.Clone(betweenTwo)
 	for _, value := range h.values("Connection") {

@@ -37,8 +37,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm and calls do. With --json, the verb
-// prints the result of do as JSON, and otherwise the line.
+// oneArmCommand returns a verb that takes the name of one arm and calls the function do. The verb
+// prints the line that do returns. With --json, it prints the result that do returns instead.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -119,7 +119,8 @@ func newKillCommand() *cobra.Command {
 }
 
 // endSubarms is called after an arm has ended. If withSubarms is true, it ends all subarms of the arm. It
-// returns words for users that name the subarms: those that it has ended, or those that continue to run.
+// returns a text for users with the names of the subarms that it has ended, or of the subarms that
+// continue to run.
 func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {

@@ -114,9 +114,9 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is how much past output attach reads to draw the first screen, in bytes. This output
-// does not always contain the whole screen. But the agent CLI redraws its screen when attach
-// changes the size of the arm's terminal.
+// attachPast is the number of bytes of past output from which attach draws the first screen.
+// These bytes do not always contain the whole screen. That does no harm, because the agent CLI
+// redraws its screen when attach changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
 // viewerName returns the name that other viewers see while this viewer holds the lease.

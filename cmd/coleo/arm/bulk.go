@@ -39,7 +39,8 @@ type bulk struct {
 	// appliesTo is not called, and all stopped arms are selected.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
-	// together makes the verb work on all arms at the same time. It is for verbs that only wait.
+	// If together is true, the verb works on all arms at the same time. This is for verbs that
+	// only wait.
 	together bool
 }
 
@@ -142,8 +143,8 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each calls the verb's function for each arm, and returns the outcomes in the order of the names.
-// At most bulkAtOnce calls run at the same time, unless together is true.
+// The method each calls the verb's function for each arm, and returns the outcomes in the order of
+// the names. At most bulkAtOnce calls run at the same time, unless together is true.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce

@@ -158,7 +158,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash followed by b stands for.
+// unescaped returns the text that a backslash and the byte b mean together.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -195,8 +195,8 @@ func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
 	return c
 }
 
-// takeSandbox adds the sandbox of the flags to the request. Without such flags, an existing arm
-// keeps its sandbox.
+// takeSandbox adds the sandbox that the flags describe to the request. If no flag describes a
+// sandbox, an existing arm keeps its sandbox.
 func (f *spawnFlags) takeSandbox() error {
 	switch {
 	case f.sandbox == coleo.Sandbox{}:
@@ -213,7 +213,8 @@ func (f *spawnFlags) takeSandbox() error {
 	return asked.Check()
 }
 
-// takeTemplate fills in the values of the template that the flags do not set.
+// takeTemplate adds the values of the template to the request. A value that a flag has set stays
+// unchanged.
 func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 	if f.template.Name != "" && f.q.Recover {
 		return coleo.Errorf(coleo.EInvalid,

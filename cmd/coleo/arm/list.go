@@ -84,7 +84,8 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// nothing returns the line that users see instead of an empty list. haveArms is true if any arms exist.
+// The method nothing returns the line that users see instead of an empty list. haveArms is true if any
+// arms exist.
 func (f listFlags) nothing(haveArms bool) string {
 	switch {
 	case !haveArms:
@@ -127,8 +128,8 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	return table.String()
 }
 
-// modelWord returns the arm's model. It adds a badge if the user has requested another model and the change
-// is not confirmed yet.
+// modelWord returns the arm's model. If Coleo has replaced the model that the user requested, modelWord
+// also names the requested model, until the user confirms the change.
 func modelWord(arm coleo.Arm) string {
 	model := show.OrDash(arm.Model)
 	if f := arm.ModelFallback; f != nil && !f.Seen {

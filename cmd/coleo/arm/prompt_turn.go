@@ -14,8 +14,8 @@ import (
 // This file waits for the turn of a prompt, for arm prompt --wait.
 
 const (
-	// parkedTime is how long explain waits for serve to know whether an arm is parked. The host agent
-	// reports the parking just after the end of the turn.
+	// parkedTime is how long Turn.explain waits for serve to learn that an arm is parked. The wait is
+	// needed because the host agent reports the parking just after the end of the turn.
 	parkedTime = 2 * time.Second
 	// parkedEvery is the time between two checks of the arm.
 	parkedEvery = 50 * time.Millisecond
@@ -70,7 +70,8 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and this verb no longer waits for its turn; "+
 				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
 		} else if waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout {
-			// Serve has its own limit for this wait, which can end just before the caller's limit.
+			// Serve has its own limit for this wait, and can return ETimeout just before the
+			// caller's limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit.Round(time.Millisecond), name)
@@ -153,8 +154,8 @@ func delivered(err error) error {
 	return &marked
 }
 
-// explain adds the cause to err, which is the failure of a turn. The cause is a limit of the model or a
-// budget. Without such a cause, explain returns err unchanged.
+// explain returns an error that names the cause, if a budget or a limit of the model has ended the
+// turn. In all other cases, explain returns err unchanged.
 func (t Turn) explain(ctx context.Context, client *api.Client, name string, err error) error {
 	switch {
 	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
@@ -169,7 +170,8 @@ func (t Turn) explain(ctx context.Context, client *api.Client, name string, err 
 	return err
 }
 
-// stoppedByBudget reports whether the budget's newest change was to stop a turn.
+// stoppedByBudget reports whether c, the newest event about a budget, says that the budget
+// stopped a turn.
 func stoppedByBudget(c *coleo.BudgetChange) bool {
 	return c != nil && (c.Step == coleo.BudgetReached || c.Step == coleo.BudgetInterrupted)
 }

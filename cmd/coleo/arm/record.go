@@ -48,7 +48,7 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 
 // parseMoment parses a time in the past. The text has one of three forms:
 //   - a time in RFC 3339
-//   - an hour, a minute and a second, which mean the last such time before now, in now's time zone
+//   - an hour, a minute and a second: the last such time before the parameter now, in the time zone of now
 //   - a duration before now, with or without a minus sign
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {

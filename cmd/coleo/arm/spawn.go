@@ -95,7 +95,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// ifCancelled returns the given error for people if Ctrl-C or a signal has caused err. Otherwise it returns err.
+// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. Its message is the
+// parameter format, with the name of the arm in it. Otherwise ifCancelled returns err.
 func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -117,9 +118,9 @@ func hasFinished(ctx context.Context, client *api.Client, run string, err error)
 	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
-// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI in a window.
-// For any other harness, it adds nothing, because a window with 'coleo arm attach' is opened after the start.
-// Without --harness, -t selects a harness with a window, unless the arm already has a harness.
+// If the harness shows its agent CLI in a window, addWindowPlace adds to the request where to open the window.
+// For any other harness, it adds nothing, because the window with 'coleo arm attach' is opened only after the
+// start. Without --harness, -t selects a harness with a window, unless the arm already has a harness.
 func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {

@@ -213,8 +213,8 @@ func (w *watcher) markChanged() {
 	}
 }
 
-// followOutput waits for output of the arm, and calls mark for each piece. It returns when the
-// output ends.
+// followOutput waits for output of the arm, and calls markChanged for each piece. It returns when
+// the output ends.
 func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)

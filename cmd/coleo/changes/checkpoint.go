@@ -104,8 +104,8 @@ number, this takes the newest checkpoint, and so shows what the last turn change
 	return c
 }
 
-// number returns the number of the checkpoint in the arguments. Without one, it returns the number
-// of the newest checkpoint.
+// number returns the number of the checkpoint in the arguments. If the arguments contain no
+// number, it returns the number of the newest checkpoint.
 func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])

@@ -233,7 +233,8 @@ func patchText(d changes.Diff, arm string, why bool) string {
 	return b.String()
 }
 
-// whyText returns the lines above a hunk that describe which call made the hunk.
+// whyText returns the lines that are printed above a hunk. They describe which call made the
+// hunk.
 func whyText(w *changes.Why, arm string) string {
 	if w == nil {
 		return "# not looked up\n"

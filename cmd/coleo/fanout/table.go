@@ -60,9 +60,9 @@ type changed struct {
 	Cut          string `json:"cut,omitempty"` // a note if something was not counted
 }
 
-// members returns the arms of a fan-out. heads contains all arms except subarms, sorted by name.
-// Subarms have the label too, but they work for their parent. all also contains the subarms.
-// members returns ENotFound if there are no arms.
+// members returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
+// only work for their parent. So the result heads omits the subarms, and is sorted by name. The
+// result all contains them. If there are no arms, members returns ENotFound.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -160,8 +160,8 @@ have no price.`,
 }
 
 // waitAll waits until each arm of a fan-out has done its task or needs a person, and returns the
-// table. runByArm contains those ids of the task's runs that the caller knows, by the names of the
-// arms. waitAll returns ETimeout after the limit.
+// table. runByArm maps names of arms to ids of the task's runs, as far as the caller knows these
+// ids. waitAll returns ETimeout after the limit.
 func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
 	ctx := c.Context()

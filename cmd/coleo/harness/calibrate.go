@@ -241,8 +241,8 @@ func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 	return out, nil
 }
 
-// readLabels reads a file of labels in the format of writeLabels. It returns the labels by the name
-// of the recording.
+// readLabels reads a file of labels in the format of writeLabels. It returns a map from the name of
+// each recording to its label.
 func readLabels(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

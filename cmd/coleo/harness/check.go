@@ -96,8 +96,8 @@ func (f testFlags) pickAsks(h coleo.Harness) (testRun, error) {
 }
 
 // newConfig returns the configuration of the checks. This process must already be in a namespace
-// without a network. The caller must call the returned function after the checks. It removes their
-// files, unless the user has given --keep.
+// without a network. The caller must call the returned function after the checks. This function
+// removes the files of the checks, unless the user has given --keep.
 func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config, func(), error) {
 	none := conformance.Config{}
 	program, err := executable.Path()

@@ -115,7 +115,7 @@ func (i installation) installed() bool {
 	return err == nil
 }
 
-// install installs this version if it is missing, and makes new arms use it.
+// install installs this version if the version is missing, and makes new arms use it.
 func (i installation) install(ctx context.Context) error {
 	if err := i.fetchMissing(ctx); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (i installation) fetch(ctx context.Context) error {
 	return os.WriteFile(i.markerFile(), nil, 0o644)
 }
 
-// use makes new arms use this version.
+// The method use makes new arms use this version.
 func (i installation) use() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {

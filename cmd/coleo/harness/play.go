@@ -20,14 +20,14 @@ import (
 const playedSizes = "120x40,80x24,200x50"
 
 // playedSlack is the tolerance for the times in labels, in seconds. A state may begin this much
-// earlier or later than its label states. The tolerance is necessary because the times come from
-// the model server's record. An agent CLI needs up to a second to draw something, and Coleo reports
-// idle even later.
+// earlier or later than the time in its label. The tolerance is necessary because the times come
+// from the model server's record. An agent CLI needs up to a second to draw something, and Coleo
+// reports idle even later.
 const playedSlack = 2.5
 
 // play plays sessions of an agent CLI, and writes their recordings and labels to a folder.
-// brokenOff contains the names of the sessions that could not be played to the end. done is true if
-// another process, in a network namespace, has already done all the work.
+// brokenOff contains the names of the sessions that could not be played to the end. The result done
+// is true if another process, in a network namespace, has already done all the work.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {

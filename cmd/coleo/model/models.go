@@ -76,7 +76,8 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// countUsable counts the models of a harness for which the catalogue alone gives the value login.
+// countUsable counts the models of a harness for which loginFor returns the parameter login, if
+// loginFor knows only the catalogue.
 func countUsable(models wire.Models, harness, login string) int {
 	n := 0
 	for _, m := range models.Models {

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// mostNames is how many arms a line names. It gives only the number of the others.
+// mostNames is how many arms a line names. If there are more arms, the line gives only the number
+// of the others.
 const mostNames = 5
 
 // Failed reports whether an arm could not be recovered. An arm that waits for a login has not

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// atOnce is how many accounts are handled at the same time, and how many arms of one account. A
-	// small machine can start four agent CLIs at the same time.
+	// atOnce is the largest number of accounts that are handled at the same time. It is also the
+	// largest number of arms of one account. Even a small machine can start four agent CLIs at the
+	// same time.
 	atOnce = 4
 	// readyTimeout is how long to wait until an arm accepts prompts. It is long because agent CLIs
 	// start slowly right after a reboot.
 	readyTimeout = 2 * time.Minute
-	// settleTimeout is how long to wait until serve has read the log of each host agent. The log
-	// contains what the reboot has ended, because a host agent finds its arms before it reports to
-	// serve.
+	// settleTimeout is how long to wait until serve has read the log of each host agent. Only the
+	// log says which arms the reboot has ended. A host agent finds these arms and logs them before
+	// it reports to serve.
 	settleTimeout = 15 * time.Second
 	// settlePause is the pause between two questions to serve about its host agents. Serve reads a
 	// log within a few of these pauses.
@@ -111,7 +112,8 @@ func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
 	return r, nil
 }
 
-// live reports whether serve drives an arm, or a live host agent whose log serve has read.
+// live reports whether somebody drives an arm: serve, or a live host agent whose log serve has
+// read.
 func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
 	return a.AgentID == "" || a.AgentID == coleo.LocalHost ||
 		slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Live && !h.Behind && h.ID == a.AgentID })
@@ -139,9 +141,9 @@ func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
 	return hosts, ctx.Err()
 }
 
-// caughtUp returns the host agents as soon as serve is behind none of them, or when late is closed.
-// The rows of stopped arms need this wait: the shutdown can have ended an arm, and only the log of
-// its host agent says that a reboot followed.
+// caughtUp waits until serve has read the logs of all host agents, or until the channel late is
+// closed. Then it returns the host agents. Without this wait, the row of a stopped arm may be out
+// of date: only the log of its host agent says that a reboot followed.
 func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
 	for {
 		hosts, err := client.Hosts(ctx)
@@ -156,8 +158,8 @@ func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]
 	}
 }
 
-// recoverAll recovers the arms of all accounts. For each account that already needs a login, asking
-// contains an arm that shows the login dialog.
+// recoverAll recovers the arms of all accounts. For each account that already needs a login, the
+// map asking contains an arm that shows the login dialog.
 func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
 	accounts := make([]Account, 0, len(groups))
@@ -193,8 +195,8 @@ func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[
 }
 
 // revive recovers the arms of one account. It starts a single arm first. If this arm asks for a
-// login, revive does not start the others, because they would ask for the same login. asks is true
-// if an arm already asks for the login.
+// login, revive does not start the others, because they would ask for the same login. The
+// parameter asks is true if an arm already asks for the login.
 func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
 	out := make([]Outcome, len(arms))
 	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
@@ -217,7 +219,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// each calls do with each number from 0 to n-1. At most atOnce calls run at the same time.
+// The function each calls the function do with each number from 0 to n-1. At most atOnce calls
+// run at the same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup

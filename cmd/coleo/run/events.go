@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// again is the pause before each attempt to reach serve after serve has ended.
+// The constant again is the pause before each attempt to reach serve after serve has ended.
 const again = time.Second
 
 // eventFlags contains the flags of run events.
@@ -133,8 +133,9 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// once prints events until the connection ends. It returns true if no more events need to be
-// printed. *told is true while the user has been notified that serve does not answer.
+// The method once prints events until the connection ends. It returns true if no more events need
+// to be printed. While serve does not answer, *told says whether the user has been notified of
+// that.
 func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

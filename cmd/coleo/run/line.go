@@ -12,7 +12,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// lineText is the largest width of a summary in cells, if the output is not a terminal.
+// lineText is the largest width of a summary, in cells, if the output is not a terminal.
 const lineText = 160
 
 // line returns one event as a line for users: time, arm, turn, kind and a summary.
@@ -128,8 +128,8 @@ func change(c coleo.Change) (string, show.Colour) {
 	return words(text, c.Note), show.StateColour(r.State)
 }
 
-// work returns the summary of a work event, which reports for example a call or a text. At the end of
-// a call, the summary includes what the call was about.
+// The method work returns the summary of a work event, which reports for example a call or a text. If
+// the event is the end of a call, the summary includes what the call was about.
 func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	switch w := w.(type) {
 	case coleo.Turn:

@@ -22,14 +22,16 @@ import (
 const (
 	// listed is the number of runs in the list if the user gives no number.
 	listed = 20
-	// promptWidth is the largest width of a prompt in the list in cells, if the output is not a terminal.
+	// promptWidth is the largest width, in cells, of a prompt in the list if the output is not a
+	// terminal.
 	promptWidth = 60
 	// armWidth is the largest width of an arm's name in a line, in cells.
 	armWidth = 14
 	// listArmWidth is the largest width of an arm's name in the list, in cells, on a wide terminal or without a
 	// terminal. It has room for the names of arms of a fan-out, so that people can copy them.
 	listArmWidth = 24
-	// wideEnough is the smallest width of a terminal with room for names of listArmWidth, in cells.
+	// wideEnough is the smallest width, in cells, of a terminal that has room for names of the
+	// width listArmWidth.
 	wideEnough = 100
 )
 
@@ -101,7 +103,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 // runTable returns a table of runs for users. It cuts the last column so that rows have at most the given
-// width. The width 0 means no terminal, and no cut.
+// width. The width 0 means that there is no terminal, so that runTable cuts nothing.
 func runTable(list []coleo.Run, now time.Time, width int) string {
 	if len(list) == 0 {
 		return "No runs.\n"

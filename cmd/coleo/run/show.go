@@ -17,7 +17,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// shownText is the largest width of a prompt or an answer in run show in cells, if the output is
+// shownText is the largest width, in cells, of a prompt or an answer in run show if the output is
 // not a terminal.
 const shownText = 200
 

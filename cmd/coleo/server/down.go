@@ -132,7 +132,7 @@ func unreadNote(arms []armfolder.LocalArm) string {
 // killAll ends all running arms. If some cannot be ended, it still ends all others, and then returns the
 // errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // only its host agent can end an arm
+	if _, err := s.Start(c.Context()); err != nil { // an arm can be ended only by its host agent
 		return err
 	}
 	client, err := s.Client()

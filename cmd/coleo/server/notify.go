@@ -230,7 +230,7 @@ func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool)
 	for _, s := range arm.Suspensions {
 		if s.ID == asked.ID {
 			d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: s.Line(), Subject: s.Text,
-				Fingerprint: n.told.Dialogs[arm.ID]} // the last reported dialog stays the same
+				Fingerprint: n.told.Dialogs[arm.ID]} // so the question does not replace the last reported dialog
 			return notice{event: notifyAsks, arm: arm, dialog: d}, true
 		}
 	}

@@ -138,7 +138,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	defer local.wait()
 	var following sync.WaitGroup
-	defer following.Wait() // waits, because these parts use the database
+	defer following.Wait() // these parts use the database, so they must end before it is closed
 	defer cancel()
 	if s.Notify != "" {
 		following.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
@@ -154,8 +154,9 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 }
 
-// bothUntilOneEnds runs two functions at the same time. As soon as one of them returns, it cancels
-// the context of the other. It waits for both, and returns their errors.
+// bothUntilOneEnds runs two functions at the same time. As soon as one of them returns,
+// bothUntilOneEnds cancels the context of the other. It returns the errors of both when both have
+// returned.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -76,8 +76,8 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	return started, nil
 }
 
-// startOne starts the background process of a verb, unless one runs. It waits until the process is
-// ready, and reports whether it has started a process.
+// startOne starts the background process of a verb, unless that process already runs. It waits
+// until the process is ready, and reports whether it has started a process.
 //
 // The running process may be just about to end. In that case, startOne waits for its end and starts
 // a new one.
@@ -118,8 +118,8 @@ type launching struct {
 }
 
 // NotifyFromInput is the hidden flag with which serve reads a notification command from standard
-// input. All users of the machine can see the arguments of serve, and the command can contain a
-// secret.
+// input. The command is not an argument of serve, because it can contain a secret, and all users
+// of the machine can see arguments.
 const NotifyFromInput = "notify-from-input"
 
 // serveLaunching describes the start of serve in the background. Serve reads config.toml itself, so

@@ -56,8 +56,8 @@ func (s Setup) forget(name string) error {
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
 // RecordProcess records the identity of the process that runs a verb. A pid alone is not enough,
-// because an unrelated process can receive the same pid after the end of the first. That process
-// may even run the same verb of another installation.
+// because an unrelated process can receive the pid after this process has ended. The unrelated
+// process may even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Table lays out the rows of a list in columns. The caller writes each row with a tab between its
 // cells, and calls Flush after the last row. It is for lists that people glance at. It is not for text
-// that must be read to its end, such as an error, because it cuts long rows.
+// that must be read to its end, such as an error, because a Table cuts long rows.
 type Table struct {
 	*tabwriter.Writer
 	rows bytes.Buffer

@@ -38,7 +38,8 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 }
 
-// fillIn fills in the folder of the conversation and a new name, where the user gave none.
+// If the user gave no work folder, fillIn uses the folder of the conversation. If the user gave
+// no name for the arm, fillIn chooses one.
 func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thread) error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = t.Folder

@@ -9,7 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// wantedValues describes for people which values a flag takes, by the name of cobra's type.
+// wantedValues describes for people which values a flag takes. The keys are cobra's names for the
+// types of flags.
 var wantedValues = map[string]string{
 	"duration": "a number with a unit, such as 30s or 5m",
 	"int":      "a whole number",

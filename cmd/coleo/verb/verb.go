@@ -55,8 +55,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has n arguments. Otherwise the check returns EInvalid with a
-// message that contains what, a description of the arguments.
+// Exactly returns a check that a verb has n arguments. Otherwise the check returns EInvalid. The
+// parameter what describes the arguments in the error message, such as "the name of an arm".
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -66,8 +66,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns EInvalid
-// with a message that contains what, a description of the arguments.
+// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns
+// EInvalid. The parameter what describes the arguments in the error message, as in Exactly.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -104,8 +104,9 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of in, or 0 if there is none.
-// A terminal sends a sequence in one piece, so an escape character alone is the key Escape.
+// sequence returns the length of the escape sequence at the beginning of the bytes in, or 0 if
+// there is none. A terminal sends a sequence in one piece, so an escape character alone is the key
+// Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

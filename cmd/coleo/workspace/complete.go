@@ -26,7 +26,7 @@ func KeptNames(ctx context.Context, s setup.Setup) []string {
 	return namesOf(all, func(k workspace.Kept) string { return k.Name })
 }
 
-// namesOf returns the names of all things, sorted and each once.
+// namesOf returns the names of the things in the list, sorted and without duplicates.
 func namesOf[T any](all []T, name func(T) string) []string {
 	var names []string
 	for _, one := range all {

@@ -1,5 +1,5 @@
 // Package workspace contains the verbs of coleo workspace, about the git worktrees of arms on this machine.
-// They need neither serve nor a host agent.
+// These verbs need neither serve nor a host agent.
 package workspace
 
 import (
@@ -94,8 +94,9 @@ func hasArm(s setup.Setup, id string) bool {
 	return err == nil
 }
 
-// user returns the name of the arm to which the worktree belongs. If that arm is gone, user returns the name of
-// an arm that works in the worktree, even if it is stopped. If there is none, user returns "".
+// The function user returns the name of the arm to which the worktree belongs. If that arm is gone, user
+// returns the name of any running or stopped arm whose work folder is in the worktree. If there is no such arm,
+// user returns "".
 func user(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ArmID()) {
 		return w.Name
@@ -363,9 +364,10 @@ type restored struct {
 	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
 }
 
-// chosen returns the worktree that was kept last for the named arm. If the arm had several repositories, this is
-// the worktree of the first one. others contains the worktrees that were kept at the same time and are not
-// restored yet. The name can also be a ref: then k is the worktree that was kept under this ref.
+// The function chosen returns as k the worktree that was kept last for the named arm. If the arm had several
+// repositories, k is the worktree of the first repository. The result others contains the worktrees that were
+// kept at the same time and are not restored yet. If the name is a ref, k is the worktree that was kept under
+// this ref.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)

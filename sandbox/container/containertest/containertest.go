@@ -37,7 +37,8 @@ func Need(t *testing.T, kind coleo.SandboxKind) {
 	t.Skip(err)
 }
 
-// starts starts a container that does nothing. It returns an error if that fails.
+// The function starts makes the engine start a container that does nothing. It returns an error
+// if that fails.
 func starts(t *testing.T, kind coleo.SandboxKind) error {
 	t.Helper()
 	image := Image(t, kind, map[string]string{"/bin/true": "/bin/true"})
