@@ -28,18 +28,19 @@ type path struct {
 // repository.
 func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.DiffRequest,
 	now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
+	return f.diff(ctx, "", func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
 // DiffOf is like Diff, but compares with the base of an arm: see Base. It determines the base while
 // git searches for changed files.
 func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
+	return f.diff(ctx, f.baseAtHead(arm), func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed, and then lets git compare only these files.
-func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.DiffRequest,
-	now time.Time) (changes.Diff, error) {
+// diff first asks git which files may have changed, and then lets git compare only these files. If git says that HEAD is
+// the commit headBase, this is also the base. Otherwise diff calls baseOf.
+func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.Context) (string, error),
+	w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
 	only, err := f.relativePaths(w.Paths)
 	if err != nil {
@@ -48,13 +49,19 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	var baseErr, hiddenErr error
 	var hidden []changes.Left
 	var asking sync.WaitGroup
-	asking.Go(func() { d.Base, baseErr = baseOf(ctx) })
+	findBase := func() { d.Base, baseErr = baseOf(ctx) }
+	if headBase == "" {
+		asking.Go(findBase)
+	}
 	asking.Go(func() { hidden, hiddenErr = f.hiddenLists(ctx) })
 	last, _ := wanted(f.indexes.lastOf(f.repo.Git), only)
 	early := f.compareAhead(ctx, last, w)
 	defer early.stop()
 	status, listed, err := f.indexes.status(ctx, f)
 	asking.Wait()
+	if d.Base = cmp.Or(d.Base, headBase); headBase != "" && status.Head != headBase {
+		findBase()
+	}
 	if err = cmp.Or(err, baseErr, hiddenErr); err != nil {
 		return d, err
 	}
@@ -70,17 +77,23 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	for _, p := range paths {
 		c.where[p.name] = p.entry
 	}
+	d.Left = leftOut(status, hidden, only)
+	return d, f.comparePaths(ctx, &d, paths, c)
+}
+
+// leftOut returns what git status has not looked into, and the hidden files with ignore rules.
+func leftOut(status changes.Status, hidden []changes.Left, only []string) (left []changes.Left) {
 	for _, l := range slices.Concat(status.Unread, hidden) {
 		if covers(only, strings.TrimSuffix(l.Name(), "/")) {
-			d.Left = append(d.Left, l)
+			left = append(left, l)
 		}
 	}
 	for _, n := range status.Nested {
 		if covers(only, strings.TrimSuffix(n, "/")) {
-			d.Left = append(d.Left, changes.LeaveOut(n, "it is a separate repository"))
+			left = append(left, changes.LeaveOut(n, "it is a separate repository"))
 		}
 	}
-	return d, f.comparePaths(ctx, &d, paths, c)
+	return left
 }
 
 // wanted returns those of the paths that a diff of only these files and folders contains. more is true if there are too
