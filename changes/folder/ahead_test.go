@@ -70,7 +70,13 @@ func (s *stage) openLogged(script string) (f *folder.Folder, calls func(command 
 		s.Helper()
 		data, err := os.ReadFile(log)
 		s.Check(err)
-		return strings.Count("\n"+string(data), "\n"+command+"\n")
+		count := 0
+		for line := range strings.Lines(string(data)) {
+			if line == command+"\n" {
+				count++
+			}
+		}
+		return count
 	}
 }
 
