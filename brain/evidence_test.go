@@ -167,7 +167,9 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	})
 	s.spawnUnanswered("ada")
 	id := s.row("ada").ID
-	handle, err := json.Marshal(coleo.Handle{Harness: "aider", Arm: id, Generation: 1, Workdir: "/w"})
+	session := coleo.Handle{Harness: "aider", Arm: id, Generation: 1, Workdir: "/w",
+		Process: coleo.Identity{PID: 4711}, Port: 4712}
+	handle, err := json.Marshal(session)
 	check(t, err)
 	change, err := json.Marshal(coleo.Change{Kind: coleo.ChangeState,
 		Reading: coleo.Reading{State: coleo.Idle, Known: true}})
@@ -191,14 +193,17 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	})
 	// The host agent's report must also correct a row that is wrong.
 	_, err = s.db.UpdateArm(t.Context(), id, func(row *coleo.Arm) error {
-		row.Status, row.State = coleo.StatusStopped, coleo.Dead
+		row.Status, row.State, row.PID, row.Port = coleo.StatusStopped, coleo.Dead, 0, 0
 		return nil
 	})
 	check(t, err)
-	s.alwaysAnswer(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven,
+	s.alwaysAnswer(bus.OpReport, bus.ArmReport{ID: id, Generation: 1, Attached: true, Proof: bus.Proven, Handle: &session,
 		Process: bus.ProcessAlive, Reading: coleo.Reading{State: coleo.Idle, Known: true}})
 	s.beat()
 	s.until("the wrong row is idle", func() bool { return s.row("ada").State == coleo.Idle })
+	if row := s.row("ada"); row.PID != session.Process.PID || row.Port != session.Port {
+		t.Errorf("the row has process %d and port %d, want those of %+v", row.PID, row.Port, session)
+	}
 }
 
 // TestAGenerationIsOrderedOnce checks that no generation number is used twice, even if no host

@@ -37,13 +37,13 @@ func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 			settled = r.DropNeverOrdered(ctx, arm) && settled
 		case arm.Status == coleo.StatusStarting && arm.Rule == RuleOrdered && !begun:
 			settled = false
-			r.storeReading(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted})
+			r.storeReading(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted}, nil)
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
 			if err := r.AskAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report); err == nil &&
 				report.Attached {
-				r.storeReading(ctx, id, pulse, arm, report.Reading)
+				r.storeReading(ctx, id, pulse, arm, report.Reading, report.Handle)
 			}
 		}
 	}
@@ -88,8 +88,10 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 
 // storeReading writes a host agent's reading of an arm into the arm's row. The parameter before is
 // the row that the caller has read. If the row has changed since then, storeReading does nothing.
-// It also does nothing if serve has read the host's log beyond the position in the pulse.
-func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading) {
+// It also does nothing if serve has read the host's log beyond the position in the pulse. A row that was
+// wrongly dead lacks the arm's process, so storeReading takes the process from the handle of a live session.
+func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading,
+	handle *coleo.Handle) {
 	r.mu.Lock()
 	h := r.hosts[id]
 	ok := h != nil && h.head == position{pulse.Epoch, pulse.Head} && r.ordering[before.ID] == 0 && now.State.Valid()
@@ -103,6 +105,9 @@ func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, b
 			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
 		}
 		row.Status, row.State, row.Rule, row.Dialog = row.StatusIn(now.State), now.State, now.Rule, now.Dialog
+		if handle != nil && handle.Generation == row.Generation {
+			row.PID, row.Port = handle.Process.PID, handle.Port
+		}
 		row.UpdatedAt = r.Now().UTC()
 		return nil
 	})

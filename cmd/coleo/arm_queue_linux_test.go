@@ -53,8 +53,22 @@ func newQueued(w *world, name, say string, pid int) *queued {
 	seed := rand.Uint64()
 	q := &queued{world: w, name: name, say: say, pid: pid, r: rand.New(rand.NewPCG(seed, 0)),
 		ids: map[string]string{}, kills: map[string]int{}}
-	w.t.Cleanup(func() { w.t.Logf("seed %d: killed %v; %d prompts were not acknowledged", seed, q.kills, q.unknown) })
+	w.t.Cleanup(func() {
+		w.t.Logf("seed %d: killed %v; %d prompts were not acknowledged", seed, q.kills, q.unknown)
+		if w.t.Failed() {
+			q.logArm()
+		}
+	})
 	return q
+}
+
+// logArm logs the arm's row, its evidence and its events.
+func (f *queued) logArm() {
+	f.t.Logf("the agent CLI was process %d", f.pid)
+	for _, args := range [][]string{{"--json", "arm", "status", f.name}, {"arm", "explain", f.name},
+		{"run", "events", "--arm", f.name}} {
+		f.t.Log(f.run(args...))
+	}
 }
 
 // killWhileSending queues the given number of prompts, and meanwhile kills the given number of processes. It

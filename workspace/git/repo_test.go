@@ -188,7 +188,10 @@ func TestACanceledGitEndsWithItsChildren(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if _, err := r.Output(ctx, "diff"); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
+	var warnings string
+	_, err = r.Run(ctx, git.Call{Args: []string{"diff"}, Warn: func(text string) { warnings = text }})
+	if !errors.Is(err, context.Canceled) {
+		_, notStarted := os.Stat(s.marks + "/started")
+		t.Errorf("the error is %v; git said %q; whether the filter ran: %v", err, warnings, notStarted)
 	}
 }
