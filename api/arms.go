@@ -165,7 +165,7 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool)
 }
 
 // checkSpawn returns EForbidden if the caller has an operator token and the request sets an option
-// that operator tokens must not set.
+// that such a caller must not set. The parameter known says whether Coleo already has the arm.
 func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
 	if operatorOf(ctx) == nil {
 		return nil

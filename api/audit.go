@@ -34,8 +34,8 @@ const auditPage = 100
 // commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
-// auditDetail returns the arm that a request names, and a value that the audit stores about the
-// request as JSON. The arm is "" if the request names none.
+// auditDetail returns the arm that a request names, or "" if the request names none. It also
+// returns a value that describes the request. The audit stores this value as JSON.
 type auditDetail[I any] func(*I) (arm string, detail any)
 
 // audited wraps the function of a route that changes something. The wrapper first writes the caller

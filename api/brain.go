@@ -54,7 +54,7 @@ type Brain interface {
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
 	// OnLimit changes what an arm does at a limit of its model, and returns the resulting setting.
 	// If newValue is "", OnLimit only returns the present setting. It returns EInvalid or
-	// EUnsupported if the arm can never use an alternative of the list.
+	// EUnsupported if the list contains an alternative that the arm can never use.
 	OnLimit(ctx context.Context, idOrName string, newValue coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
@@ -113,8 +113,7 @@ type Brain interface {
 	Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error)
 	// Output returns a piece of terminal output, which begins at the given byte offset. A negative
 	// offset counts from the end of the output. If there is no output at the offset yet, Output
-	// waits for it for at most maxWait. If there is still no output, Output returns a piece without
-	// data.
+	// waits at most maxWait for new output. If none comes, Output returns a piece without data.
 	Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error)
 	// Input types the given bytes, for a caller that types by hand. It returns EBusy if the arm's
 	// lease does not have the given id.
@@ -145,8 +144,8 @@ type Brain interface {
 	WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error)
 	// Follow returns a sequence of the events that match a filter. The sequence ends when ctx ends.
 	// When the sequence has yielded all events so far, it yields an update with only a cursor.
-	// While it waits for new events, it yields such an update again after each beatEvery. The
-	// reader can be slow.
+	// While it waits for new events, it yields such an update again at intervals of beatEvery. Even
+	// a slow reader receives every event.
 	Follow(ctx context.Context, f wire.EventFilter, beatEvery time.Duration) (iter.Seq[wire.Update], error)
 	// Subscribe returns a sequence of updates, which ends when ctx ends. The sequence contains each
 	// event after the given cursor once, together with the event's own cursor. It also contains
@@ -155,7 +154,7 @@ type Brain interface {
 	// an arm. Subscribe returns EInvalid for a bad cursor.
 	Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error)
 
-	// Display returns one picture for people of what an arm is doing.
+	// Display returns a snapshot that shows people what an arm is doing.
 	Display(ctx context.Context, arm string) (display.Snapshot, error)
 	// Displays returns a sequence of snapshots, which ends when ctx ends. The sequence contains a
 	// snapshot of each arm that changes after the call. Several changes within display.Window

@@ -53,7 +53,7 @@ type operator struct {
 	place place
 }
 
-// place is the part of the machine in which a caller runs, as far as the kernel reveals it.
+// place says in which arm a caller runs, if the kernel reveals this.
 type place struct {
 	seen bool   // whether the kernel reveals the place; over TCP it does not
 	arm  string // the id of the arm in which the caller runs; "" outside of arms
@@ -68,9 +68,9 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The visitor describes the caller
-// as far as the kernel reveals it. If the caller runs in an arm, the token must have been made for
-// this arm. Otherwise operatorPass returns EForbidden.
+// operatorPass returns a pass for the value of an operator token. The parameter who contains what
+// the kernel reveals about the caller. If the caller runs in an arm and the token was not made for
+// this arm, operatorPass returns EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, who visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
@@ -142,8 +142,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace saves a new value with the function store. If that succeeds, replace makes the value the
-// API token, and ends all calls that were made with the old token.
+// replace calls the function store to save a new value. If store succeeds, replace makes the value
+// the API token, and ends all calls that were made with the old token.
 func (t *apiToken) replace(value string, store func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,7 +156,7 @@ func (t *apiToken) replace(value string, store func(string) error) error {
 	return nil
 }
 
-// fingerprint returns a name for a token that does not reveal the token.
+// fingerprint returns a short name for a token. Nobody can find out the token from this name.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])

@@ -23,8 +23,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// ClientConfig says how to reach the server. Socket is the path of the server's socket,
-// which needs no token. URL is an address such as http://127.0.0.1:8080.
+// ClientConfig says how to reach the server. Socket is the path of the server's socket. Requests
+// over the socket need no token. URL is an address such as http://127.0.0.1:8080.
 type ClientConfig struct {
 	Socket string
 	URL    string // used if Socket is empty
@@ -169,8 +169,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls the given function until it returns an answer or an error other than ETimeout. It also
-// stops when ctx ends.
+// poll calls the function ask until ask returns an answer or an error other than ETimeout. poll
+// also stops when ctx ends.
 func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
@@ -187,29 +187,30 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
 // These constants are the times for which a client waits for an answer, one for each kind of
-// request. Serve gives up each request answerMargin earlier, so that serve's own error still
+// request. Serve gives up each request earlier, by answerMargin, so that serve's own error still
 // reaches the client.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
-	// answers a dialog, interrupts or compacts; promptTime is the limit for a prompt
+	// for answering a dialog, interrupting or compacting; promptTime is the limit for a prompt
 	steerTime  = 90*time.Second + answerMargin
-	killTime   = 30*time.Second + answerMargin // ends all processes of an arm
-	removeTime = 10*time.Minute + answerMargin // removes an arm; to save the work of a large worktree takes minutes
-	// merges the work of an arm; after the merge, Coleo may send the arm a prompt with the conflicts,
-	// which takes up to 3 minutes
+	killTime   = 30*time.Second + answerMargin // for ending all processes of an arm
+	removeTime = 10*time.Minute + answerMargin // for removing an arm; saving a large worktree takes minutes
+	// for merging the work of an arm; afterwards, Coleo may send the arm a prompt with the
+	// conflicts, which takes up to 3 minutes
 	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin
-	// interrupts, reads the conversation and the diff, and starts the successor
+	// for a hand-over: serve interrupts, reads the conversation and the diff, and starts the
+	// successor
 	handoverTime = 5*time.Minute + answerMargin
-	// starts or recovers an arm: ends the old process and reads the model catalogue
+	// for starting or recovering an arm: serve ends the old process and reads the model catalogue
 	startTime = 150*time.Second + answerMargin
 )
 
 const (
 	// peerEvery is the time between two checks whether the server's process can answer.
 	peerEvery = time.Second
-	// peerTwice is the pause before a second check. The client refuses a request only if both
-	// checks fail, because some processes are stopped only for a moment.
+	// peerTwice is the pause before a second check. The client refuses to send a request only if
+	// both checks fail, because some processes are stopped only for a moment.
 	peerTwice = 500 * time.Millisecond
 )
 
@@ -231,7 +232,7 @@ func (u undialled) Unwrap() error { return u.error }
 func IsUnsent(err error) bool { return errors.As(err, new(unsent)) }
 
 // watched returns a context for one request. The context ends when the server's process can no
-// longer answer. If the process cannot answer from the beginning, watched returns an error.
+// longer answer. If the process cannot answer when watched is called, watched returns an error.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }

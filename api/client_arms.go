@@ -225,7 +225,7 @@ func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	return out, err
 }
 
-// Display returns one picture for people of what the arm is doing.
+// Display returns a snapshot that shows people what the arm is doing.
 func (c *Client) Display(ctx context.Context, arm string) (display.Snapshot, error) {
 	var out display.Snapshot
 	err := c.call(ctx, get, armPath(arm, "/display"), nil, &out)
@@ -241,7 +241,7 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 
 // Output returns a piece of terminal output, which begins at the given byte offset. A negative
 // offset counts from the end of the output. If there is no output at the offset yet, Output waits
-// for it for at most maxWait.
+// at most maxWait for new output.
 func (c *Client) Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	path := armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", offset, maxWait))
@@ -289,8 +289,8 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models as JSON. It is the body of the answer of the published
-// route.
+// Providers returns the catalogue of models as JSON. The JSON is the unchanged body of the server's
+// answer.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
@@ -347,7 +347,7 @@ func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspensio
 
 // AnswerSuspension answers a suspension of an arm. Without an id, exactly one suspension must be
 // open. If several suspensions are open, AnswerSuspension returns EConflict with the list of
-// suspensions. Without the name of an arm, the id is enough to find the suspension.
+// suspensions. If arm is "", AnswerSuspension finds the suspension by its id alone.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}

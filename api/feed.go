@@ -27,9 +27,9 @@ const (
 	channelAll     = "all"
 )
 
-// news is one message of /ws. Data is an arm, an event, all present arms (arms.snapshot), or {"id"}
-// of a removed arm. To receive the events after this message, a client subscribes with the
-// message's Cursor as "after".
+// news is one message of /ws. Data is an arm, an event, a list of all present arms, or an object
+// with the id of a removed arm. To receive the events after this message, a client subscribes with
+// the message's Cursor as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -137,8 +137,8 @@ func (f *feed) subscribe(c control) {
 	}
 	if !f.shows && (c.Channel == channelDisplay || c.Channel == channelAll) {
 		f.shows = true
-		// Subscribe now, not in the goroutine. The client is about to read its first snapshots, and
-		// must then receive each later change.
+		// Subscribe here and not in the goroutine. The client reads its first snapshots soon, and
+		// must receive every change after that.
 		displays := f.s.brain.Displays(f.ctx)
 		f.others.Go(func() { f.show(displays) })
 	}

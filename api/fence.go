@@ -15,8 +15,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// A fence is the brain as callers with an operator token see it. For all other callers, it passes
-// every call to the brain unchanged.
+// A fence is the brain as callers with an operator token see it. For all other callers, the fence
+// passes every call to the brain unchanged.
 //
 // If a token reaches only some arms, the fence removes the other arms and their runs from lists.
 // For methods about one arm, Server.withArm has already checked that the token reaches the arm. The
@@ -49,7 +49,8 @@ func (f fence) reaches(ctx context.Context, id string) bool {
 	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
 }
 
-// onlyReachable returns those elements of a list whose arms the caller reaches.
+// onlyReachable returns those elements of a list whose arms the caller reaches. The function arm
+// returns the id of an element's arm.
 func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
 	if _, limited := limitsOf(ctx); !limited {
 		return list
@@ -64,8 +65,8 @@ func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) st
 	})
 }
 
-// outside returns the error for an arm that the caller does not reach. The error does not depend on
-// whether such an arm exists.
+// outside returns the error for an arm or a run that the caller does not reach. The error is the
+// same if no such arm or run exists. The parameter what names it, such as "arm NAME".
 func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
@@ -89,7 +90,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	if !o.token.Limited() {
 		return r, nil
 	}
-	const place = 3 // matches the arm in /api/arms/{id} and in /ws/terminal/{id}
+	const place = 3 // the index of the arm in /api/arms/{id} and in /ws/terminal/{id}
 	parts := strings.Split(r.URL.Path, "/")
 	if r.URL.RawPath != "" || len(parts) <= place {
 		return r, coleo.Errorf(coleo.EInvalid, "name the arm as the list of arms does")
@@ -140,8 +141,8 @@ func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
 	return run, err
 }
 
-// WaitRun checks the run after the run has ended, because the run of a queued prompt does not exist
-// before.
+// WaitRun checks only after the end of the run whether the caller reaches the run. It cannot check
+// earlier, because the run of a queued prompt does not exist yet.
 func (f fence) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	end, err := f.Brain.WaitRun(ctx, run)
 	if _, limited := limitsOf(ctx); limited && err == nil {
@@ -234,7 +235,7 @@ func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 }
 
 // onlyUpdates removes the updates about arms that the caller does not reach. It passes on the
-// removal of an arm if it has passed on the arm before, or if the token names the arm.
+// removal of an arm if it has passed on the arm's last update, or if the token names the arm.
 func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
 	t, limited := limitsOf(ctx)
 	if !limited || updates == nil {

@@ -97,7 +97,8 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	// later refused if the first message on the WebSocket does not contain the token
+	// guard accepts a WebSocket, but accept refuses it if its first message does not contain the
+	// token
 	return isWebhook(r) || r.Method == get && isSocket(r)
 }
 

@@ -213,8 +213,9 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
 }
 
-// addFollow makes a request wait for a new diff. since is the mark of the diff that the caller has.
-// text is how long to wait, such as 30s. addFollow returns EInvalid for a mark without a time.
+// addFollow makes a request wait for a new diff. The parameter since is the mark of the diff that
+// the caller has. The parameter text is the time to wait, such as 30s. A mark without a time to
+// wait is EInvalid.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {
@@ -304,8 +305,8 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
 
 // Diff returns the changes that the arm has made in its folder. If withCalls is true, each hunk
 // names the tool call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository. If w.Wait is above 0, Diff waits until the diff has another mark than
-// w.Since.
+// in a git repository. If w.Wait is above 0, Diff waits at most w.Wait until the diff's mark
+// differs from w.Since.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {

@@ -95,7 +95,7 @@ func (s *Server) queueRoutes(d table) {
 		s.setOnLimit, wholeBody)
 	change(d, operation{post, arm + "/unpark", "unpark-arm",
 		"Continue a parked arm now, or end its wait", 0}, s.unpark, wholeBody)
-	// the arm has the same two routes, because to pause an arm is to pause its queue
+	// the arm itself has the same two routes, because pausing an arm means pausing its queue
 	for _, path := range []string{"/queue", ""} {
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
 		change(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
@@ -180,7 +180,7 @@ func (s *Server) abort(ctx context.Context, in *armOnly) (*reply[abortReply], er
 	return &reply[abortReply]{abortReply{err == nil, out}}, err
 }
 
-// callerWord describes for people who has given a command.
+// callerWord returns a text that tells people who gave a command.
 func callerWord(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:
@@ -244,16 +244,16 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm does not continue the
-// turn that met the limit, but sends the prompts of its queue again. UnparkArm returns EConflict if
-// the arm is not parked.
+// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm drops the turn that met
+// the limit, and Coleo resumes sending the prompts of the arm's queue. UnparkArm returns EConflict
+// if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, dropTurn bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{dropTurn})
 }
 
 // OnLimit changes what an arm does at a limit of its model, and returns the resulting setting. If
 // newValue is "", OnLimit only returns the present setting. It returns EInvalid or EUnsupported if
-// the arm can never use an alternative of the list.
+// the list contains an alternative that the arm can never use.
 func (c *Client) OnLimit(ctx context.Context, arm string, newValue coleo.OnLimit) (coleo.OnLimitReport, error) {
 	var out coleo.OnLimitReport
 	if newValue == "" {

@@ -39,7 +39,8 @@ type Config struct {
 	Token   string // the API token, for programs over TCP; "" means that no token is accepted
 	Addr    string // the TCP address, such as "127.0.0.1:8080"; must be a loopback address
 	Version string
-	// returns an error if a process must not call over the socket; nil accepts all processes
+	// Admit returns an error if a process must not call over the socket. If Admit is nil, every
+	// process can call.
 	Admit func(pid int) error
 	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error if the
 	// system does not reveal the arm. If ArmOf is nil, the server does not know the arm of any

@@ -192,7 +192,7 @@ func (k *socket) put(m message) {
 
 // putPatiently does the same as put, for a patient socket. During the write, the client need not
 // give a sign of life. A completed write counts as a sign of life, because it shows that the client
-// has read earlier data.
+// has read earlier data. A ping that is written without a long wait does not count.
 func (k *socket) putPatiently(m message) {
 	_ = k.conn.SetReadDeadline(time.Time{})
 	_ = k.conn.SetWriteDeadline(time.Time{})

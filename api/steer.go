@@ -54,7 +54,7 @@ type respondBody struct {
 	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open dialog if left out"`
 	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
 	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
-	// Options are checked later by the arm's session
+	// the arm's session checks Options later
 	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
 	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
 	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`

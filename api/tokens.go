@@ -11,8 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file contains the routes for operator tokens, and the checks of what a caller with a token answers
-// and starts.
+// This file contains the routes for operator tokens, and the checks that limit what a caller with a token
+// can answer and start.
 
 type tokenInput struct {
 	Body wire.TokenRequest
@@ -151,8 +151,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts stores that the caller prompts an arm, if the caller has an operator token. It must be
-// called before the prompt is sent.
+// prompts stores a note that the caller prompts an arm, if the caller has an operator token.
+// prompts must be called before the prompt is sent.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -264,9 +264,9 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 }
 
 // starts starts an arm by calling order. If the caller has an operator token, starts first stores a note
-// that this token has started the arm. A new arm gets its id only during the start, so the first note
-// contains the arm's name. For an arm that already exists, starts stores a note only if the request also
-// contains a prompt.
+// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm
+// gets its id only during the start. For an arm that already exists, starts stores a note only if the
+// request contains a prompt.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -296,7 +296,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the name stays and counts
+	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err

@@ -14,8 +14,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// alternativesEvery is the time between two checks of all parked arms. A check finds alternatives
-// that were postponed. Every other alternative starts at once, with the event EventParked.
+// alternativesEvery is the time between two checks of all parked arms. A check finds only
+// alternatives that were postponed, because every other alternative starts as soon as the event
+// EventParked is in the log.
 const alternativesEvery = 15 * time.Second
 
 // takingAlternatives makes parked arms try the alternatives that their OnLimit lists.
@@ -112,9 +113,9 @@ func comesLater(err error) bool {
 	}
 }
 
-// goOnWith makes a parked arm continue with another model of its harness. This model must be
-// available itself: no other model replaces it. The fallback policy must allow its price. If the
-// arm has its own model server, goOnWith accepts any name.
+// goOnWith makes a parked arm continue with another model of its harness. It never replaces this
+// model: the model must be available, and the fallback policy must allow the model's price. If
+// the arm has its own model server or the scripted model, goOnWith accepts any name.
 func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, name string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -135,7 +136,8 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	order := bus.AlternativeOrder{Arm: arm.ID, At: at, Model: coleo.ModelName(provider, model)}
 	if able := h.Info().Capabilities; able.ModelFlag && able.Resume && arm.SessionID != "" {
-		// if the conversation is a copy, an earlier start has already made it
+		// if the conversation began as a copy of another one, an earlier start has already made
+		// the copy
 		c.Conversation, c.Fork = arm.SessionID, ""
 		order.Spawn = &bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: true}
 		if order.Spawn.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
@@ -159,10 +161,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	return nil
 }
 
-// OnLimit changes what an arm does at a limit, and returns the resulting setting. If on is "",
-// OnLimit only returns the present setting. If the arm is parked, the change also applies to the
-// present limit. OnLimit returns ENotFound if there is no such arm, and EInvalid or EUnsupported if
-// the arm can never use an alternative of the list. Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit, and returns the resulting setting. If the parameter on
+// is "", OnLimit only returns the present setting. If the arm is parked, the change also applies to the
+// present limit. OnLimit returns ENotFound if there is no such arm. If the arm can never use one of the
+// listed alternatives, OnLimit returns EInvalid or EUnsupported. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -27,9 +27,9 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 	return err
 }
 
-// catchUpChosen copies the host's Chosen into the row of an arm, if the host has a newer one. A
-// pulse contains the number of the host's Chosen. The row can be older, because serve's disk was
-// full or serve was killed before it wrote the row.
+// catchUpChosen copies the host's Chosen into the row of an arm, if the host has a newer one. The
+// parameter number is the number of the host's Chosen, from a pulse. The row can be older, because
+// serve's disk was full or serve was killed before it wrote the row.
 //
 // If catchUpChosen returns nil, the row contains the Chosen with this number or a newer one. After
 // an error, the next pulse tries again.

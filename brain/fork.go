@@ -35,7 +35,7 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	return b.Spawn(ctx, q)
 }
 
-// ForkArm starts a new arm with a copy of another arm's conversation, which the agent CLI makes.
+// ForkArm starts a new arm with a copy of another arm's conversation. The agent CLI makes the copy.
 // The new arm also gets the other arm's configuration, except for the values that the request sets.
 // The other arm does not change.
 //

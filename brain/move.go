@@ -183,7 +183,8 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusal returns the error of Recover if there is no remedy, or none that Coleo may carry out.
+// refusal returns the error that Recover returns if there is no remedy, or no remedy that Coleo
+// may carry out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false

@@ -88,9 +88,10 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 	})
 }
 
-// writeOrderedRow writes an arm's row before serve orders the start. read is the row from which the order was made. A
-// new arm has no such row, so its read has no id. It writes only the fields that differ between read and arm, so
-// other changes of the row since then stay. It returns the row before and after the change.
+// writeOrderedRow writes an arm's row before serve orders the start. The parameter read is the row from which the
+// order was made. For a new arm there is no such row, so read.ID is empty. writeOrderedRow writes only the fields in
+// which arm differs from read, so other changes of the row since then stay. It returns the row before and after the
+// change.
 func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, ordered coleo.Arm, err error) {
 	if read.ID == "" {
 		return was, arm, b.DB.CreateArm(ctx, arm)
@@ -111,8 +112,8 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, 
 	return was, ordered, err
 }
 
-// eachField sets those fields of row to the values in to for which choose returns true. It calls choose with the
-// field's values in row, from and to.
+// eachField calls choose for each field, with the field's values in row, from and to. If choose returns true,
+// eachField copies the field's value in to into row.
 func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any) bool) {
 	r, f, t := reflect.ValueOf(row).Elem(), reflect.ValueOf(from), reflect.ValueOf(to)
 	for i := range r.NumField() {

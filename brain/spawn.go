@@ -42,7 +42,7 @@ type starting struct {
 }
 
 // spawn does the same as Spawn. If parent is not nil, a new arm gets parent's configuration. If
-// once is not nil, the arm must be new. The new arm then has the id that once contains.
+// the parameter once is not nil, the arm must be new, and gets the id once.Arm.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}
@@ -112,8 +112,8 @@ func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
 	return err
 }
 
-// placeStart chooses the host of a start. If the arm ran on another host before, that run must have
-// ended.
+// placeStart chooses the host of a start. If the arm's last start was on another host, all
+// processes of that start must have ended.
 func (b *Brain) placeStart(_ context.Context, s *starting) error {
 	h, err := b.Registry.Get(s.arm.Harness)
 	if err != nil {

@@ -143,7 +143,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	return s, placement.CheckUnderstands(b.roster.BeatOf(s.arm.AgentID), s.order())
 }
 
-// successorArm returns a new arm on the host of the first arm, as its successor.
+// successorArm returns the successor of the first arm: a new arm on the same host.
 func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (coleo.Arm, error) {
 	name, err := b.successorName(ctx, first, q)
 	if err != nil {

@@ -56,7 +56,7 @@ func (c Call) Bound() (dollars float64, ok bool) {
 type Decision struct {
 	// Policy is what to do about the call. It is "" if the budget allows the call.
 	Policy coleo.BudgetPolicy
-	State  coleo.BudgetState // the budget that does not allow it
+	State  coleo.BudgetState // the budget that does not allow the call
 	Why    string            // one clause for people, without a period
 }
 

@@ -149,8 +149,8 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 }
 
 // age returns how long a host agent has listened for orders. If the host agent does not report
-// this, age returns the constant `forever`. The request also contains waiting, the time until which
-// the caller will certainly wait for the report of the order.
+// this, age returns the constant `forever`. The request also contains the parameter waiting, which
+// is the time until which the caller will certainly wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -171,8 +171,8 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. The report of a host agent that
-// could not reach something can have the same code, but never has this type.
+// unreachable is the error for a host agent that cannot be asked. A host agent that could not reach
+// something can report an error with the same code, but this error never has the type unreachable.
 type unreachable struct {
 	because *coleo.Error
 	sent    bool // whether a host agent received the order, but has ended since then

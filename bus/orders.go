@@ -223,10 +223,10 @@ type ModelReport struct {
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// PermitOrder allows typing into the listed arms until the time Until. Until is a time on the host
-// agent's clock with the id Clock. If the host agent's clock has another id, the order allows
-// nothing. The report always contains the host agent's clock. To ask only for the clock, serve
-// sends an order with an empty Clock.
+// PermitOrder allows typing into the listed arms for a limited time. Until is the end of this time,
+// on the host agent's clock whose id is Clock. If the host agent's clock has another id, the order
+// allows nothing. The report always contains the host agent's clock. To ask only for the clock,
+// serve sends an order with an empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`

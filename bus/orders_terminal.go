@@ -25,7 +25,7 @@ type RecordOrder struct {
 
 // OutputOrder asks for a piece of an arm's output, which begins at the byte offset From. A negative
 // offset counts from the end of the output. If there is no output at the offset yet, the host agent
-// waits for it for at most Wait.
+// waits at most the time Wait for new output.
 type OutputOrder struct {
 	Arm  string        `json:"arm"`
 	From int64         `json:"from"`

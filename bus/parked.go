@@ -3,8 +3,8 @@ package bus
 import "coleo.dev"
 
 // ParkedAt names one alternative of one parking of an arm. If the parking has ended or the
-// alternative was already tried, the host agent refuses an order with it. So serve can repeat an
-// order.
+// alternative was already tried, the host agent refuses an order that names it. Serve can therefore
+// repeat an order safely.
 type ParkedAt struct {
 	Run  string        `json:"run"` // the same as in coleo.Parked
 	Try  int           `json:"try"` // the same as in coleo.Parked

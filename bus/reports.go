@@ -20,7 +20,7 @@ type ArmReport struct {
 	Proof      Proof         `json:"proof"`
 	Process    ProcessState  `json:"process"`
 	// Blocked is the reason why the arm cannot continue. For example, if the arm's output cannot be
-	// written to its journal, the agent CLI waits until it can be written again.
+	// written to its journal, the agent CLI waits until the journal can be written again.
 	Blocked      string      `json:"blocked,omitempty"`
 	LastOutput   time.Time   `json:"last_output,omitzero"`
 	LastActivity time.Time   `json:"last_activity,omitzero"`
@@ -123,8 +123,8 @@ type Beat struct {
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
 	MaxArms      int       `json:"max_arms"`
-	// Arms contains the arms that run: the session has proved its identity, and the process is alive and
-	// not stopped by a signal.
+	// Arms contains the arms that run. An arm runs if its session has proved its identity, and its
+	// process is alive and not stopped by a signal.
 	Arms []ArmBeat `json:"arms"`
 	// Of is the id of the arm if the beat is about one arm, or "" if it is about all arms. A beat
 	// about one arm also means that the other arms have not changed.
@@ -215,7 +215,7 @@ type Removed struct {
 	Dropped int    `json:"dropped"`        // the number of prompts that were in the arm's queue
 	Kept    string `json:"kept,omitempty"` // the ref that contains the unsaved work of the arm's worktree
 	// KeptToo contains the refs of the other worktrees, if the arm had worktrees of several
-	// repositories. Stays is the folder above the worktrees, if it was not removed because it
+	// repositories. Stays is the folder above the worktrees, if the host agent kept it because it
 	// contains other files.
 	KeptToo []string `json:"kept_too,omitempty"`
 	Stays   string   `json:"stays,omitempty"`

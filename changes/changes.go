@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// These constants bound a Diff. If MaxFiles or MaxPatch cuts something off, the Cut of the Diff describes it.
+// These constants bound a Diff. If MaxFiles or MaxPatch cuts something off, Diff.Cut describes what is missing.
 const (
 	MaxFiles = 5_000    // files
 	MaxPatch = 10 << 20 // bytes of the patch
@@ -43,10 +43,10 @@ type DiffRequest struct {
 type Diff struct {
 	Root string `json:"root"` // the top folder of the repository; paths are relative to it
 	// Repos lists the repositories, if the arm works in several. Root is then the folder above them, and Base
-	// and Head are "". Most arms work in one, and Repos is empty.
+	// and Head are "". Most arms work in only one repository, and Repos is empty.
 	Repos []Repository `json:"repos,omitempty"`
-	// Alias is the path of Root with the symbolic links that the path in the arm's configuration
-	// contains. If that path contains none, Alias is "".
+	// Alias is the path of Root as the arm's configuration has it, with its symbolic links. If the
+	// configured path contains no symbolic links, Alias is "".
 	Alias string    `json:"alias,omitempty"`
 	Base  string    `json:"base"`           // the commit that the files are compared with; "" if there was none
 	Head  string    `json:"head,omitempty"` // the commit that is HEAD now; "" if there is none yet
@@ -158,9 +158,9 @@ type Why struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
 	Tool      string `json:"tool,omitempty"` // its name
-	// Time is when the call ended. If the end is not known, Time is when the call began. Generation
-	// is the start of the arm whose recording shows that moment. Offset is the position of the
-	// prompt in that recording, in bytes.
+	// Time is when the call ended. If the end is not known, Time is when the call began. The
+	// recording of the arm's start number Generation shows that moment. Offset is the position of
+	// the prompt in this recording, in bytes.
 	Time       *time.Time `json:"time,omitempty"`
 	Generation int        `json:"generation,omitempty"`
 	Offset     int64      `json:"offset,omitempty"`

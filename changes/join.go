@@ -7,8 +7,8 @@ import (
 
 var renameLines = [][]byte{[]byte("rename from "), []byte("rename to ")}
 
-// PrefixRenames adds a folder to the paths in the rename lines of a patch. Git itself can add it in all
-// other lines. The folder is "" or ends with a slash.
+// PrefixRenames adds a folder to the paths in the rename lines of a patch. Git itself can add the folder
+// in all other lines. The folder is "" or ends with a slash.
 func PrefixRenames(patch []byte, folder string) []byte {
 	if folder == "" {
 		return patch
@@ -32,8 +32,8 @@ func PrefixRenames(patch []byte, folder string) []byte {
 	return out.Bytes()
 }
 
-// Part is the diff of one of several repositories. In its patch, the paths begin with Name. All its other
-// paths do not.
+// Part is the diff of one of several repositories. The paths in the diff's patch begin with Name, but the
+// paths in the diff's other fields do not.
 type Part struct {
 	Name string
 	Diff Diff

@@ -32,8 +32,8 @@ type MergeRequest struct {
 	// Repo is the name of the repository, if the arm works in several. If Repo is "", the merge uses the only
 	// repository in which the arm has changed something.
 	Repo string `json:"repo,omitempty"`
-	// Into is the target branch. If Into is "", the target is the branch from which the arm's worktree was
-	// made. If the branch Into does not exist, it is created from that branch.
+	// Into is the target branch. If Into is "", the target is the original branch: the branch from which the
+	// arm's worktree was made. If the branch Into does not exist, Coleo creates it from the original branch.
 	Into string `json:"into,omitempty"`
 	// Commit is the message for a commit of the arm's uncommitted work. Coleo makes this commit
 	// before the merge. If Commit is "", uncommitted work is an error.
@@ -71,11 +71,11 @@ type Merged struct {
 	DryRun bool `json:"dryRun,omitempty"`
 	// Nothing means that Into already contains all of the arm's commits, so nothing was changed.
 	Nothing bool `json:"nothing,omitempty"`
-	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it, because
-	// Coleo refuses a real merge in that case.
+	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it, to warn that
+	// Coleo would refuse the real merge without UpdateCheckout.
 	CheckedOut string `json:"checkedOut,omitempty"`
-	// Updated is the work folder whose files and index the merge has updated. It is "" if there was
-	// none.
+	// Updated is the work folder whose files and index the merge has updated. It is "" if the merge has
+	// updated no work folder.
 	Updated string `json:"updated,omitempty"`
 	// Recovered describes, for people, what Coleo did about an earlier merge that was interrupted. It is ""
 	// if no merge was interrupted.

@@ -16,11 +16,11 @@ type part struct {
 	lines          Lines
 }
 
-// fileStart and hunkStart match only headers, because no other line of a patch can begin like one.
+// fileStart and hunkStart match only headers, because no other line of a patch can begin like a header.
 // Lines of text begin with a blank, + or -, and lines of a binary file contain no blanks.
 var (
 	fileStart = []byte("diff --git ")
-	// binaryStarts are the beginnings of the line that stands in place of the hunks of a binary file.
+	// A binary file has no hunks. Instead, its part of the patch has a line with one of these beginnings.
 	binaryStarts = [][]byte{[]byte("Binary files "), []byte("GIT binary patch")}
 	hunkStart    = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
 )
@@ -92,7 +92,7 @@ func CutPatch(patch []byte) []byte {
 
 // Assemble returns the files of the entries, with their positions in the patch. The patch must
 // contain the same files in the same order, but may end earlier. lines contains the line counts of
-// each file. If lines is nil, the patch is whole, and Assemble counts the lines of the patch.
+// each file. If lines is nil, the patch must be whole, and Assemble counts the lines of the patch.
 // flagsByPath contains the flags of each file.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
@@ -161,8 +161,8 @@ func Sum(files []File) (added, deleted int) {
 	return added, deleted
 }
 
-// Text returns the part of the patch for one hunk. If the patch does not contain the hunk, Text
-// returns nil.
+// Text returns the part of the patch that contains the hunk. If the patch does not contain the hunk,
+// Text returns nil.
 func (d Diff) Text(h Hunk) []byte {
 	if h.Offset < 0 || h.Length < 0 || h.Offset+h.Length > len(d.Patch) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// document is a decoded JSON Schema. It maps JSON Pointers to all objects in the schema that can
-// themselves be schemas.
+// document is a decoded JSON Schema. For each object in it that can be a schema, document maps the
+// object's JSON Pointer to the object.
 type document map[string]map[string]any
 
 // dataWords are keywords whose values are data and not schemas.
@@ -109,8 +109,8 @@ func (d document) circles(pointer string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns JSON Pointers to the schemas that an object applies to its own value, and not to
-// a part of it. The object is the one at the given JSON Pointer.
+// inPlace returns the JSON Pointers of the inner schemas of the object at the given JSON Pointer. It
+// returns only those that check the object's whole value, and not only a part of the value.
 func (d document) inPlace(pointer string) (out []string) {
 	object := d[pointer]
 	if ref, ok := object["$ref"].(string); ok {

@@ -52,11 +52,11 @@ func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 }
 
 const (
-	// validationTime is the time limit for one validation. Without a limit, a recursive schema with
-	// alternatives can take almost forever, and the run cannot end before that.
+	// validationTime is the time limit for one validation. The run cannot end before the validation.
+	// Without a limit, the validation of a recursive schema with alternatives can take almost forever.
 	validationTime = 5 * time.Second
 	// maxDepth is the limit for the nesting of lists and objects in a value, in levels. For a few
-	// thousand levels, the library needs seconds. Answers have less than a hundred levels.
+	// thousand levels, the library needs seconds. Answers have fewer than a hundred levels.
 	maxDepth = 100
 )
 

@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether the user opens the dialog with a command. Gemini CLI up to 0.61.0 takes
-// such a command for a plain prompt until Gemini CLI has asked its MCP servers for tools.
+// byHand reports whether the user opens the dialog with a command. The check must wait before such a command:
+// Gemini CLI up to 0.61.0 takes it for a plain prompt until the MCP servers were asked for their tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -196,7 +196,7 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done. After a denial, a tool can report a refusal.
+// undone checks that nothing was done, and that the model received no result. After a denial, a refusal is allowed.
 func (x *attempt) undone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
@@ -259,7 +259,7 @@ func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// Skip the prompt of a subagent. It comes from the model itself, so the model did not receive it.
+			// Skip the task that the model gave to a subagent, because the model itself wrote this text.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:

@@ -24,7 +24,7 @@ type AskResult struct {
 	Kind    coleo.DialogKind  `json:"kind,omitempty"` // "" for the checks of the tools
 	Refuses map[string]string `json:"refuses,omitempty"`
 	Pass    bool              `json:"pass"`
-	// The ways in which the dialog was answered, or the reason of the failure.
+	// The ways in which the dialog was answered, or the reason for the failure.
 	Details string  `json:"details"`
 	Seconds float64 `json:"seconds"`
 }
@@ -139,7 +139,8 @@ func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 }
 
 // checkAllListed returns an error if the agent CLI has offered a tool that the harness does not
-// know. The harness knows the tools in the catalogue and its list of tools that never ask.
+// know. A harness knows the tools in its catalogue, and the tools in its list of tools that never
+// ask.
 func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
@@ -169,8 +170,8 @@ func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 }
 
 // mcpRecord returns the path of the file in which the checks' MCP server records its requests. A server
-// in a sandbox can write only in the work folder. There, the file is in .git, so that git does not list
-// it as a change.
+// in a sandbox can write only in the work folder, so its file is there. The file is in .git, so that
+// git does not list it as a change.
 func (t *Trial) mcpRecord() string {
 	if t.config.Sandbox.On() {
 		return filepath.Join(t.Workdir, ".git", "mcp.jsonl")
@@ -209,9 +210,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the script that opens the dialog of a line of the catalogue. If a prompt
-// contains the given word, the model sends the line's text, if there is one. Then it makes the
-// line's tool calls.
+// scriptOf returns the script with which the model opens the dialog of a line of the catalogue.
+// The script applies to prompts that contain the given word. The model first sends the line's
+// text, if there is one, and then makes the line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {

@@ -58,8 +58,8 @@ func (t *Trial) killAndResume(ctx context.Context, conversation string) error {
 	return nil
 }
 
-// conversationTimeout is how long the check waits for the conversation's id after the
-// first turn. Some agent CLIs have no such id.
+// conversationTimeout is how long the check waits for the conversation's id after the first turn.
+// The wait must end, because some agent CLIs have no such id.
 const conversationTimeout = 5 * time.Second
 
 // conversation returns the id of the session's conversation. If the id is unknown after
@@ -175,13 +175,15 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 }
 
 // commandWithPID returns the process of a command that runs in the trial's work folder. The
-// parameter own is the process id that the command itself sees. In a sandbox, this id differs from
-// the machine's id. If the process has already ended, commandWithPID returns the zero Identity.
+// parameter own is the process id that the command itself sees. In a sandbox, the machine uses
+// another id for the same process. If the process has already ended, commandWithPID returns the
+// zero Identity.
 func (t *Trial) commandWithPID(own string) coleo.Identity {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range all {
 		status, _ := os.ReadFile(filepath.Join(folder, "status"))
-		// Lists the machine's process id first, and the innermost last.
+		// The line NSpid lists the ids of a process: first the machine's id, last the id in the
+		// innermost sandbox.
 		_, pids, _ := strings.Cut(string(status), "\nNSpid:")
 		pids, _, _ = strings.Cut(pids, "\n")
 		workdir, _ := os.Readlink(filepath.Join(folder, "cwd"))

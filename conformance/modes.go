@@ -13,11 +13,11 @@ import (
 
 // switchModes switches to each mode of the agent CLI and back to the first mode. After each switch,
 // a prompt must reach the model. Then the check determines from the file system what the mode
-// allows. In a mode in which an agent CLI starts with the permission "ask", a file may be written
-// only after a question. With the permission "edit", a file must be written without a question.
+// allows:
+//   - If Mode.Permission is "ask", a file may be written only after a question.
+//   - If Mode.Permission is "edit", a file must be written without a question.
 //
-// The check skips modes in which an agent CLI starts with the permission "all". It also skips modes
-// that Coleo cannot switch to.
+// The check skips modes whose Permission is "all", and modes that Coleo cannot switch to.
 func switchModes(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -115,8 +115,9 @@ func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode, and checks whether the agent CLI asks
-// first. In this mode, an agent CLI starts with the given permission.
+// writesIn makes the model write a file in the present mode. The parameter permission is
+// Mode.Permission of this mode. If it is "ask", the agent CLI must ask first. Otherwise the agent
+// CLI must write the file without a question.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

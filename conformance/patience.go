@@ -27,8 +27,8 @@ const (
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
 // patientContext ends with DeadlineExceeded when its time is over, like a context with a deadline.
-// It needs its own done channel, because the context in it can only be canceled. With that
-// context's channel, derived contexts would end with Canceled.
+// The context in it can only be canceled. If Done returned that context's channel, contexts
+// derived from a patientContext would end with Canceled. So a patientContext has its own channel.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -84,9 +84,9 @@ func runningTasks() (n int) {
 	return n
 }
 
-// ownSlowness returns how many times slower this machine is than a fast machine, if neither has any
-// load. The result is at least 1. It is measured only once, as the best of several tries, because
-// other programs can slow down a try.
+// ownSlowness returns how many times slower this machine is than a fast machine, if neither machine
+// has any load. The result is at least 1. It is measured only once, as the best of several tries,
+// because other programs can slow down a try.
 var ownSlowness = sync.OnceValue(func() float64 {
 	best, block := time.Hour, make([]byte, 64<<10)
 	for range 20 {

@@ -46,8 +46,8 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads lists beginnings of prompts that an agent CLI could mistake for something else. This can be
-// a command, a shell command, a memory, a file or a call for help.
+// leads lists beginnings of prompts that an agent CLI could mistake for commands, shell commands,
+// memories, files or calls for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
 // specialLeading sends prompts that look like commands. There are two correct outcomes: the prompt

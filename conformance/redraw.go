@@ -15,8 +15,9 @@ import (
 // redrawLook is the time between two checks of a screen that is being redrawn.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must not change before it is wiped. Agent CLIs draw a dialog in
-// several steps, and move the transcript above the dialog.
+// redrawStill is how long a screen must stay unchanged before the check wipes it. Otherwise the
+// screen might not be complete, because agent CLIs draw a dialog in several steps, and move the
+// transcript above the dialog.
 const redrawStill = time.Second
 
 // wipedRows is how many rows a partial wipe removes, counted upwards from the last row with text.
@@ -171,8 +172,8 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo's reading equals an earlier one, and until the screen shows only
-// rows that the earlier screen also showed. It returns the number of rows with text.
+// awaitPicture waits until Coleo's reading equals the reading was, and until the screen shows
+// only rows of the earlier screen before. It returns the number of rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {

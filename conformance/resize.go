@@ -69,7 +69,7 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is how long resizeFrozen waits until Coleo has set both sizes.
+	// frozenSize is the longest time that resizeFrozen waits for Coleo to set both sizes.
 	frozenSize = time.Second
 	// frozenLook is the time between two checks of the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond

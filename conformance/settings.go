@@ -125,8 +125,8 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 }
 
 // PickSettings returns the settings of h that the user has selected. names is "all", or the names
-// of settings separated by commas. PickSettings returns EInvalid if h has no settings, or none with
-// one of these names.
+// of settings separated by commas. PickSettings returns EInvalid if h has no settings, or if one of
+// the names is unknown.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {

@@ -129,9 +129,9 @@ func (t *Trial) spawn(ctx context.Context, editConfig func(*coleo.SpawnConfig)) 
 	return err
 }
 
-// Boxed returns a sandbox in which an agent CLI can reach the scripted model. A container of docker
-// reaches the model through the sandbox's proxy, because docker's daemon is not in the network of the
-// checks.
+// Boxed returns the sandbox s, changed so that an agent CLI in it can reach the scripted model. Only
+// a docker container needs a change: it uses the sandbox's proxy, because docker's daemon is not in
+// the network of the checks.
 func Boxed(s coleo.Sandbox) *coleo.Sandbox {
 	if s.Kind == coleo.SandboxDocker {
 		s.Network = coleo.NetworkModel

@@ -48,7 +48,7 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 	return s
 }
 
-// afterExit returns s without the values that end with the agent CLI, such as its dialog.
+// afterExit returns s without the values that only a living agent CLI has, such as an open dialog.
 func (s Snapshot) afterExit() Snapshot {
 	s.Dialog, s.Tools, s.Background, s.Detail, s.Thinking = nil, nil, "", "", false
 	return s
@@ -153,7 +153,7 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// withWork applies work of the newest run. Apply ignores such work if an older run did it.
+// withWork applies the kinds of work that change a snapshot only if the newest run did them.
 func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:
@@ -172,7 +172,7 @@ func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 		s.Problem = head(w.Text, MaxPrompt)
 	case coleo.Compaction:
 		s.Compacts++
-	default: // a snapshot has no field for it
+	default: // a snapshot has no field for other work
 	}
 	return s
 }

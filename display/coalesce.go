@@ -31,9 +31,9 @@ func (System) Now() time.Time { return time.Now() }
 func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // Coalescer bundles changes. Each change has a key. Next returns a key when the key has not changed
-// for the time window, but at most maxWait after the key's first change. For all changes in that
-// time, Next returns the key once. Several goroutines can call Changed. Only one goroutine may call
-// Next.
+// for the duration window, and at the latest maxWait after the key's first change. Next returns the
+// key only once for all these changes. Several goroutines can call Changed, but only one goroutine
+// may call Next.
 type Coalescer struct {
 	window, most time.Duration
 	clock        Clock

@@ -17,9 +17,10 @@ const (
 	// MaxPrompt is the largest size of a snapshot's Prompt, in bytes.
 	MaxPrompt = 1 << 10
 	// MaxTools is the largest number of running tools in a snapshot. A reply contains only a few
-	// calls. If there are more running tools, the oldest ones have ended without an event.
+	// calls, so if more tools seem to run, the oldest of them have ended without an event.
 	MaxTools = 32
-	// maxTitle is the largest size of a tool's Title, in bytes. It is one line of a wide screen.
+	// maxTitle is the largest size of a tool's Title, in bytes. A Title of this size fills about one
+	// line of a wide screen.
 	maxTitle = 200
 )
 
@@ -145,7 +146,8 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns a list without the tools for which gone returns true. It does not change tools.
+// without returns a new list without the tools for which the function gone returns true. It does not
+// change the given list.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

@@ -21,8 +21,8 @@ const (
 	// lineTimeout limits the wait for a whole line. The wait begins when the caller has connected
 	// or has received a result. A caller on the same machine needs far less.
 	lineTimeout = 30 * time.Second
-	// writeTimeout limits the wait for a caller that does not read its answer. A caller that lives
-	// reads at once.
+	// writeTimeout limits the wait for a caller that does not read its answer. A caller that works
+	// properly reads its answer at once.
 	writeTimeout = 10 * time.Second
 )
 

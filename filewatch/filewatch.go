@@ -49,8 +49,8 @@ type Listener struct {
 	mine map[string]bool // the listener's folders; protected by the Watcher's lock
 }
 
-// Listen returns a listener without folders. For each change, the Watcher calls told. The function
-// must return at once, and must not call the Watcher or the listener.
+// Listen returns a listener without folders. For each change, the Watcher calls the function told.
+// This function must return at once, and must not call the Watcher or the listener.
 func (w *Watcher) Listen(told func(Change)) *Listener {
 	return &Listener{w: w, told: told, mine: map[string]bool{}}
 }
@@ -103,7 +103,8 @@ func (l *Listener) Folders() []string {
 	return list
 }
 
-// Close stops watching all folders of this listener. After Close, the Watcher no longer calls told.
+// Close stops watching all folders of this listener. After Close, the Watcher no longer calls the
+// listener's function.
 func (l *Listener) Close() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()

@@ -132,8 +132,8 @@ func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 	return "", ""
 }
 
-// askedEarlier searches for the approval of a call if the log has the approval first and then the
-// call. If the dialog or the call does not name a command or a file, the oldest waiting approval
+// askedEarlier searches for the approval of a call among the approvals that came before the call in
+// the log. If the dialog or the call does not name a command or a file, the oldest waiting approval
 // matches.
 func (w *writer) askedEarlier(call string) {
 	c := w.node(call).Call

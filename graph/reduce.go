@@ -31,8 +31,8 @@ type runState struct {
 	faults       []string
 }
 
-// closedCall is a call that has ended. The field at is the number of nodes and edges that existed
-// when the call ended.
+// closedCall is a call that has ended. Its field at is the number of nodes and edges that the graph
+// had when the call ended.
 type closedCall struct {
 	id string
 	at int
@@ -195,7 +195,8 @@ func (w *writer) fault(format string, args ...any) {
 }
 
 // claim returns the id for a node of the given kind and run. If a node of another kind or run
-// already has the wanted id, claim appends marks to the id. It returns the same id at each call.
+// already has the wanted id, claim appends "~" until no such node has the id. Once the node exists,
+// claim returns the same id for it again.
 func (w *writer) claim(kind Kind, run, id string) string {
 	for {
 		n, ok := w.nodes.get(id)

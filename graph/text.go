@@ -9,7 +9,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// widest is the number of characters of a text that Text and Dot show in one line.
+// widest is the largest number of characters of a text that Text and Dot show in one line.
 const widest = 60
 
 // Text returns the graph as a tree: see Document.Text.
@@ -153,7 +153,8 @@ func (n *Node) callLine() string {
 	return line + n.duration()
 }
 
-// duration returns the duration of the node, or "" if the times of the node do not show it.
+// duration returns how long the node took, as " in 2s". It returns "" if the node has not ended, or
+// if its start and end are equal.
 func (n *Node) duration() string {
 	d := n.End.Sub(n.Start)
 	if n.End.IsZero() || d <= 0 {
@@ -168,7 +169,8 @@ func (n *Node) duration() string {
 // raw returns the id of a node without the id of its run.
 func raw(id, run string) string { return strings.TrimPrefix(id, run+"/") }
 
-// shown returns a shortened form of s in one line, without invisible characters.
+// shown returns s in one line, without invisible characters. It cuts a text that is longer than the
+// constant widest.
 func shown(s string) string {
 	s = printable.Line(s)
 	if r := []rune(s); len(r) > widest {

@@ -7,7 +7,7 @@ import (
 
 // tree is a map that never changes. Each change returns a new tree, which shares most of its
 // branches with the old tree. The keys are in order. The shape of a tree depends only on its keys,
-// so equal trees of one process are deeply equal.
+// so reflect.DeepEqual can compare two trees of one process.
 type tree[V any] struct {
 	root *branch[V]
 	size int
@@ -21,8 +21,8 @@ type branch[V any] struct {
 	left, right *branch[V]
 }
 
-// ranks is a random seed for the ranks of the keys. Without it, somebody could choose keys that
-// make a tree deep.
+// ranks is a random seed for the ranks of the keys. Without a random seed, somebody could choose
+// keys that make a tree deep and therefore slow.
 var ranks = maphash.MakeSeed()
 
 func (t tree[V]) get(key string) (V, bool) {

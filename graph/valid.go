@@ -34,8 +34,8 @@ func Valid(g Graph) error {
 	return coleo.Errorf(coleo.EInvalid, "the log of the runs is not as it should be: %v", errors.Join(all...))
 }
 
-// sound returns an error for each rule that the graph breaks. The rules are those that even the
-// graph of a wrong log must satisfy.
+// sound returns an error for each rule that the graph breaks. It checks only the rules that a graph
+// satisfies even if its log is wrong.
 func (g Graph) sound() []error {
 	var all []error
 	parents := map[string]int{}

@@ -21,7 +21,7 @@ type Question struct {
 // Certainty is how sure an answer is.
 type Certainty string
 
-// These are the certainties. The surest is first.
+// These are the certainties, from the surest to the least sure.
 const (
 	Wrote    Certainty = "wrote"    // this call wrote exactly this line
 	Changed  Certainty = "changed"  // this call changed the file, but its arguments do not contain the line
@@ -110,7 +110,8 @@ func (s *search) read(e coleo.Event) {
 	}
 }
 
-// has reports whether the call is the newest call that Search has found.
+// has reports whether the call is the newest one that wrote the line, or the newest one that
+// changed the file.
 func (s *search) has(run, call string) bool {
 	return s.found.Run == run && s.found.Call == call || s.changed.Run == run && s.changed.Call == call
 }
@@ -126,7 +127,8 @@ func (s *search) addCall(e coleo.Event, c coleo.ToolCall) {
 	s.changed = f
 }
 
-// Names reports whether p, a path from the arm's model, is a path of the file.
+// Names reports whether the path p is a path of the question's file. p is a path that the arm's
+// model has used. If p is relative, it begins at the arm's work folder.
 func (q Question) Names(arm, p string) bool {
 	if p == "" {
 		return false
@@ -141,7 +143,7 @@ func (q Question) Names(arm, p string) bool {
 	return slices.Contains(q.Paths, path.Clean(p))
 }
 
-// mayChange reports whether the call changes the file if the call succeeds.
+// mayChange reports whether the call will have changed the file if the call ends with success.
 func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	if c.Kind == coleo.ToolRead {
 		return false

@@ -40,8 +40,8 @@ type Client struct {
 }
 
 // Dial connects to the holder of the folder dir. The error is EUnproven if that holder was started
-// with another nonce. If nonce is "", the holder answers only Status, unless a person runs it (see
-// Hold): then it answers all requests.
+// with another nonce. If nonce is "", the holder answers only Status. But if a person runs the
+// holder (see Hold), it answers all requests.
 //
 // The error is EForbidden if the calling process belongs to an arm. It is EUnavailable if no holder
 // listens in dir. It is ETimeout if the holder does not answer, because it is stopped or its disk
@@ -76,8 +76,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns EUnproven if the process at the other end of the connection is not the holder
-// that its answer names.
+// checkSender checks an answer of a holder. The answer names the holder as the process named.
+// checkSender returns EUnproven if another process is at the other end of the connection.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -201,8 +201,8 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	return r.Status.Blocked, r.Status.proves(h)
 }
 
-// proves returns EUnproven if the handle names another start of the arm, or other processes, than
-// the status.
+// proves returns EUnproven if the handle and the status name different starts of the arm, or
+// different processes.
 func (s *Status) proves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
@@ -326,8 +326,8 @@ func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead opens a stream like Stream, but for the host agent. The holder stops reading the terminal
-// while the host agent has not read maxUnread bytes of output. The kernel then blocks a program
+// Lead opens a stream like Stream, but for the host agent. If the host agent leaves maxUnread
+// bytes of output unread, the holder stops reading the terminal. The kernel then blocks a program
 // that writes. If maxUnread is 0, the limit is 64 MiB. A holder of an old version always uses 64
 // MiB. The errors are those of Dial.
 func (c *Client) Lead(ctx context.Context, from, maxUnread int64) (*Stream, error) {

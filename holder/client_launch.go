@@ -152,7 +152,8 @@ func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
 // ReadExit returns how the program of the holder in dir ended. It returns nil if no end is
-// recorded. Then the program still runs, or holder and guard died before they could record the end.
+// recorded: the program still runs, or the holder and the guard died before they could record the
+// end.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {

@@ -57,10 +57,10 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// AwaitGuard waits for the guard of a dead holder, which still writes the last output of the
-// terminal to the journal in dir. It returns when the guard has ended. It also returns if a live
-// holder answers in dir. The error is ETimeout if the guard has not ended after lockTimeout, which
-// is 12 s.
+// AwaitGuard waits until the guard of a dead holder has ended. Before its end, the guard writes
+// the last output of the terminal to the journal in dir. AwaitGuard also returns if a live holder
+// answers in dir. The error is ETimeout if the guard has not ended after lockTimeout, which is 12
+// s.
 func AwaitGuard(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

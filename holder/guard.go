@@ -107,9 +107,9 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 	}
 }
 
-// record records the end of the arm, unless the holder has recorded it before it died. survivors
-// contains the pids of processes that could not be ended. If output could not be journaled,
-// lostOutput is the reason; otherwise it is nil.
+// record records the end of the arm, unless the holder itself recorded the end before it died.
+// survivors contains the pids of processes that could not be ended. If output could not be
+// journaled, lostOutput is the reason; otherwise it is nil.
 func (w *guardWork) record(dir string, survivors []int, lostOutput error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil

@@ -147,8 +147,9 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard starts a command as a guard. The shell runs the command, or forkGuard itself if there
-// is no shell. The given files become the descriptors of the guard.
+// forkGuard starts a command as a guard. A shell waits and then runs the command. If there is no
+// shell, forkGuard starts the command at once. The given files become the descriptors of the
+// guard.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")

@@ -143,7 +143,8 @@ const shellSignal = 128
 
 // FromOutside reports whether somebody other than Coleo has ended the program. For example, a
 // shutdown of the machine sends SIGTERM to the program and to the holder. The program may handle
-// SIGTERM and end with any exit code. FromOutside returns false for a program that has crashed.
+// SIGTERM and end with any exit code, so the holder's SIGTERM is proof enough. FromOutside
+// returns false for a program that has crashed.
 func (e Exit) FromOutside() bool {
 	if e.Ordered || e.Reason != "" {
 		return false

@@ -250,8 +250,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns a word for the name of the control group. Each start of the arm has another
-// word.
+// groupStart returns a word for the name of the control group. The word is different for each
+// start of the arm.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {
@@ -316,8 +316,8 @@ func (s *server) awaitDisconnect() {
 	}
 }
 
-// serveConnection answers the requests of one connection. It counts the connection as open until it
-// ends.
+// serveConnection answers the requests of one connection. It counts the connection as open until
+// the connection ends.
 func (s *server) serveConnection(conn io.ReadWriteCloser) {
 	s.countConnection(1)
 	defer s.countConnection(-1)

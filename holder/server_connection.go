@@ -184,9 +184,9 @@ func (s *server) resize(cols, rows int) response {
 	return response{}
 }
 
-// write types the bytes of w. It types the bytes of each id only once. If w is conditional, write
-// first looks for output that the client has not seen, in the journal and in the pseudo-terminal.
-// If it finds such output, it types nothing.
+// write types the bytes of w. If it has already typed a write with the same id, it types nothing.
+// If w is conditional, write first looks for output that the client has not seen, in the journal
+// and in the pseudo-terminal. If it finds such output, it types nothing.
 //
 // If the program does not take all bytes at once, write types the rest without holding mu. There
 // are two reasons: a program sometimes has to write output before it reads, and the holder must

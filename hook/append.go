@@ -88,8 +88,8 @@ func newLine(payload io.Reader, now time.Time) ([]byte, error) {
 }
 
 // openToAppend opens the file at path and locks it until the caller closes it. If the file is full,
-// openToAppend renames it and starts a new file. In a sandbox, openToAppend empties the full file
-// instead, because a file with a mount of its own cannot be renamed.
+// openToAppend renames it and starts a new file. In a sandbox, the file is a mount of its own, and a
+// mount cannot be renamed. So there openToAppend empties the full file instead.
 func openToAppend(path string) (*os.File, error) {
 	for range lockTries {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)

@@ -135,11 +135,12 @@ func (r *Reader) wasEmptied(size int64) bool {
 	return err == nil
 }
 
-// mostUnread is the largest number of unread bytes. Hook programs begin a new file long before.
+// mostUnread is the largest number of unread bytes. Hook programs begin a new file long before a
+// file has so many bytes.
 const mostUnread = 4 * maxFile
 
-// leaveOutHuge goes on near the end of the file if far too much is unread. An agent CLI in a sandbox can make the
-// file as large as it likes, without data, and Lines would read it for hours.
+// leaveOutHuge skips to a place near the end of the file if far too much is unread. An agent CLI in a sandbox can
+// give the file any size without writing data, and Lines would then read the file for hours.
 func (r *Reader) leaveOutHuge() {
 	info, err := r.file.Stat()
 	if err != nil {
@@ -171,7 +172,7 @@ func (r *Reader) take(out []Line, p []byte) []Line {
 	return out
 }
 
-// Close closes the Reader. If a call of Wait is waiting, this call returns an error.
+// Close closes the Reader. A call of Wait that is still waiting then returns an error.
 func (r *Reader) Close() error {
 	if r.file != nil {
 		_ = r.file.Close()

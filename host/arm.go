@@ -18,12 +18,12 @@ import (
 
 // arm is an arm of this host, with its live session if it has one.
 //
-// A goroutine takes the arm's locks in this order, and may leave locks out: starting, typing,
-// delivering, interrupting, adding, writing, mu. Each part below has its own locks. While a part
-// holds one of them, it takes no lock of the arm, with three exceptions:
+// A goroutine that takes several of the arm's locks takes them in this order: starting, typing,
+// delivering, interrupting, adding, writing, mu. Each part below also has its own locks. While a
+// part holds one of them, it takes no lock of the arm, with three exceptions:
 //
-//   - The lock of choices for a change comes after delivering and before writing.
-//   - The lock of meter for an interrupt comes before interrupting.
+//   - The lock Chooser.changing of choices comes after delivering and before writing.
+//   - The lock Meter.stops of meter comes before interrupting.
 //   - The lock of driving comes before mu and the lock of door.
 type arm struct {
 	host *Host
@@ -38,13 +38,13 @@ type arm struct {
 	sight   processSight
 	errors  turnErrors
 
-	// The locks for whole actions guard no fields.
+	// Each of these locks is held for a whole action. They guard no fields.
 	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of these runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
-	// interrupting is held during an interrupt, and while takeSettled takes a run that has ended. A
-	// turn can end by itself during an interrupt. Its run is then taken only after the interrupt
-	// has reported whether it typed a key.
+	// interrupting is held during an interrupt, and while takeSettled takes a run that has ended. So
+	// if a turn ends by itself during an interrupt, its run is taken only after the interrupt has
+	// reported whether it typed a key.
 	interrupting sync.Mutex
 	adding       sync.Mutex // held while a prompt with an id from a client is added
 	// writing is held during a write of the record to the database or to the arm's folder. So the
@@ -61,8 +61,8 @@ type arm struct {
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
 	unfollow    context.CancelFunc // ends the goroutines that follow the session and that send the queue
 	reading     coleo.Reading
-	// settledCursor is the cursor of the change to the present state if that state is idle, error
-	// or dead. Otherwise it is 0.
+	// If the present state is idle, error or dead, settledCursor is the cursor of the change that led
+	// to this state. Otherwise it is 0.
 	settledCursor coleo.Cursor
 
 	// The runs and the queue.
@@ -176,7 +176,7 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 }
 
 // follow writes the changes of a session to the event log. It stops when the session ends or following
-// ends. A write that is running then still completes, because it uses ctx.
+// ends. Each write uses ctx, so a write that is already running still completes.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -320,9 +320,9 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs, but also writes tools in the same transaction. These are the changes
-// that a tool call or the answer to a suspension makes. changeWith reads tools after fn has returned,
-// so fn can still set its fields.
+// changeWith is like changeAs, but the same transaction also writes the parameter tools. It contains the changes
+// that a tool call or the answer to a suspension makes. changeWith reads tools after fn has returned, so fn can
+// still set the fields of tools.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()

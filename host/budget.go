@@ -60,9 +60,9 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
-// projects returns the folders from which the worktrees at the given folder were made. A subarm or
-// a fork can work in the worktrees of another arm. If the folder is in no worktree, projects
-// returns the folder itself.
+// projects returns the folders from which the worktrees at the given folder were made. It searches
+// the worktrees of all arms, because a subarm or a fork can work in another arm's worktrees. If the
+// folder is in no worktree, projects returns the folder itself.
 func (h *Host) projects(folder string) []string {
 	for _, a := range h.allArms() {
 		of, _ := meteredArm{a}.account()
@@ -101,7 +101,7 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 
 // Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was
 // parked at a limit, or was about to continue after a limit, it later continues with the same
-// prompt. The event about the budget belongs to the open run only.
+// prompt. If no run is open, the event about the budget belongs to no run.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
@@ -156,8 +156,8 @@ func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	}
 }
 
-// budget gives an arm a budget, or only reports the arm's budgets. If the new budget cannot be
-// kept, it returns EUnsupported, and the arm keeps its present budget.
+// budget gives an arm a budget, or only reports the arm's budgets. If Coleo cannot enforce the new
+// budget, it returns EUnsupported, and the arm keeps its present budget.
 func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

@@ -176,8 +176,8 @@ func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err e
 	return unlock, nil
 }
 
-// checkFilesRest returns EBusy if arm a may change files now, or if another arm may do so that works in the
-// folder or below it. undone says what was not done. The error message begins with it.
+// checkFilesRest returns EBusy if an agent CLI may change files now. It checks arm a, and the other arms that work
+// in the folder or below it. undone says what was not done. The error message begins with it.
 func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {

@@ -111,7 +111,14 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		process.Wake(record.Handle.Holder) // a stopped holder cannot end the arm
 	}
 	a.fileOrLog()
+	unmark := func() {}
+	if s != nil { // some agent CLIs show that the turn was stopped before they end: such a turn has not finished
+		unmark = a.markInterrupted(context.WithoutCancel(ctx), s)
+	}
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
+		if !mayHaveTyped(err) {
+			unmark()
+		}
 		return err
 	}
 	a.fileOrLog()
@@ -265,8 +272,9 @@ func endOthers(in armfolder.Folder, arm, name string) error {
 	return failed
 }
 
-// endProven ends a generation if its holder reports the same arm and the same generation. It sends
-// the holder a signal, because a holder accepts orders only from a client that knows its nonce.
+// endProven ends a generation if its holder reports the same arm and the same generation. It ends
+// the holder with a signal. An order would need the holder's nonce, which this host agent may not
+// have.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -280,9 +288,9 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder) // the nonce for an order may be lost
 }
 
-// markSearch searches all processes for the marks of arms. Starts at the same time share one
-// search, which is called a look. A caller never receives the result of a look that began before
-// its call.
+// markSearch searches all processes for the marks of arms. Arms that start at the same time share
+// one search, which is called a look. A caller never receives the result of a look that began
+// before the call.
 type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 

@@ -100,9 +100,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 }
 
 // takeFolder compares the record in an arm's folder with the record in the database. If the record
-// in the folder is newer, takeFolder writes it into the database. Otherwise it takes only the Chosen
-// from the folder, if that Chosen has the higher number. If the state folder was copied, it takes
-// nothing.
+// in the folder is newer, takeFolder writes it into the database. Otherwise it takes only the user's choices
+// (Spec.Chosen) from the folder, if their number is higher. If the state folder was copied, it takes nothing.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	chosen := coleo.NewerChosen(r.Spec.Chosen, kept.Spec.Chosen)
@@ -155,8 +154,8 @@ func newer(kept, r store.ArmRecord) bool {
 }
 
 // findHandle asks the holder of a start for the handle of that start. The record lacks the handle
-// if the host agent was killed before it stored it. findHandle returns nil if the record has no
-// nonce, if no holder replies, or if the holder belongs to another arm or generation.
+// if the host agent was killed before it stored the handle. findHandle returns nil if the record
+// has no nonce, if no holder replies, or if the holder belongs to another arm or generation.
 func findHandle(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes, several times as much as a holder writes at once. If the
-// disk has less room, the host agent asks the holders whether they can still write.
+// If the disk has fewer free bytes than littleRoom, the host agent asks the holders whether they
+// can still write. A holder writes far fewer bytes at once.
 const littleRoom = 4 << 20
 
 // fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.
@@ -22,9 +22,9 @@ type fullDisk struct {
 	looking bool
 }
 
-// lookBlocked does nothing unless the disk is almost full, or an arm was blocked when the host agent last
-// asked. Then it asks each holder in the background whether its arm is blocked. At other times, the host
-// agent asks the holders only before each beat.
+// lookBlocked asks each holder in the background whether its arm is blocked. It asks only if the disk is almost
+// full, or if an arm was blocked when the host agent last asked. At other times, the host agent asks the holders
+// only before each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.FreeBytes(h.Dir)
 	need := known && left < littleRoom
@@ -146,8 +146,8 @@ const (
 	// owedMost is the largest number of writes that wait in memory. It limits the memory of the
 	// host agent.
 	owedMost = 10_000
-	// owedBytes is the largest total size of the event payloads in these writes, in bytes. It also
-	// limits the memory.
+	// owedBytes is the largest total size of the event payloads in the waiting writes, in bytes. It
+	// also limits the memory.
 	owedBytes = 32 << 20
 	// retryOwedEvery is the time between two attempts to carry out the waiting writes. It is short,
 	// so that the log is complete soon after the disk has room.

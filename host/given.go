@@ -104,8 +104,9 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
 // attach returns the text of a prompt with its files. way is the form in which the agent CLI names
-// a file, or "". Files in that form come before the text. If the cursor were directly after such a
-// name, the agent CLI could offer a menu of files, and ENTER would choose from the menu.
+// a file, or "". Files in that form come before the text. If a file's name came last, the cursor
+// would be directly after it. The agent CLI could then offer a menu of files, and ENTER would
+// choose from the menu.
 func attach(way string, p coleo.Prompt) string {
 	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
 		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
@@ -184,7 +185,7 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 //
 // It looks in the log and in the arm's folder. The log keeps the events of an arm for a month, and
 // only on one host. The folder has the prompts that the arm had on earlier hosts. The caller holds
-// adding.
+// the lock adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	a.writing.Lock() // so that the log and the record agree
 	defer a.writing.Unlock()
@@ -216,8 +217,8 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	return false, leftQueue(step, r.Name, id)
 }
 
-// lastStep returns the step of the queue in an event about a prompt. It returns "" if the event is
-// the beginning of the prompt's run.
+// lastStep returns the step that an event about a prompt of the queue records. It returns "" if the
+// event records that the prompt's run has begun.
 func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 	if e.Kind != coleo.EventQueue {
 		return "", nil
@@ -252,24 +253,24 @@ func (a *arm) keepPast(ctx context.Context) error {
 	return a.folder().AddPast(past, a.host.Now().Add(-store.HostBound.Age))
 }
 
-// keepPastOrLog is keepPast for an arm that has ended, because that arm may start on another host.
-// It logs an error instead of returning it.
+// keepPastOrLog is like keepPast, but logs an error instead of returning it. It is for an arm that
+// has ended, because another host may start that arm next.
 func (a *arm) keepPastOrLog(ctx context.Context) {
 	if err := a.keepPast(ctx); err != nil {
 		a.host.Log.Error("keep the prompts of an arm in its folder", "arm", a.name(), "error", err)
 	}
 }
 
-// notePast records in the arm's folder what became of the prompts in the given events of its queue.
-// It is necessary because the agent CLI can end while no host runs, and then nobody calls keepPast.
-// The caller holds writing.
+// notePast records in the arm's folder what the given events say about prompts. It is necessary
+// because the agent CLI can end while no host runs, and then nobody calls keepPast. The caller
+// holds the lock writing.
 func (a *arm) notePast(events []coleo.Event) {
 	for _, e := range events {
 		id := ""
 		switch e.Kind {
 		case coleo.EventRunStart:
 			var r coleo.Receipt
-			if json.Unmarshal(e.Payload, &r) == nil && r.FollowUp { // the id of any other prompt is new
+			if json.Unmarshal(e.Payload, &r) == nil && r.FollowUp { // any other prompt has a new id, which no client repeats
 				id = e.Run
 			}
 		case coleo.EventQueue:

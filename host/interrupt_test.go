@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -42,6 +43,27 @@ func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 	for run, end := range s.ends(id) {
 		if end.Outcome != coleo.OutcomeFinished {
 			t.Errorf("the run %s is %s, want %s", run, end.Outcome, coleo.OutcomeFinished)
+		}
+	}
+}
+
+// Some agent CLIs show an idle screen at SIGHUP, before they end. Their turn was killed and has not finished.
+func TestATurnThatAKillStopsHasNotFinished(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	s.prompt(id, "leave 2s\npause 10m")
+	s.awaitState(id, coleo.Processing)
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	s.awaitRuns(id, 1)
+	if !slices.ContainsFunc(payloads[coleo.Change](s, id, coleo.EventState), func(c coleo.Change) bool {
+		return c.From == coleo.Processing && c.Reading.State == coleo.Idle
+	}) {
+		t.Fatal("the agent CLI was not idle before it ended")
+	}
+	for run, end := range s.ends(id) {
+		if end.Outcome == coleo.OutcomeFinished {
+			t.Errorf("the run %s ended with %+v", run, end)
 		}
 	}
 }

@@ -74,8 +74,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether an earlier order has already started the arm of a request, and its
-// session. It returns false if the agent CLI ended before it received the first prompt.
+// carriedOut reports whether the same order has arrived before and has started the arm's session.
+// It returns false if the agent CLI ended before it received the first prompt.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,7 +142,7 @@ func (a *arm) clearBeforeStart(o bus.SpawnOrder, next int) error {
 	if err := a.checkVacant(); err != nil {
 		return err
 	}
-	// No process can have the mark of a new id.
+	// No process can have the mark of a new id, so the first start skips this search.
 	if first := o.NewID && next == 1; !first {
 		if err := a.host.processMarks.clearBeforeStart(o.ID, a.name(), next); err != nil {
 			return err
@@ -212,7 +212,8 @@ func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event)
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
 // the new handle into the database, it ends the agent CLI, because nobody would follow it.
-// insteadOf is the field InsteadOf of the order.
+// If this start uses another model than the requested one, insteadOf describes both. Otherwise it
+// is nil.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	s, err := a.spawn(ctx, harness, c)

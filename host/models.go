@@ -93,16 +93,16 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 }
 
 // alternative carries out serve's order about the next alternative of a parked arm. Serve repeats
-// an order after a kill. Each order names the parking and the alternative. The write that carries
-// out the order ends both, so no order is carried out twice.
+// an order after a kill. Each order names a parking and an alternative. The write that carries out
+// the order also changes these, so a repeated order no longer fits and is not carried out twice.
 //
 // Before alternative changes the model, it stores the alternative in Parked.Doing. So if a kill
 // interrupts the change, the repeated order recognizes that the change has begun. If the change
 // needs a restart, the repeated order then starts the agent CLI again.
 //
-// alternative returns EStale if the arm has left the parking in the order, or has already tried the
-// alternative. It returns EBusy or EBlocked if serve must repeat the order later. An error does not
-// end the parking.
+// alternative returns EStale if the arm has left the parking that the order names, or has already
+// tried the alternative. It returns EBusy or EBlocked if serve must repeat the order later. An
+// error does not end the parking.
 func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

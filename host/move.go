@@ -12,10 +12,10 @@ import (
 	"coleo.dev/store"
 )
 
-// release gives an arm of host local to a host agent. The arm continues to run. One write to the
-// arm's folder makes the change. It stores the id of the host agent, the open runs, the intended
-// prompts, and the queue. So if a process is killed before or after this write, the folder names
-// exactly one host.
+// release gives an arm of host local to a host agent. The arm continues to run. A single write to
+// the arm's folder hands the arm over. It stores the id of the host agent, the open runs, the
+// intended prompts, and the queue. So if a process is killed before or after this write, the folder
+// names exactly one host.
 //
 // release returns ENotFound if this host does not have the arm. It returns EBusy while somebody
 // types into the arm, or while the arm is being started, attached to or ended. After one of these

@@ -194,8 +194,8 @@ func explain(ctx context.Context, a *arm) (any, error) {
 	return x, nil
 }
 
-// rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's folder. If one of
-// the first two fails, the arm keeps its old name.
+// rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's folder. If the
+// change of the worktrees' records or of host.db fails, the arm keeps its old name.
 func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	if err := coleo.CheckName(o.Name); err != nil {
 		return nil, err

@@ -9,13 +9,13 @@ import (
 	"coleo.dev/store"
 )
 
-// This file begins the runs of turns that no prompt of Coleo has begun. In such a turn, a person
-// has typed, or the agent CLI has begun the turn by itself.
+// This file begins the runs of turns that no prompt of Coleo has begun. Such a turn begins when a
+// person types a prompt by hand, or when the agent CLI begins it by itself.
 
-// openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
-// late. It does nothing while another run is open or a prompt is being sent, because the turn then
-// belongs to that run or prompt. There is one exception: if the session reports the end of the
-// previous turn, openOther always begins a run.
+// openOther begins the run of a turn whose prompt arrived late, or of a turn that Coleo did not
+// begin. A turn of the second kind has no run of its own while another run is open or a prompt is
+// being sent. It then belongs to that run or prompt, unless the session reports that the previous
+// turn has ended.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled(c.Note)
@@ -41,9 +41,9 @@ func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) er
 }
 
 // openSelf begins the run of a turn that the agent CLI has begun by itself. The previous turn has
-// ended with the given reading. If its run is still open, openSelf first ends this run. Another
-// prompt may wait in the agent CLI's queue, or may be about to be typed. The run of that prompt
-// begins after the new run.
+// ended with the given reading. If the run of the previous turn is still open, openSelf first ends
+// that run. If another prompt waits in the agent CLI's queue or is about to be typed, its run comes
+// after the new run.
 func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
 	if err := a.noteLateWork(ctx); err != nil {
 		return err
@@ -73,9 +73,9 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	return err
 }
 
-// takeBegun returns the newest open run whose turn has begun. The agent CLI's record has named the
-// prompt of that run, and no prompt of a later run. If the run is the newest open run, takeBegun
-// sets a.run to nil, so that only the caller ends the run.
+// takeBegun returns the newest open run whose turn has begun. That is the newest run whose prompt
+// the agent CLI's record has named. If the run is the newest open run, takeBegun sets a.run to nil,
+// so that only the caller ends the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

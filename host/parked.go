@@ -58,9 +58,9 @@ func (t *turnErrors) take() []string {
 	return list
 }
 
-// noteLimit sets the limit and the outcome in the end of the run if the turn has ended at a limit.
-// It does nothing if neither the screen nor the agent CLI's record shows an error, or if nothing
-// proves the end of the turn.
+// noteLimit stores the limit and the outcome in the parameter end if the turn has ended at a limit.
+// It needs an error on the screen or in the agent CLI's record, and a proof that the turn has
+// ended. Otherwise it does nothing.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)
@@ -121,9 +121,9 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
 }
 
-// replan plans the parking of an arm again after a change of what the arm does at a limit. It
-// returns the events, or nil if nothing has changed. It does not change a parking whose alternative
-// is being carried out.
+// When a user changes what an arm does at a limit, replan plans the present parking of the arm
+// again. It returns the events, or nil if nothing has changed. It does not change a parking whose
+// alternative is being carried out.
 func replan(r *store.ArmRecord) []coleo.Event {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Kind.SetByColeo() || q.Parked.Doing != "" {
@@ -164,7 +164,7 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 
 // goOn makes a parked arm continue if its wake time has come and a prompt may be sent now. One
 // write ends the parking and adds the prompt to the queue. So a kill of the host agent neither
-// loses nor repeats the prompt. The caller must hold delivering.
+// loses nor repeats the prompt. The caller must hold the lock delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
 	may := func(r *store.ArmRecord) bool {
@@ -189,8 +189,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 }
 
 // continued ends the parking of an arm in its record, and adds the prompt that continues the arm.
-// It returns the events, and the id of the prompt. If a budget has parked the arm because it
-// refused a prompt, no turn was cut off. continued then adds no prompt, and id is "".
+// It returns the events, and the id of the prompt. If a budget refused a prompt and so parked the
+// arm, no turn was cut off. In this case, continued adds no prompt, and id is "".
 func (a *arm) continued(r *store.ArmRecord, why string) (events []coleo.Event, id string) {
 	text := coleo.ContinuePrompt
 	switch p := queueOf(r).Parked; {
@@ -222,8 +222,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 	})
 }
 
-// isCalm reports whether the conditions of mayFollow hold. The function right decides whether the
-// session's state is acceptable. The caller must hold mu.
+// isCalm checks all conditions of mayFollow except those about the queue and its refused prompts.
+// The function right decides whether the session's state is acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -236,8 +236,8 @@ func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State)
 // an error.
 const behindError = "its agent CLI shows the error of its last turn"
 
-// isBehindError reports whether the error of the last turn is the only reason not to send the first
-// prompt of the queue. It returns false if the queue already says so. The caller must hold mu.
+// isBehindError reports whether only the error of the last turn delays the first prompt of the
+// queue. It returns false if the queue already shows this reason. The caller must hold mu.
 func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	return e.Continues == 0 && !a.sending.pastError && !strings.HasPrefix(queueOf(&a.record).Held, behindError) &&
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
@@ -258,8 +258,8 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// leaveError changes the record at the beginning of a turn, because the session no longer shows the
-// error of an earlier turn. It returns the events. The caller must hold mu.
+// When a new turn begins, leaveError clears the note that a prompt waits behind the error of an
+// earlier turn. It returns the events. The caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false
 	q := queueOf(r)

@@ -365,11 +365,11 @@ func refusedUntyped(code coleo.Code) bool {
 }
 
 // putBack puts a refused entry back at the head of the queue. changesBefore is the value of
-// a.sending.changes when the attempt began. If the text or a file of the entry was the reason,
-// later attempts would be refused, too. putBack then pauses the queue.
+// a.sending.changes when the attempt began. If the entry was refused because of its text or a file,
+// every later attempt would be refused too. In this case, putBack also pauses the queue.
 //
-// An entry may have been refused before it was taken. If a person has then moved, changed or
-// removed it meanwhile, putBack changes nothing.
+// An entry that was refused before it was taken is still in the queue, where a person may have
+// moved, changed or removed it meanwhile. In this case, putBack changes nothing.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
 		q := queueOf(r)

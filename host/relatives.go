@@ -215,8 +215,8 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 		kept.Record.Name)
 }
 
-// worksIn returns the name of an arm that works in dir or below it and is not stopped. It ignores
-// the arm whose id is except. It returns "" if there is no such arm.
+// worksIn returns the name of an arm that works in the folder dir or below it and is not stopped.
+// It ignores the arm whose id is in the parameter except. It returns "" if there is no such arm.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

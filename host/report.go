@@ -61,13 +61,13 @@ func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is how long pulses about all arms reuse the last look at a process, if that look found the
-// process alive. A look costs more than the rest of a pulse. With this value, only every second pulse
-// looks at a process. If a signal stops the process, one of the next two pulses reports it.
+// If a look finds a process alive, pulses about all arms do not look at the process again for lookAfter. A look
+// costs more than the rest of a pulse. With this value, only every second pulse looks at a process. If a signal
+// stops the process, one of the next two pulses reports it.
 const lookAfter = 2 * time.Second
 
-// pulse returns the arm's part of a pulse. It looks at the arm's process, unless it has seen
-// the process alive within the time old.
+// pulse returns the arm's part of a pulse. If the last look found the arm's process alive and is no
+// older than the parameter old, pulse does not look again.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -99,9 +99,9 @@ type processSight struct {
 	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
-// look returns whether the arm's process is alive. If look has seen it alive within the time old, look
-// returns Alive without checking again. For an arm with a session, look is called often, so it keeps a
-// Watch of the process.
+// look returns whether the arm's process is alive. If the last check found the process alive and is no older than
+// the parameter old, look returns Alive without a new check. For an arm with a session, look is called often, so it
+// keeps a Watch of the process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,9 +167,9 @@ func (a *arm) setBusy(busy bool) {
 	a.mu.Unlock()
 }
 
-// permitAnswer is the longest time in which the host agent answers serve's order for permits, even
-// if a holder does not reply. A working holder replies within milliseconds. Serve itself waits for
-// 2.5 s.
+// permitAnswer is the longest time that the host agent takes to answer serve's order for permits,
+// even if a holder does not reply. A working holder replies within milliseconds. Serve itself waits
+// for 2.5 s.
 const permitAnswer = time.Second
 
 // permit passes permits from serve to the holders of the arms that need one. It asks all holders at

@@ -47,8 +47,8 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 }
 
 // takeSettled returns the newest open run and the arm's reading, if the session has become calm
-// after the run's prompt. A later prompt opens another run. takeSettled first waits for a running
-// interrupt, because a run counts as interrupted only if the interrupt types a key.
+// after the run's prompt. takeSettled first waits until a running interrupt has ended. Only then is
+// it certain whether the interrupt typed a key, and so whether the run counts as interrupted.
 func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
 	a.interrupting.Lock()
 	defer a.interrupting.Unlock()
@@ -151,9 +151,9 @@ const onScreen = "screen"
 const fromRecord = "transcript"
 
 // endRuns removes a run and all earlier runs from a record, and returns the events that end them.
-// The given run ends with end. An earlier run has its answer from the map, by its id. If end has no
-// outcome, or if the given run was interrupted, endRuns derives the outcome from the status. It
-// returns nil if the given run is not open.
+// The given run ends with the parameter end. The map answers contains the answers of the earlier
+// runs, by run id. If end has no outcome, or if the given run was interrupted, endRuns derives the
+// outcome from the status. It returns nil if the given run is not open.
 func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[string]coleo.AssistantText) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -259,9 +259,10 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 }
 
 // checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
-// checkEvents puts the prompt that does so at the head of the queue. The caller writes the events,
-// the queue and the end of the run in one write. So a kill of the host agent neither loses nor
-// repeats this prompt. checkEvents does not check an unfinished run.
+// checkEvents puts a prompt for that at the head of the queue. The caller writes the events, the
+// queue and the end of the run in one write. So a kill of the host agent neither loses nor repeats
+// this prompt. If the run has not finished, checkEvents only removes the result of the check from
+// end.
 func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
 	v := end.Validated
 	if v == nil {
@@ -296,8 +297,8 @@ func outcomeOf(run coleo.Receipt, end coleo.RunEnd) coleo.Outcome {
 	return end.Outcome
 }
 
-// finishes reports whether the end of a run finishes the work of its arm. A compaction does not.
-// Nor does a turn with work in the background, which continues after the turn.
+// finishes reports whether the end of a run finishes the work of its arm. It returns false for a
+// compaction, and for a turn whose work continues in the background.
 func finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
 	return r.Run != nil && r.Run.ID == run && !r.Run.Compact && end.Background == "" &&
 		outcomeOf(*r.Run, end) == coleo.OutcomeFinished

@@ -22,7 +22,7 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 	return a.promptHeld(ctx, o)
 }
 
-// promptHeld is like prompt, for a caller that holds delivering.
+// promptHeld is like prompt, for a caller that holds the lock delivering.
 func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.liveSession()
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 }
 
 // deliver stores a run's prompt as intended, calls send, and begins the run. send sends the prompt
-// and returns its receipt. The caller must hold delivering.
+// and returns its receipt. The caller must hold the lock delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	a.errors.take() // forget the errors of the last turn
@@ -151,9 +151,10 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// keepUnsettled keeps a prompt if a dialog hides whether the prompt has arrived. A later change of
-// the session shows this. If the session or the host agent ends first, the prompt is treated like
-// any intended prompt. Coleo then looks for it, or records it as lost.
+// keepUnsettled marks an intended prompt as unsettled, because a dialog hides whether the prompt
+// has arrived. A later change of the session shows whether it has. If the session or the host agent
+// ends first, the prompt is treated like any intended prompt. Coleo then looks for it, or records
+// it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		if !isIntended(r, run.ID) {
@@ -204,8 +205,8 @@ func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 }
 
 // open begins the run of a prompt that has arrived, and removes the prompt from the intended
-// prompts. It does nothing if Coleo has sent the prompt, and somebody else has already recorded
-// what became of it.
+// prompts. If another goroutine has already recorded what became of a prompt that Coleo sent, open
+// does nothing.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if receipt.Origin == "" && !isIntended(r, receipt.ID) {
@@ -220,7 +221,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		if receipt.Continues == 0 {
 			events = append(events, unpark(r, "another turn has begun")...)
 		}
-		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // otherwise it begins no run
+		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // a prompt with a wrong input begins no run
 			events = append(events, runEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
 		}
 		return append(events, a.inputWork(receipt)...)

@@ -53,8 +53,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // must fit into a message of the bus.
 const historyBytes = 2 << 20
 
-// lastLines returns the end of a list of lines, with a limit for their number. The total size of
-// the lines is at most historyBytes.
+// lastLines returns the end of a list of lines. The parameter most is the largest number of these
+// lines. Their total size is at most historyBytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -65,8 +65,8 @@ func lastLines(lines []string, most int) []string {
 }
 
 // screenAt returns the screen at the given time. It begins with the last generation. If the output
-// of a generation begins after that time, screenAt tries the generation before it. If that
-// generation had already ended by then, there is no screen.
+// of a generation begins after that time, screenAt tries the generation before it. If that earlier
+// generation had already ended at the given time, there is no screen.
 func screenAt(r coleo.Recorder, last coleo.Handle, kept armfolder.Folder, at time.Time) (coleo.Screen, error) {
 	s, err := r.ScreenAt(last, at)
 	for _, handle := range slices.Backward(kept.Earlier(last)) {
@@ -184,7 +184,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 }
 
 // waitOutput waits until the terminal has more output, at most for the given duration. It returns
-// out, completed with this output.
+// the parameter out with this output added.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

@@ -158,9 +158,9 @@ func (a *arm) showMissing(s coleo.Session) {
 	})
 }
 
-// endedBefore reports whether the end of the agent CLI in the record has nothing to do with the
-// later end of its holder. A signal to the agent CLI before a reboot comes from the shutdown, so
-// endedBefore then returns false.
+// endedBefore reports whether the agent CLI ended for a reason of its own before its holder ended.
+// If a signal ended the agent CLI before a reboot, the signal came from the shutdown, so
+// endedBefore returns false.
 func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	if r.Status != coleo.StatusStopped || now.Rule != coleo.RuleHolderGone && now.Rule != coleo.RuleReboot {
 		return false
@@ -266,8 +266,8 @@ func (a *arm) adoptOrLog() {
 	}
 }
 
-// readingTimeout is how long an attach waits for the first reading. It is long enough for a screen
-// to become stable, but too short for an agent CLI that is still starting.
+// readingTimeout is how long an attach waits for the first reading. A stable screen is read within
+// this time. For an agent CLI that is still starting, the attach continues without a reading.
 const readingTimeout = 2 * time.Second
 
 // awaitReading waits until the session's screen has been read. A caller that sees the arm as

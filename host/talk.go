@@ -208,8 +208,8 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if lease is
-// not the id of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the
+// parameter lease is not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -258,8 +258,8 @@ func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func
 	return func() { a.noteInterrupted(context.WithoutCancel(ctx), false) }
 }
 
-// mayHaveTyped reports whether a session may have typed a key although it has returned the given
-// error. The key may then still end the turn.
+// mayHaveTyped reports whether a session may have typed a key, or sent a signal, although it has returned
+// the given error. The key or the signal may then still end the turn.
 func mayHaveTyped(err error) bool {
 	return slices.Contains([]coleo.Code{coleo.ETimeout, coleo.EExited, coleo.EInternal}, coleo.ErrorCode(err))
 }

@@ -79,8 +79,8 @@ func (h *Host) newDispatcher() *toolcalls.Dispatcher {
 		MoveWait: moveWait}
 }
 
-// writeTools writes the changes that a tool call makes. On a full disk, it refuses them. There is one
-// exception: changes that an arm's end makes wait until the disk has room.
+// writeTools writes the changes that a tool call makes. On a full disk, it refuses them. There is one exception: if
+// the end of an arm causes the changes, they wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -264,8 +264,8 @@ func (h *Host) countRequests() int {
 	return len(list)
 }
 
-// hasOpenSuspension reports whether a suspension of the arm is open. An arm that ends when its work
-// is done does not end before that. If the suspensions cannot be read, hasOpenSuspension returns
+// hasOpenSuspension reports whether an open suspension delays the end of an arm that ends when its
+// work is done. For any other arm, it returns false. If the suspensions cannot be read, it returns
 // true.
 func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	a.mu.Lock()

@@ -11,8 +11,8 @@ import (
 // later end.
 const farthest = 32 * 24 * time.Hour
 
-// A time of day that passed at most lately ago still means today, not tomorrow. For example, an agent
-// CLI shows "resets 3am" at 3:01 if its limit has just ended.
+// lately is how long ago a time of day can have passed and still mean today, not tomorrow. For
+// example, an agent CLI shows "resets 3am" at 3:01 if its limit has just ended.
 const lately = 10 * time.Minute
 
 // End returns the time at which a limit ends, according to the text of an error message. The time

@@ -25,8 +25,8 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 }
 
 // Inspect calls checkPeer with the process at the other end of a connection, and returns the error
-// of checkPeer. Then it verifies that the process is still alive. Otherwise checkPeer could have
-// looked at a later process with the same pid.
+// of checkPeer. If there is no error, Inspect verifies that the process is still alive. A process
+// that has ended is refused, because checkPeer may have looked at a later process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.
@@ -49,8 +49,8 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 // InspectFD works like Inspect, but takes the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
-// inspect works like InspectFD. If mayBeOutside is true, it accepts a process without a pid: this
-// process cannot see a process outside of its own pid namespace.
+// inspect works like InspectFD. If mayBeOutside is true, inspect also accepts a peer without a pid.
+// The kernel reports no pid for a peer outside of the caller's pid namespace.
 func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
@@ -69,8 +69,8 @@ func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It returns EForbidden if another user listens at path, and
-// has then sent nothing. In a sandbox, Dial checks only the user, because it cannot see the process
+// Dial connects to the socket at path. If another user listens at path, Dial sends nothing and
+// returns EForbidden. In a sandbox, Dial checks only the user, because it cannot see the process
 // that listens outside.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)

@@ -4,7 +4,8 @@ package localsocket
 
 import "syscall"
 
-// process is a process that is known only by its pid, so alive can mistake a later process for it.
+// process is a process that is known only by its pid. So the method alive can mistake a later process
+// with the same pid for it.
 type process struct{ pid int }
 
 func (p process) alive() bool { return syscall.Kill(p.pid, 0) == nil }

@@ -25,8 +25,8 @@ func peerOf(fd int) (Peer, process, error) {
 		return Peer{}, process{}, err
 	}
 	of := process{}
-	// Since Linux 6.5, the kernel returns a pidfd of the process. On older kernels peerOf opens a
-	// pidfd by the pid, which may already belong to another process.
+	// Since Linux 6.5, the kernel returns a pidfd of the process. On older kernels, peerOf opens a
+	// pidfd by the pid. The pid may already belong to another process.
 	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
 		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
 	}
@@ -36,8 +36,8 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// alive reports whether the process is still alive. It returns true before Linux 5.3, which has no
-// pidfds.
+// alive reports whether the process is still alive. Linux before 5.3 has no pidfds, so alive always
+// returns true there.
 func (p process) alive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)

@@ -15,12 +15,13 @@ type ModelRequest struct {
 	Model    string // can be PROVIDER/MODEL if Provider is empty
 	// Strategy defines which other models are allowed. Empty means coleo.FallbackAny.
 	Strategy coleo.FallbackStrategy
-	// Cost is the price of the requested model if the catalogue has no price for it. It is nil if the
-	// price is unknown.
+	// Cost is the price of the requested model. Choose uses it only if the catalogue has no price for
+	// this model. nil means that the price is unknown.
 	Cost *Cost
 }
 
-// Choice is the model to use. Asked and Used contain both prices.
+// Choice is the model to use. Asked is the requested model with its price. Used is the chosen model
+// with its price.
 type Choice struct {
 	Resolution
 	Asked coleo.PricedModel `json:"asked"`
@@ -35,8 +36,8 @@ type Choice struct {
 //   - another model of the requested provider
 //   - any other model
 //
-// If several models match one line, Choose takes the most expensive one, because its price is the
-// nearest to the price of the requested model. If the prices are equal, the ids decide. Choose never
+// If several models match the same line, Choose takes the most expensive of them: its price is the
+// nearest to the price of the requested model. If prices are equal, the ids decide. Choose never
 // takes another model with an unknown price. If the price of the requested model is unknown, it takes
 // no other model at all.
 //
@@ -145,7 +146,7 @@ const mostNamed = 6
 func refusal(c Catalog, w ModelRequest, asked *Offer) error {
 	offers := AvailableByCost(c)
 	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
-	slices.SortStableFunc(offers, func(a, b Offer) int { // models with the same provider or name come first
+	slices.SortStableFunc(offers, func(a, b Offer) int { // models with the requested provider or name come first
 		switch {
 		case own(a) == own(b):
 			return 0

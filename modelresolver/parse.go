@@ -19,7 +19,7 @@ import (
 //   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
 //
 // The models of a provider are a list, or a map with the ids as keys. ParseCatalog ignores all
-// other keys. It returns EInvalid for a bad catalogue, or for one of more than MaxCatalog bytes.
+// other keys. It returns EInvalid if the catalogue is bad, or has more than MaxCatalog bytes.
 // The error contains the place and the reason.
 //
 // Control characters in names become blanks, so that a name can be printed. An id must not contain
@@ -81,7 +81,7 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying returns the keys of an object as text for an error message.
+// saying returns the names of at most five keys of an object, as the end of an error message.
 func saying(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""
@@ -172,7 +172,8 @@ func modelList(n node) ([]Model, error) {
 	return out, nil
 }
 
-// model parses one model. If the models are a map, key is the model's key in it.
+// model parses one model. If the provider's models are a map, the parameter key is the model's key
+// in this map.
 func model(n node, key string) (Model, error) {
 	fields, err := n.object()
 	if err != nil {

@@ -115,8 +115,8 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason formats the sentence for Resolution.Reason. userChose is false if the request left the
-// choice to Resolve. In this case reason returns "".
+// reason formats the sentence for Resolution.Reason. It returns "" if userChose is false, because
+// the request then left the choice to Resolve.
 func reason(userChose bool, format string, args ...any) string {
 	if !userChose {
 		return ""

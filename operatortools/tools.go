@@ -13,8 +13,8 @@ import (
 
 const (
 	// usualWait is how long a call waits if the model names no time. longestWait is the longest
-	// time that the model can name. It is short, because many MCP clients cut off a call after 60
-	// s, so the model must call again to wait longer.
+	// time that the model can name. longestWait is short, because many MCP clients cut off a call
+	// after 60 s. To wait longer, the model calls again.
 	usualWait   = 30 * time.Second
 	longestWait = 50 * time.Second
 

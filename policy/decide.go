@@ -93,7 +93,7 @@ func (d *decider) parse() {
 }
 
 // withoutPanic calls judge, and turns a panic into an error. An agent CLI chooses the text that is judged, so a
-// defect of the judge must not end the process. It leads to a question.
+// panic in judge must not end the process. The error leads to a question instead.
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -204,7 +204,8 @@ func (r Rule) appliesToCommand(c commandline.Command) bool {
 	return true
 }
 
-// preset returns the decision of the scope's preset.
+// preset returns the decision of the scope's preset. If the preset does not allow the request, the
+// Verdict is "" and Why contains the reason.
 func (d *decider) preset(s Scope) Decision {
 	var why error
 	switch r := d.request; {

@@ -22,7 +22,7 @@ type Book struct {
 }
 
 // New returns a book. The user's own prices are keyed by PROVIDER/MODEL or MODEL, and have the
-// highest priority. The layers follow in their order. A layer can be nil.
+// highest priority. Each layer has a higher priority than the layers after it. A layer can be nil.
 func New(userPrices map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
 	return &Book{userPrices, layers}

@@ -1,6 +1,6 @@
 // Package processgroup gives a command a process group of its own, so that a kill also ends the
 // command's children. It bounds the wait for the command and the size of the command's output. A
-// child that starts its own session leaves the group, and is not ended.
+// child that starts its own session leaves the group, so a kill does not end it.
 package processgroup
 
 import (
@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// Own prepares a command that has not started. The command gets a process group of its own. When
-// the command's context ends, all processes of the group are killed. A process outside of the group
-// can keep the command's pipes open. Wait then waits for it no longer than pipeWait.
+// Own prepares a command that has not started. The command gets a process group of its own, and the
+// end of the command's context kills all processes of the group. A process outside of the group can
+// keep the command's pipes open. In this case, the command's Wait waits at most pipeWait for the
+// pipes.
 func Own(cmd *exec.Cmd, pipeWait time.Duration) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -36,8 +37,9 @@ type Running struct {
 	tail     Tail
 }
 
-// Start calls Own and starts the command. ctx must be the context of the command. Afterwards, Output
-// returns the command's output, or only its last most bytes.
+// Start calls Own and starts the command. ctx must be the context of the command. The parameter most
+// is the largest number of bytes that Output later returns. If the command writes more, Output
+// returns the end.
 func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int) (*Running, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -53,8 +55,8 @@ func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int)
 }
 
 // Wait waits until the command has ended and no process has its output open. When ctx ends, the
-// group is killed, and Wait waits at most pipeWait for the end of the output. Its error is ctx's
-// error if the group was killed, even if the command itself had ended before.
+// group is killed, and Wait waits at most pipeWait for the end of the output. If the group was
+// killed, Wait returns ctx's error, even if the command itself had ended before.
 //
 // Wait collects the command's exit status only after the output has ended. Until then, the system
 // cannot reuse the group's number, so the kill cannot hit another group.

@@ -250,12 +250,13 @@ func (c *Core) endFrame() {
 }
 
 // wholeFrameSlack sets a tolerance: a whole frame has as many cells as the screen, plus or minus
-// 1/32. A program and this package can measure the same character differently.
+// 1/32. The tolerance is needed because a program and this package can measure the same character
+// differently.
 const wholeFrameSlack = 32
 
 // WholeFrames returns the number of whole synchronized updates since New or Restore. A whole update
-// writes about as many cells as the screen has. After a change of its size, a program sends a whole
-// update, even if it otherwise draws only what has changed.
+// writes about as many cells as the screen has. After a resize, a program sends a whole update,
+// even if it otherwise draws only what has changed.
 func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
 
 func abs(n int) int { return max(n, -n) }
@@ -269,8 +270,8 @@ func (c *Core) Replies() []byte {
 }
 
 // These are the limits for notices and titles. maxNotices is the largest number of notices that are
-// kept for Notices. maxNoticeText is the largest size of a notice in bytes, and maxTitle that of a
-// title.
+// kept for Notices. maxNoticeText is the largest size of a notice, and maxTitle is the largest size
+// of a title, both in bytes.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
@@ -297,7 +298,8 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean returns s without control characters and invalid UTF-8, and at most limit bytes of it.
+// clean removes control characters and invalid UTF-8 from s, and returns at most limit bytes of the
+// rest.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

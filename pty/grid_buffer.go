@@ -13,7 +13,7 @@ type buffer struct {
 	// into the history.
 	above, below []*row
 
-	moved [2]int // the next Changed compares these rows, from the first up to the second, even without a write
+	moved [2]int // the next Changed compares the rows moved[0] to moved[1]-1, even if nothing was written
 	turn  []*row // reused memory for the rows that a shift moves to the other end
 }
 

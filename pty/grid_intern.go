@@ -36,8 +36,8 @@ func (c *Core) clusterID(text string) uint32 {
 	return c.clusters.id(text)
 }
 
-// minClusters is the number of clusters below which clusterID does not look for unused clusters. A
-// search reads all cells.
+// minClusters is the number of clusters below which clusterID does not look for unused clusters.
+// Such a search is slow, because it reads all cells.
 const minClusters = 4096
 
 // collectClusters drops the clusters that no cell uses anymore.

@@ -83,7 +83,7 @@ func (c *Core) removeTopRow(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// restoreTopRow puts the row that was removed last back above the top row. It returns false if
+// restoreTopRow puts the most recently removed row back above the top row. It returns false if
 // there is no removed row, or if the removed text does not fit into one row.
 //
 // On the normal screen, it also returns false if there are rows below the cursor, as in xterm. A
@@ -115,8 +115,8 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns a row with the given text that is as wide as the screen. It returns false if the
-// text does not fit into one row.
+// rowOf returns a row that is as wide as the screen and contains the given text. It returns false
+// if the text does not fit into one row.
 func (c *Core) rowOf(text string) (*row, bool) {
 	line := New(c.cols, 1) // line has its own table of clusters, so its clusters are copied below
 	_, _ = line.Write([]byte(text))
@@ -152,8 +152,8 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// mergeHiddenCells updates r.beforeNarrowing, the cells of r from before it was made narrower. It
-// copies the visible cells of r over them.
+// mergeHiddenCells updates r.beforeNarrowing, which contains the cells from before the row was made
+// narrower. It copies the row's visible cells over the cells at the same columns.
 func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
 	edge := r.beforeNarrowing[shown-1]

@@ -1,8 +1,8 @@
 package pty
 
 // A row is one line of the grid, with one cell for each column. Only the first columns have a cell in
-// the field cells. All later columns contain a copy of the field rest. So erasing a large row or screen
-// costs no more than erasing a small one.
+// the field `cells`. All later columns contain a copy of the field `rest`. So erasing a large row or
+// screen costs no more than erasing a small one.
 type row struct {
 	cells           []cell // the first columns; at most cols
 	rest            cell   // the content of every later column: a narrow character, or a blank
@@ -35,8 +35,8 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo extends the field cells to at least n columns, and returns it. The caller may change these
-// cells.
+// cellsTo extends r.cells to at least n columns, and returns r.cells. The caller may change the
+// returned cells.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
 	r.allocate(n)
@@ -46,7 +46,7 @@ func (r *row) cellsTo(n int) []cell {
 	return r.cells
 }
 
-// allocate extends the field cells to at least n columns. The content of the new cells is undefined.
+// allocate extends r.cells to at least n columns. The content of the new cells is undefined.
 func (r *row) allocate(n int) {
 	switch {
 	case n <= len(r.cells):
@@ -80,7 +80,7 @@ func (r *row) clear(b cell) {
 }
 
 // cut sets the cell at column x and all cells to the right of it to b. The cells to the left of x
-// must be in memory.
+// must be in r.cells.
 func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
@@ -207,13 +207,13 @@ func (r *row) remove(x, n int, b cell) {
 	}
 }
 
-// allCells extends the field cells to all columns, and returns it.
+// allCells extends r.cells to all columns, and returns r.cells.
 func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
 // looksLike reports whether both rows certainly show the same text. To be fast, it compares only rows
-// in which every column contains a copy of rest. For other rows, it returns false.
+// in which every column contains a copy of `rest`. For other rows, it returns false.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

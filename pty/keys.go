@@ -17,7 +17,7 @@ const (
 // RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Y, CTRL_Z.
 //
 // The bytes are those of xterm in normal cursor mode, except for SHIFT_ENTER, which has the CSI u
-// form. Agent CLIs take this form for a new line that does not submit.
+// form. Agent CLIs interpret this form as a new line that does not submit the prompt.
 func Key(name string) ([]byte, bool) {
 	s := keyBytes(name)
 	return []byte(s), s != ""

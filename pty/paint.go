@@ -98,7 +98,7 @@ func (p *painter) buffer(b *buffer) {
 //
 // If row y continues the row above, the terminal itself must wrap, because otherwise it does not
 // record the wrap. So if the painter has just filled the row above, row does not move the cursor.
-// The row above is also full if only its last column is free and row y begins with a wide
+// The row above also counts as full if only its last column is free and row y begins with a wide
 // character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
@@ -187,8 +187,8 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters for a color. base is 38 for a foreground color and 48 for a
-// background color.
+// colourCode returns the SGR parameters for a color. The parameter base is 38 for a foreground
+// color and 48 for a background color.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:

@@ -25,7 +25,8 @@ const (
 	maxInter  = 2        // number of intermediate bytes that are kept
 )
 
-// A parser is the state of the parser between two bytes of output.
+// A parser contains what the emulator remembers between two bytes of output, such as an incomplete
+// character or sequence.
 type parser struct {
 	state parseState
 
@@ -171,8 +172,8 @@ func (c *Core) stepHigh(b byte) {
 
 // character prints the character r, which had more than one byte in UTF-8. minRune is the smallest
 // character that needs this number of bytes. character drops r if r is smaller than minRune,
-// because r then has a shorter form. It also drops surrogates, byte order marks and values beyond
-// Unicode.
+// because UTF-8 then requires a shorter form. It also drops surrogates, byte order marks and values
+// beyond Unicode.
 func (c *Core) character(r, minRune rune) {
 	switch {
 	case r < minRune || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
@@ -185,8 +186,8 @@ func (c *Core) character(r, minRune rune) {
 	}
 }
 
-// control8 executes a C1 control. It is one character that means the same as ESC and another
-// character.
+// control8 executes a C1 control. A C1 control is one character that means the same as ESC followed
+// by another character.
 func (c *Core) control8(r rune) {
 	c.state, c.inters = escape, 0
 	c.stepEscape(byte(r - 0x40))

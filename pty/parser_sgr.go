@@ -22,8 +22,9 @@ func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies the SGR parameter with index i, which has subs subparameters. It returns how
-// many of the following parameters and subparameters belong to it.
+// rendition applies the SGR parameter with index i. The argument subs is the number of its
+// subparameters. rendition returns how many of the following parameters and subparameters belong to
+// it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:

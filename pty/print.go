@@ -32,9 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. If carry is greater than 0, wrap also moves the carry
-// cells to the left of the cursor to that row. These cells hold a cluster that has become too wide
-// for the end of its row.
+// wrap moves the cursor to the next row. The argument carry is the number of cells to the left of
+// the cursor that wrap also moves to the next row. These cells hold a cluster that has become too
+// wide for the end of its row.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -54,8 +54,8 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster to the left of the cursor. The cluster becomes moreCells cells wider,
-// or narrower if moreCells is negative.
+// join adds r to the cluster to the left of the cursor. The cluster becomes wider by moreCells
+// cells, or narrower if moreCells is negative.
 func (c *Core) join(r rune, moreCells int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -84,8 +84,8 @@ func (c *Core) join(r rune, moreCells int) {
 	}
 }
 
-// putCharacter writes r into the next cells at the cursor, and moves the cursor. r is width cells
-// wide, and the row must have room for it.
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. The argument width
+// is the number of cells of the character, and the row must have room for them.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]

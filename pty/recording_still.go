@@ -12,9 +12,8 @@ import (
 )
 
 // These are patterns for the lines around a rendered screen. stillHeader matches the line before
-// the screen, which has the cursor, the buffer and the title. stillModes finds the modes in that
-// line. stillFooter matches the line after the screen, which has the title, the buffer and the
-// cursor.
+// the screen, and stillFooter matches the line after the screen. Both lines contain the cursor, the
+// buffer and the title. stillModes finds the modes in the line before the screen.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)

@@ -18,9 +18,9 @@ const (
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// These are the colors in the replies to OSC 10 to 12. The colors of the real terminal are unknown,
-// or there is none. Most agent CLIs assume a dark background, so these colors are those of a dark
-// terminal.
+// These are the colors in the replies to OSC 10 to 12. The colors of the user's terminal are
+// unknown, and often no user has a terminal open. Most agent CLIs assume a dark background, so
+// these colors are those of a dark terminal.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e

@@ -65,8 +65,8 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes or reads the length of the list p, which is at most maxLength. Then it calls each for
-// every element.
+// list writes or reads the length of the list p, which is at most maxLength. Then it calls the
+// function `each` with every element.
 func list[T any](t *tape, p *[]T, maxLength int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(maxLength))

@@ -104,9 +104,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// rest waits until the next look at the record is due: first for the time gap, and then for Wake.
-// While it waits, it looks at the record each time CatchUp asks for a look. rest returns false if
-// ctx has ended, and true otherwise.
+// rest waits until the next look at the record is due: first for the duration gap, and then for a
+// call of Wake. While it waits, it looks at the record each time CatchUp asks for a look. rest
+// returns false if ctx has ended, and true otherwise.
 func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
@@ -209,7 +209,8 @@ func (f *Follower) concerns(path string) bool {
 	return also != nil && (slices.Contains(*also, path) || slices.Contains(*also, filepath.Dir(path)))
 }
 
-// watchBelow also watches the folders of the subagents' records.
+// watchBelow makes w watch the folders of the subagents' records, in addition to the folder of
+// the conversation's record.
 func (f *Follower) watchBelow(w *Watcher) {
 	also := f.subagents.places()
 	f.also.Store(&also)

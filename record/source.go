@@ -33,8 +33,9 @@ type Source struct {
 	// ShortID is 0.
 	ShortID int
 	Open    func(path string, w Where) Tail
-	// ReportsReady is true if the agent CLI first writes to a file that matches Pattern when its
-	// start is over. After this write, the Follower passes on an entry of the kind Ready.
+	// ReportsReady is true if the agent CLI writes to files that match Pattern only after its
+	// start is over. After the first such write, the Follower passes on an entry of the kind
+	// Ready.
 	ReportsReady bool
 	// Subagents describes where the records of subagents are. It is empty if there are none, or if
 	// the record of the conversation also reports the tokens of subagents.

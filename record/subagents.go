@@ -13,9 +13,9 @@ import (
 // Subagents describes where an agent CLI writes the records of a conversation's subagents. Only the
 // tokens in these records count.
 type Subagents struct {
-	// Find returns a function for the conversation that w names and for its record at path. Each call of
-	// look returns the paths of the records that exist now. It also returns the folders in which records
-	// can appear, without the folder of the conversation's own record.
+	// Find returns the function look for the conversation that w names, whose own record is at path.
+	// Each call of look returns the paths of the subagents' records that exist now. It also returns the
+	// folders in which such records can appear, without the folder of the conversation's own record.
 	Find func(path string, w Where) (look func() (records, folders []string))
 	// Start returns a Decoder for the record at path.
 	Start func(path string) Decoder
@@ -108,9 +108,9 @@ func writtenSince(path string, since time.Time) bool {
 	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
 }
 
-// next returns the new entries of all records of subagents, by time. own contains the new entries of the
-// conversation itself. An agent CLI can copy the conversation into the record of a subagent, so next
-// leaves out replies that it has already seen.
+// next returns the new entries of all records of subagents, by time. The parameter own contains the new
+// entries of the conversation itself. An agent CLI can copy the conversation into the record of a
+// subagent, so next leaves out replies that it has already seen.
 func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	if b.find == nil {
 		return nil

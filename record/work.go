@@ -24,9 +24,9 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join merges the entries about the state and the work that come from the same line. An item of
-// work becomes part of the next entry of state that describes the same thing. If there is no such
-// entry, the item stays a separate entry. Both the entries of state and the work keep their order.
+// Join merges two lists of entries that come from the same line: entries of state and entries of
+// work. Each item of work becomes part of the next entry of state that describes the same thing.
+// If there is no such entry, the item stays a separate entry. Both lists keep their order.
 func Join(state, work []Entry) []Entry {
 	out := make([]Entry, 0, len(state)+len(work))
 	i := 0
@@ -236,7 +236,8 @@ func FromTranscript(u coleo.Usage) coleo.Usage {
 	return u
 }
 
-// FailedCall returns the end of a call that has failed or was denied, as the outcome says.
+// FailedCall returns the end of a call that has failed or was denied. The parameter outcome says
+// which of the two.
 func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
 	short, cut := coleo.CutWork(reason)
 	return coleo.ToolEnd{ID: id, Outcome: outcome, Reason: short, Truncated: cut}

@@ -6,11 +6,12 @@ import (
 	"coleo.dev"
 )
 
-// Decide returns the remedy for an arm. The remedy is to reattach under these conditions:
+// Decide returns the remedy for an arm. The remedy is to reattach if all these conditions hold:
 //   - A live host has found a session that has proved that it belongs to the arm.
 //   - The process of the session runs, and the session has not ended.
 //   - The session is not hung. An arm that waits for an approval is never hung.
-//   - The last turn or the start did not end in an error.
+//   - Neither the last turn nor the start of the arm ended in an error.
+//   - A host has read the session's state, or the arm's row does not say that the arm is stopped.
 //
 // Decide never kills a session that could not prove that it belongs to the arm.
 func Decide(e Evidence) Remedy {
@@ -91,8 +92,8 @@ func (e Evidence) doubleStartRisk() string {
 }
 
 // hung reports whether the session is in a turn but shows no sign of life. If the host has just
-// found the session idle or waiting for an approval, hung returns false. The arm's health may then
-// still be hung, because it comes from the row, which can be older.
+// found the session idle or waiting for an approval, hung returns false, whatever the arm's health
+// is: the health comes from the row, which can be older.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false

@@ -77,7 +77,7 @@ type Arm struct {
 	Forgotten bool
 	AgentID   string // the host agent that last had the arm; it may no longer exist
 	Ended     bool   // the host agent has recorded that all processes of the last start have ended
-	Hostname  string // the machine of that host agent
+	Hostname  string // the machine of the host agent AgentID
 }
 
 // Finding is what a host found when it looked for the arm's session.

@@ -138,8 +138,8 @@ func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registr
 	return r, r.wrong
 }
 
-// Files returns the watcher of the records of all agent CLIs. The other parts of a process should watch
-// their folders with the same watcher, because the kernel limits the number of watchers.
+// Files returns the watcher that watches the records of all agent CLIs. The other parts of a process should
+// watch their folders with the same watcher, because the kernel limits the number of watchers.
 func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files() }
 
 // refresh reads the user's changed files and the changed packs. For an unchanged file, the registry keeps
@@ -257,8 +257,9 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the Go code for a harness that the user describes. This is the code of the built-in
-// harness with the same name. If there is none, it is the code of the harness's base.
+// hooksOf returns the Go code for a harness that the user describes: the code of the built-in harness with
+// the same name. If no such harness exists, hooksOf returns the code of the built-in harness on which the
+// description builds.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {

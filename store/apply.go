@@ -245,7 +245,8 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
 	was := arm.ModelFallback
-	// keep the old fallback if it is the same, because a person may have seen it
+	// keep the stored fallback if the event repeats it, because a person may have seen the stored
+	// one
 	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) {
 		arm.ModelFallback = m.Fallback
 	}

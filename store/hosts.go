@@ -87,9 +87,10 @@ func (s *ServeDB) SetSetting(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// MeetHost stores the end of a host's log at serve's first contact with the host. Events up to this
-// number are the backlog of the host. If serve has met the host before, MeetHost does nothing. The
-// caller must call it before it projects the first event of the host.
+// MeetHost stores the number head, which is the end of a host's log at serve's first contact with
+// the host. The events up to head are the backlog of the host. If serve has met the host before,
+// MeetHost does nothing. MeetHost must be called before Project receives the first event of the
+// host.
 func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO backlogs (host, head) VALUES (?, ?) ON CONFLICT (host) DO NOTHING",
@@ -100,7 +101,7 @@ func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error 
 }
 
 // InBacklog reports whether the event at a position of serve's log belongs to the backlog of its
-// host: it had happened before serve first met the host.
+// host. Such an event had happened before serve first met the host.
 func (s *ServeDB) InBacklog(ctx context.Context, host string, position uint64) (bool, error) {
 	var end uint64
 	err := s.db.reader.QueryRowContext(ctx, "SELECT pos FROM backlogs WHERE host = ?", host).Scan(&end)

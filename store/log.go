@@ -131,9 +131,9 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	// Each step makes the limit smaller. The first argument of min shortens the limit in proportion
-	// to the excess, which never removes too much. The second removes at least an eighth, so that
-	// the loop ends soon.
+	// Each step lowers the limit. The first argument of min lowers the limit in proportion to the
+	// excess, and so never removes too much. The second argument lowers it by at least an eighth,
+	// so that the loop ends soon.
 	for limit := maxPayload; limit > 0; limit = min(limit*maxPayload/len(sent), limit-limit/8-1) {
 		if sent, err = json.Marshal(cut(value, limit)); err != nil || len(sent) <= maxPayload {
 			return sent, err

@@ -187,9 +187,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// isStored reports whether serve's log contains an event. It asks the database. If the event has the same
-// epoch as the cursor of its host, that is not necessary: the caller can compare the event's number with
-// the cursor.
+// isStored asks the database whether serve's log contains an event. If the event and its host's cursor
+// have the same epoch, the caller can compare the event's number with the cursor instead.
 func (p *projection) isStored(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",

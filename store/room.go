@@ -19,8 +19,8 @@ const (
 	// reservePiece is the number of bytes of the reserve file that are freed at a time. A write
 	// rarely needs more. If more were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
-	// reservePage is the distance between two numbers in the reserve file, in bytes. File systems
-	// compare and compress blocks of at least this size.
+	// reservePage is the size of a page of the reserve file, in bytes. Each page contains its own
+	// number. File systems compare and compress blocks of at least this size.
 	reservePage = 4 << 10
 )
 

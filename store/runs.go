@@ -148,8 +148,8 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 		also("runs.outcome = ?", string(f.Outcome))
 	}
 	if !f.Since.IsZero() {
-		// The search begins at the first run after this time, so that the query does not read
-		// earlier runs.
+		// The search begins at the first run that started after f.Since, so that the query does not
+		// read earlier runs.
 		also(`runs.first >= (SELECT MIN(first) FROM runs WHERE started_at >= ?) AND runs.started_at >= ?`,
 			moment{&f.Since}, moment{&f.Since})
 	}

@@ -150,7 +150,8 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 }
 
 // ArmsToVerify returns the arms of a host whose rows the host agent's next pulse may correct. These
-// are the stopped arms, the arms with the given rule, and the arms whose name is their id.
+// are the stopped arms, the arms whose state comes from the given rule, and the arms whose name is
+// their id.
 func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms

@@ -15,10 +15,10 @@ import (
 
 // checkTime is the time limit for checking a database when it is opened. SQLite reads about 500 MB
 // in this time. In a larger database, the check misses damage in the remaining part. SQLite reports
-// it when that part is used.
+// such damage when that part is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. The field what contains the report of SQLite.
+// damaged is the error for a damaged database. It contains the report of SQLite.
 type damaged struct{ what string }
 
 // Error returns a message with the report of SQLite.

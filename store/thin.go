@@ -22,8 +22,8 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// These are the bounds of the logs. ServeBound must be larger than HostBound: a host agent can send
-// an event again as long as it has it, and serve must recognize the event. An event of work has
+// These are the bounds of the logs. ServeBound must be larger than HostBound. A host agent can send
+// any event again that it still has, and serve must then recognize the event. An event of work has
 // about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events of two
 // long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound
 // keeps half of the events of a long run. The row of a run has at most 5 kB, and is kept longer
@@ -65,7 +65,8 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// nextArm returns the lowest arm id that is higher than the id arm. It returns "" if there is none.
+// nextArm returns the lowest arm id that is higher than the given id. It returns "" if there is
+// none.
 func (l shelf) nextArm(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
@@ -192,8 +193,8 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the first arm with a higher id than
-// after, and returns the id of this arm. It returns "" if no arm has a higher id.
+// Thin deletes events of one arm that are outside a bound. It chooses the first arm whose id is higher
+// than the parameter after, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;
@@ -230,8 +231,9 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm with
-// a higher id than after, and returns the id of this arm. It returns "" if no arm has a higher id.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm
+// whose id is higher than the parameter after, and returns the id of this arm. It returns "" if no arm
+// has a higher id.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -276,8 +278,8 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 }
 
 // ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It chooses
-// the first arm with a higher id than after, and returns the id of this arm. It returns "" if no arm has
-// a higher id.
+// the first arm whose id is higher than the parameter after, and returns the id of this arm. It returns
+// "" if no arm has a higher id.
 //
 // ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

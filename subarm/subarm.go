@@ -13,8 +13,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person must be
-// able to follow the work of all subarms.
+// These constants limit subarms for two reasons: each agent CLI takes a few hundred megabytes of
+// memory, and a person must be able to follow the work of all subarms.
 const (
 	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
 	// and its subarm has the depth 1.
@@ -37,8 +37,8 @@ type Parent struct {
 	Name    string
 	Harness string
 	Config  coleo.SpawnConfig
-	// Permissions lists the permission modes that the arm has now, apart from the mode in Config.
-	// The most restrictive one of all these modes applies.
+	// Permissions lists the permission modes that the arm has now, in addition to the mode in Config.
+	// The most restrictive of all these modes applies, including the mode in Config.
 	Permissions []coleo.PermissionMode
 }
 
@@ -202,7 +202,7 @@ func Within(parent, folder string) error {
 
 // Config returns the configuration with which a subarm starts. The subarm has its parent's model,
 // profile and terminal size. It does not have the parent's conversation, environment, arguments,
-// wrapper and MCP servers. At the largest depth the subarm cannot have subarms itself.
+// wrapper or MCP servers. At the largest depth the subarm cannot have subarms itself.
 //
 // The subarm has the same sandbox as its parent, with the same files. So the parent gains nothing
 // if it changes or replaces the subarm's folder.

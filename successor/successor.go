@@ -181,9 +181,9 @@ func cut(text string, n int) string {
 // begins with @ with the content of the file that the word names.
 var mention = regexp.MustCompile(`@([^\s@])`)
 
-// plain removes characters from a text that an agent CLI could take for keys. It removes control
+// plain removes from a text the characters that an agent CLI could take for keys: all control
 // characters except line feeds. It writes each tab as spaces, because TAB completes a word. It puts
-// a space after each @, so that no agent CLI attaches a file that the record only mentions.
+// a space after each @, so that no agent CLI attaches a file that the text only mentions.
 func plain(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(strings.ToValidUTF8(text, "�"))
 	text = strings.Map(func(r rune) rune {
@@ -222,8 +222,8 @@ func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) cole
 const maxName = 63
 
 // Name returns a name for the successor of an arm: the arm's name and the successor's harness. If
-// another arm already has this name, Name adds a number. Name calls taken to find out whether an
-// arm has a certain name.
+// another arm already has this name, Name adds a number. The caller's function taken reports whether
+// an arm has a certain name.
 func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
 	base := strings.TrimSuffix(first.Name, "-"+first.Harness)
 	base = base[:min(len(base), max(maxName-len(harness)-len("--99"), 1))] + "-" + harness

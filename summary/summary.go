@@ -16,7 +16,7 @@ import (
 	"coleo.dev"
 )
 
-// The bounds of a summary. Together they keep a summary below 8,000 characters, which is a small
+// These constants bound a summary. Together they keep it below 8,000 characters, which is a small
 // part of the context of any model.
 const (
 	promptText    = 400  // characters of one prompt

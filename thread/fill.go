@@ -15,7 +15,7 @@ const (
 	// are usually pasted files. The index keeps only their beginning.
 	mostText = 64 << 10
 	// mostFile is the largest size in bytes of a file whose messages are read. Reading a larger
-	// file would take more than some seconds.
+	// file would take longer than a few seconds.
 	mostFile = 1 << 30
 )
 

@@ -43,7 +43,7 @@ type Index struct {
 	writing sync.Mutex
 }
 
-// layout is the number of the tables' layout. Open rebuilds an index with another number.
+// layout is the number of the tables' layout. Open builds an index with another number again.
 const layout = 1
 
 const tables = `
@@ -113,7 +113,7 @@ func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	return x, nil
 }
 
-// errOther means that the index has another layout.
+// errOther means that the index has other tables than this program needs.
 var errOther = errors.New("the index has another layout")
 
 func open(ctx context.Context, path string) (*Index, error) {
@@ -124,7 +124,8 @@ func open(ctx context.Context, path string) (*Index, error) {
 	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
 		return nil, err
 	}
-	// After a power failure, the index may lack its last changes. They are then read again.
+	// NORMAL is safe enough: if a power failure removes the last changes from the index, Coleo reads
+	// them from the agent CLIs' files again.
 	db, err := sqlite.Open(path, "_journal_mode=WAL&_synchronous=NORMAL")
 	if err != nil {
 		return nil, err
@@ -137,8 +138,8 @@ func open(ctx context.Context, path string) (*Index, error) {
 	return x, nil
 }
 
-// prepare creates the tables of a new index. It returns errOther if the index has another layout.
-// An index with full-text search and an index without it have different layouts.
+// prepare creates the tables of a new index. It returns errOther if the index has other tables than
+// this program needs. An index with full-text search and an index without it have different tables.
 func (x *Index) prepare(ctx context.Context) error {
 	want := 2 * layout
 	if x.fullText {
@@ -175,7 +176,7 @@ func noFullText() error {
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls do in a transaction.
+// write calls the function do in a transaction, and rolls back if do returns an error.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

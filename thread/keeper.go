@@ -66,8 +66,8 @@ func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out c
 	return x, out, bounded(ctx, err)
 }
 
-// bounded returns nil if the error means that only the time for one step is over. In this case the
-// index contains what the step has done so far. bounded returns any other error unchanged.
+// bounded returns nil if one step has used up its time, but ctx has not ended. The index then
+// contains what the step has done so far. bounded returns any other error unchanged.
 func bounded(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -126,7 +126,8 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, l
 
 // Change changes Coleo's own data about a thread, and returns the changed thread. If the change is
 // a deletion, Change returns the thread as it was before. It returns ENotFound if there is no such
-// thread. Before the deletion of a file, the caller must make sure that no arm has the thread.
+// thread. Before a change that deletes the file, the caller must make sure that no arm uses the
+// thread.
 func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)

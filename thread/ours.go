@@ -15,8 +15,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// Ours is the file in which users' own titles of threads and users' deletions of threads are stored. It is
-// safe for concurrent use.
+// Ours is the file that stores what users have decided about threads: their own titles, and which threads
+// they have deleted. Several goroutines can use it at the same time.
 type Ours struct {
 	Path string
 
@@ -48,8 +48,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change calls do to change the mark of one thread. It then writes the file with permissions for the user
-// only. After an error, the old file is unchanged.
+// change calls the function do with the mark of one thread, which do changes. Then it writes the file with
+// permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +116,7 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 
 // Delete hides a thread and deletes its messages from the index. If deleteFile is true, Delete
 // first deletes the agent CLI's own file. It returns EUnsupported if that file also contains other
-// threads. The caller must make sure that no arm has the thread.
+// threads. The caller must make sure that no arm uses the thread.
 func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

@@ -140,13 +140,13 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	return out, nil
 }
 
-// hit is a thread with its best message.
+// hit is a thread with the message in it that matches best.
 type hit struct {
 	Row
 	message int64
 }
 
-// best returns the best message of each thread.
+// best returns the best-matching message of each thread.
 func (x *Index) best(ctx context.Context, match, where string, args []any, limit int) ([]hit, error) {
 	rows, err := x.db.QueryContext(ctx, "WITH hits AS MATERIALIZED (SELECT rowid AS m, bm25(words) AS score FROM words "+
 		"WHERE words MATCH ?) SELECT "+columns+", h.m, h.score FROM hits h JOIN messages m ON m.key = h.m "+

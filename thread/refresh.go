@@ -89,8 +89,9 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes each record that still exists from indexed,
-// and deletes the records that remain there from the index.
+// refresh updates the threads of one place. The map indexed contains the records that the index has.
+// refresh removes from this map each record that still exists. The remaining records are gone, so it
+// deletes them from the index.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
@@ -118,7 +119,7 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, inde
 
 func (k known) matches(stamp string) bool { return k.key != 0 && k.stamp == stamp }
 
-// putAll reads the headers of some threads and stores them.
+// putAll reads the headers of the listed threads and stores them.
 func (x *Index) putAll(ctx context.Context, p Place, list []record.Found, projects map[string]string) error {
 	headers := make([]record.Header, len(list))
 	wrong := make([]string, len(list))

@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// Runs contains the open runs and the intended prompts of an arm. It implements Prompts.
+// Runs contains the open runs of an arm, and the prompts that Coleo intends to type next. It
+// implements Prompts.
 type Runs struct {
 	Open     []coleo.Receipt // the open runs, in order
 	Intended []coleo.Receipt // the prompts that are about to be typed
@@ -16,10 +17,12 @@ type Runs struct {
 // RunOf returns the run that a prompt of the record has begun. The first of these cases decides:
 //
 //   - An open run after the given run has the same text: RunOf returns it.
-//   - An intended prompt has the same text: wait is true, because its run has not begun.
+//   - An intended prompt has the same text: wait is true, because the prompt's run has not begun.
 //   - The given run is open: RunOf returns it.
-//   - Any run is open: RunOf returns the newest.
-//   - Any prompt is intended: wait is true.
+//   - Other runs are open: RunOf returns the newest of them.
+//   - Other prompts are intended: wait is true.
+//
+// RunOf ignores an intended prompt if a dialog hides whether the prompt has arrived.
 func (r Runs) RunOf(text, run string) (found string, wait bool) {
 	now := slices.IndexFunc(r.Open, func(o coleo.Receipt) bool { return o.ID == run })
 	for _, o := range r.Open[now+1:] {

@@ -8,11 +8,11 @@ import (
 )
 
 // mostPlaces is the largest number of records in State.Places. An agent CLI begins another record
-// with each conversation, so an old place is dropped.
+// with each conversation, so State drops the oldest places.
 const mostPlaces = 8
 
 // mostSubagents is the largest number of records in State.Subagents. An arm can start any number of
-// subagents, so an old place is dropped.
+// subagents, so State drops the oldest places.
 const mostSubagents = 32
 
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
@@ -107,7 +107,7 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 // pass returns the State after an activity of a record, and reports whether the activity is new.
 func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	u, ok := a.Work.(coleo.ReplyUsage)
-	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // it is in the conversation's record
+	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // otherwise it is in the conversation's record
 		return s.passSubagent(record, a)
 	}
 	place, isNew := next(s.Places, record, a)
@@ -119,9 +119,9 @@ func (s State) pass(record string, a coleo.Activity) (State, bool) {
 	return s, true
 }
 
-// passSubagent is like pass, for an activity of a subagent's own record. If the place of a record
-// was dropped, the record is read again from its beginning. Its activities up to the time in
-// s.Forgotten are then treated as known.
+// passSubagent is like pass, for an activity of a subagent's own record. If State has dropped the
+// place of a record, the record is read again from its beginning. passSubagent then treats the
+// record's activities up to the time s.Forgotten as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
 	place, isNew := next(s.Subagents, record, a)
 	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {

@@ -80,10 +80,10 @@ func (t Times) wall(start time.Time) time.Time { return t.spec.Next(start.UTC())
 //
 // When the clock of the zone is set forward, the times of day in between do not exist. A time of
 // the schedule in this gap takes place at the end of the gap. When the clock is set back, some
-// times of day come twice. Only the first of the two counts.
+// times of day come twice, and only the first of the two counts.
 //
-// An expression that names every hour follows the real time instead. It has no time in a gap, and a
-// time of day that comes twice counts twice.
+// If the expression names every hour, the schedule follows the real time instead. It skips the times
+// of day in a gap, and a time of day that comes twice counts twice.
 func (t Times) Next(after time.Time) time.Time {
 	for {
 		local := after.In(t.zone)
@@ -143,7 +143,7 @@ func offset(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Due describes the times of a schedule in a span of time.
+// Due describes those times of a schedule that lie in one span of time.
 type Due struct {
 	Count int
 	More  bool      // true if there are more times than Count
@@ -165,7 +165,7 @@ func (t Times) Between(after, until time.Time) Due {
 }
 
 // last returns the last time of the schedule that is not after endTime. knownTime must be an
-// earlier time of the schedule. The result is never before it.
+// earlier time of the schedule. The result is never before knownTime.
 func (t Times) last(knownTime, endTime time.Time) time.Time {
 	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
 		at := t.Next(endTime.Add(-span))

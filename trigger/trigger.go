@@ -1,7 +1,8 @@
-// Package trigger decides what starts arms without a person: a schedule, or a request to a webhook.
-// It decides when a schedule is due, and whether a request is genuine. It also turns the fields of
-// a request into data for a prompt. Its functions are pure: the caller passes the time, and the
-// functions do no input or output.
+// Package trigger contains the rules for triggers. A trigger starts arms without a person: a
+// schedule does so at certain times, a webhook when a request arrives. The package decides when a
+// schedule is due, and whether a request is genuine. It also turns the fields of a request into
+// data for a prompt. Its functions are pure: the caller passes the time, and the functions do no
+// input or output.
 package trigger
 
 import (
@@ -12,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// Kind is what makes a trigger start an arm. The database stores kinds.
+// Kind says what makes a trigger start an arm. The database stores the kinds, so they never change.
 type Kind string
 
 // The kinds of triggers.
@@ -37,7 +38,7 @@ const (
 
 // Trigger starts arms from a template.
 type Trigger struct {
-	Name     string            `json:"name"` // different for all triggers, schedules and webhooks alike
+	Name     string            `json:"name"` // unique among all schedules and webhooks
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // an absolute path
@@ -58,7 +59,7 @@ type Trigger struct {
 	Live    int       `json:"live"`          // the number of live arms, which serve counts
 }
 
-// EntryKind is what happened to a trigger. The database stores kinds.
+// EntryKind says what happened to a trigger. The database stores the kinds, so they never change.
 type EntryKind string
 
 // The kinds of entries.
@@ -68,7 +69,7 @@ const (
 	EntryRefused EntryKind = "refused" // requests to a webhook were refused
 )
 
-// RunState is how far a run has progressed. The database stores states.
+// RunState says how far a run has progressed. The database stores the states, so they never change.
 type RunState string
 
 // The states of a run.
@@ -87,8 +88,8 @@ type Entry struct {
 	Time    time.Time `json:"time"`
 	Why     string    `json:"why,omitempty"`
 
-	// These fields belong to EntryRun. The name and the id of the arm are chosen before the arm is
-	// started.
+	// These fields belong to EntryRun. Coleo chooses the arm's name and id before it starts the
+	// arm, so that a repeated start cannot make a second arm.
 	State   RunState  `json:"state,omitempty"`
 	Due     time.Time `json:"due,omitzero"` // the time of the schedule
 	CatchUp bool      `json:"catchUp,omitempty"`
@@ -102,7 +103,7 @@ type Entry struct {
 	Count int  `json:"count,omitempty"`
 	More  bool `json:"more,omitempty"` // true if there were more than Count
 
-	// Once is a key of a run. The database accepts only one run with the same key.
+	// Once identifies a run. The database stores no second run with the same Once.
 	Once string `json:"-"`
 	// Request is the request to start the arm. It is empty after the run has ended.
 	Request json.RawMessage `json:"-"`

@@ -23,8 +23,8 @@ import (
 const (
 	// MaxBody is the largest body of a request to a webhook, in bytes.
 	MaxBody = 64 << 10
-	// maxAge is the largest age of a valid request. A copy of an older request is worthless, even
-	// if Coleo has forgotten the request's id.
+	// maxAge is the largest age of a valid request. Somebody who has recorded an older request
+	// cannot send it again, even after Coleo has forgotten the request's id.
 	maxAge = 5 * time.Minute
 	// maxAhead is how far the sender's clock may be ahead of Coleo's clock.
 	maxAhead = time.Minute
@@ -199,7 +199,8 @@ type Bucket struct {
 	at   time.Time
 }
 
-// perMinute is how many runs a webhook can begin in a minute, even all at the same time.
+// perMinute is the largest number of runs that a webhook can begin in a minute. All of them can
+// begin at the same time.
 const perMinute = 10
 
 // Take returns the bucket with one item less, or false if the bucket is empty.

@@ -14,9 +14,8 @@ import (
 )
 
 // openTime is how long Open watches the command that opens a window. If the command fails in this
-// time, Open reports the error. tmux and osascript end within milliseconds. The programs of other
-// terminals run as long as their window, so a program that runs longer than openTime has opened its
-// window.
+// time, Open reports the error. tmux and osascript end within milliseconds. A terminal program that
+// still runs after openTime has opened its window.
 const openTime = 3 * time.Second
 
 // Check returns an error if the window w cannot be opened on this machine. It returns

@@ -72,8 +72,8 @@ func opener(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// tmux runs a command that stands in "#(…)" in the folder's name. A doubled # prevents
-		// this.
+		// If the folder's name contains "#(…)", tmux would run the text in it as a command. A
+		// doubled # prevents this.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}
@@ -101,8 +101,8 @@ func opener(w Window) []string {
 }
 
 // The scripts for the terminals of macOS are constant, and receive the title, the folder and the
-// program as arguments. Both terminals accept only one text, which a shell interprets. So the
-// scripts quote each argument ("quoted form of").
+// program as arguments. Both terminals accept the command only as one text, which a shell
+// interprets. So the scripts quote each argument ("quoted form of").
 const (
 	commandLine = `on commandLine(argv)
 	set said to "cd " & quoted form of (item 2 of argv) & " && exec"

@@ -19,7 +19,7 @@ const Now = "now"
 // cursors.
 type EventFilter struct {
 	Arm   string            `json:"arm,omitempty"` // id or name
-	Run   string            `json:"run,omitempty"` // the id, or a part from its beginning that only one run's id has
+	Run   string            `json:"run,omitempty"` // the id of a run, or a beginning that no other run's id has
 	Kinds []coleo.EventKind `json:"kinds,omitempty"`
 	After string            `json:"after,omitempty"`
 	Limit int               `json:"limit,omitempty"`
@@ -50,7 +50,8 @@ type Update struct {
 	Event   *coleo.Event `json:"event,omitempty"`
 	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event, after which the next events begin
 
-	// returns the JSON of Event, computed once for all copies; nil if the update is not shared
+	// encode returns the JSON of Event. It computes the JSON only once for all copies of the update.
+	// It is nil unless Shared has made the update.
 	encode func() ([]byte, error)
 }
 

@@ -18,7 +18,8 @@ type SpawnRequest struct {
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
-	// Worktree gives the arm its own git worktree, of the repository that contains Workdir.
+	// Worktree gives the arm its own git worktree. The worktree belongs to the repository that
+	// contains Workdir.
 	Worktree *Worktree `json:"worktree,omitempty" doc:"Work in a git worktree of its own"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
@@ -60,11 +61,11 @@ type SpawnRequest struct {
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
 	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"`
-	// WindowEnviron contains the variables with which the terminal program finds its user's display
-	// or server. coleo.WindowVariables returns their names.
+	// WindowEnviron contains the variables with which the terminal program finds the user's display
+	// or tmux server. coleo.WindowVariables returns their names.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
-	// Headless says whether the arm has no window. It must fit the harness, because a harness
-	// either always shows a window or never.
+	// Headless says whether the arm has no window. It must fit the harness, because each harness
+	// shows a window either always or never.
 	Headless *bool `json:"headless,omitempty" doc:"Whether the arm has no window; must fit the harness"`
 
 	OnPartition coleo.OnPartition `json:"onPartition,omitempty" enum:"run,freeze" doc:"What to do while serve is away"`
@@ -98,9 +99,9 @@ type Worktree struct {
 	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"`
 }
 
-// HandoverRequest asks for a successor of an arm: a new arm in the same folder, which gets the
-// arm's task. A missing field has the value of the first arm, if this value is valid for the other
-// harness.
+// HandoverRequest asks for a successor of an arm, the first arm. The successor is a new arm in the
+// same folder, which gets the first arm's task. A missing field has the value of the first arm, if
+// this value is valid for the successor's harness.
 type HandoverRequest struct {
 	To       string `json:"to" minLength:"1" doc:"Harness of the successor"`
 	Name     string `json:"name,omitempty" doc:"Name of the successor; the first arm's name with the harness if left out"`

@@ -29,7 +29,8 @@ func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error
 }
 
 // ownerFile returns the path of an empty file that marks a clone as the clone of one arm. Two arms can plan the
-// same folder. Without the file, undoing the interrupted making of one clone could delete the other arm's clone.
+// same folder. Without the file, Coleo could delete the other arm's clone when it undoes an interrupted call of
+// Make.
 func ownerFile(w Workspace) string { return filepath.Join(w.Git, "coleo-"+w.ID) }
 
 // isOthers reports whether the folder of a clone that is being made contains another arm's clone.
@@ -98,9 +99,9 @@ func checkClone(ctx context.Context, w Workspace) error {
 // CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone,
 // the result is the zero value.
 //
-// If the folder is in the folder above several clones but in none of them, CloneOf returns EUnsupported. An arm
-// can put links to other repositories there. A caller that opens a repository by an arm's folder must check that
-// git's folder is the clone's.
+// CloneOf returns EUnsupported for a folder that is in the folder above several clones but in none of these clones.
+// An arm can put links to other repositories there. A caller that opens the repository of an arm's folder must
+// check that the repository's git folder is that of the clone.
 func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, error) {
 	all, _ := s.List() // unreadable records are ignored
 	top := ""
@@ -274,7 +275,7 @@ func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]strin
 }
 
 // disarm makes a clone's restored git folder safe for the user's own git. It is necessary because git also runs
-// in submodules, and an arm in a sandbox can have written settings and hooks into their repositories.
+// in submodules, and an arm in a sandbox may have written settings and hooks into their repositories.
 func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 	program, err := s.git()
 	if err != nil {

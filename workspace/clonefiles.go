@@ -14,8 +14,8 @@ import (
 
 // This file bounds the files of a commit that an arm has made in its clone.
 
-// These constants bound the files of a commit that comes from a clone. A few small trees that contain each other many
-// times can stand for any number of files.
+// These constants bound the files of a commit that comes from a clone. They are necessary because a few small tree
+// objects of git can describe any number of files, if each tree contains another one many times.
 const (
 	mostListed    = 128 << 20 // bytes of the list of the ids of all files: about 3 million files
 	mostFileBytes = 16 << 30  // bytes of all files, without those of the commit on which the work began

@@ -58,9 +58,9 @@ func bringLFS(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// copyLFS copies one file if its content matches the hash in its name. It first reads the file without copying
-// it, because a sparse file takes no disk space until it is copied. The copy receives its name only when it is
-// complete.
+// copyLFS copies one file if its content matches the hash in its name. It first only reads the file and checks the
+// hash. Otherwise an arm's sparse file, which takes no disk space itself, could fill the disk with its copy. The
+// copy receives its name only when it is complete.
 func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	in, err := from.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -85,7 +85,7 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = to.Remove(made) }() // it is gone if it got its name
+	defer func() { _ = to.Remove(made) }() // after the renaming, there is nothing to remove
 	_, same, err = copyHashed(ctx, &withHoles{file: out}, io.LimitReader(in, size), name)
 	err = errors.Join(err, out.Truncate(size))
 	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it meanwhile
@@ -102,8 +102,8 @@ func copyHashed(ctx context.Context, to io.Writer, from io.Reader, name string) 
 	return size, hex.EncodeToString(sum.Sum(nil)) == path.Base(name), err
 }
 
-// withHoles writes a file, and leaves holes in place of zeros. An arm can make a file of a terabyte that takes no disk,
-// and so must the copy. The caller sets the size of the file at the end.
+// withHoles writes a file, and leaves holes in place of zeros. An arm can make a file of a terabyte of zeros that takes
+// no disk space, and its copy must not take any either. The caller sets the size of the file at the end.
 type withHoles struct {
 	file *os.File
 	at   int64

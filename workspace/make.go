@@ -21,8 +21,8 @@ type Order struct {
 	Name   string // the arm's name
 	Folder string // a folder of the repository; the arm works in the corresponding folder of the worktree
 	// Branch is the branch to check out, which may already exist. If Branch is "", the worktree has a new
-	// branch that is named after the arm. If Branch is pr/NUMBER and no branch has this name, it means the head
-	// of the pull request with this number. Make fetches it from the remote.
+	// branch that is named after the arm. If Branch is pr/NUMBER and no branch has this name, the new branch begins at
+	// the head of the pull request with this number. Make fetches that head from the remote.
 	Branch string
 	// Base is where a new branch begins: a commit, a branch or a tag. If Base is "", the branch begins at the
 	// commit that is checked out in Folder.
@@ -389,6 +389,6 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 // recognizes that Coleo has made the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id
-// like.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id in the
+// parameter like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -91,8 +91,8 @@ func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []O
 }
 
 // idsOf returns the ids for the worktrees of an order's further repositories. If the arm already has a
-// worktree of a repository, the worktree keeps its id. A new worktree is numbered by its place in the order,
-// or has the next free number.
+// worktree of a repository, the worktree keeps its id. A new worktree has the number of its place in the order. If
+// another worktree has this number, the new one has the next free number.
 func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []string {
 	ids := make([]string, len(o.With))
 	unread := make([]bool, len(o.With))
@@ -112,7 +112,8 @@ func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []stri
 		for number := n + 2; ids[n] == ""; number++ {
 			id := furtherID(o.ID, number)
 			taken := slices.ContainsFunc(have, func(w Workspace) bool { return w.ID == id })
-			// The repository's folder may be missing, because its existing worktree does not need it.
+			// This repository's folder cannot be opened, but an existing worktree does not need that folder.
+			// So the worktree with this number keeps its number.
 			if number == n+2 && unread[n] {
 				taken = false
 			}
@@ -186,8 +187,8 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	return m.named(*one, err)
 }
 
-// checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called
-// if the arm has other worktrees but no record of this one, because it is then unknown whose branch it is.
+// checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called if
+// the arm has other worktrees but no record of this one. In this case, the branch may belong to somebody else.
 func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 	branch := cmp.Or(o.Branch, ownBranch(o.Name))
 	if _, err := commitOf(ctx, r, heads+branch); err != nil {

@@ -58,9 +58,9 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 	return noteLFS(ctx, tree, root, w)
 }
 
-// fillSubmodules fills those submodules of a new worktree that are filled in the work folder from. It
-// returns the paths of the others. Each submodule's repository is in the worktree's git folder, so the
-// removal of the worktree also removes the repository.
+// fillSubmodules fills those submodules of a new worktree that are filled in the work folder from which the
+// worktree is made. It returns the paths of the other submodules. Each submodule's repository is in the worktree's
+// git folder, so the removal of the worktree also removes the repository.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
 	err error) {
 	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // listing submodules takes time in a large repository
@@ -97,8 +97,9 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 	return empty, nil
 }
 
-// filledSource returns the repository of a submodule in the work folder from. It returns nil if the
-// submodule is empty there, or if its repository is not in the usual place.
+// filledSource returns the repository of a submodule in the work folder from which a worktree is
+// made. It returns nil if the submodule is empty there, or if its repository is not in the usual
+// place.
 func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, name string) (*git.Repo, error) {
 	folder := filepath.Join(from.Work, l.path)
 	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.path) || !exists(filepath.Join(folder, ".git")) {

@@ -63,7 +63,7 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, type
 		return nil, nil
 	}
 	out, err := common.Run(ctx, git.Call{Args: []string{"rev-list", "--parents", "--stdin", "--not",
-		// These refs are removed together with the arm.
+		// These refs are removed together with the arm, so a commit that only they contain is not saved.
 		"--exclude=refs/coleo/checkpoints/*", "--exclude=refs/coleo/base/*", "--glob=refs/*"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
 	if err != nil {

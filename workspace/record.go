@@ -78,7 +78,7 @@ type Workspace struct {
 	// again. If that fails, the record stays, because it contains the arm's branch.
 	Again bool `json:"again,omitempty"`
 
-	// Placed lists what was copied or linked from From.
+	// Placed lists what was copied or linked from the folder in From.
 	Placed  []Placed  `json:"placed,omitempty"`
 	Created time.Time `json:"created"`
 }
@@ -136,7 +136,7 @@ type Workspaces struct {
 	// "trees" below Dir.
 	Path string
 	Copy []string // files and folders to copy into a new worktree, as paths below the work folder
-	Link []string // files and folders to link to, as such paths
+	Link []string // files and folders to link to, as paths below the work folder
 	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise Coleo fills those that are filled
 	// in the work folder.
 	EmptySubmodules bool
@@ -151,7 +151,8 @@ type Workspaces struct {
 	held *os.File // the open lock file while this process holds the lock
 }
 
-// git returns the program git. Each git process that it starts holds the lock too.
+// git returns the program git. If this process holds a lock, each git process that the program
+// starts holds the lock too.
 func (s Workspaces) git() (git.Program, error) {
 	p, err := git.Find(s.Environ, s.scratch())
 	return p.Holding(s.held), err

@@ -96,8 +96,8 @@ func (s Workspaces) takeAway(ctx context.Context, w Workspace, out Removal) (Rem
 	return out, err
 }
 
-// giveBackLink restores the worktree's own .git, which an arm may have replaced, because delete recognizes the
-// folder by it. giveBackLink deletes the arm's .git, which the kept ref contains.
+// giveBackLink restores the worktree's own .git, which an arm may have replaced. This is necessary because delete
+// recognizes the worktree's folder by this file. The arm's .git is deleted, but the kept ref contains it.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	if w.Clone || !exists(w.Path) || !at.Gone() {

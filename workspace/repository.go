@@ -78,7 +78,7 @@ func (s Workspaces) OpenCloneRepository(ctx context.Context, w Workspace) (*git.
 	return s.OpenCloneWith(ctx, w, w.Git)
 }
 
-// OpenCloneWith is like OpenCloneRepository, but with work as the work folder.
+// OpenCloneWith is like OpenCloneRepository, but uses the folder work as the work folder.
 func (s Workspaces) OpenCloneWith(ctx context.Context, w Workspace, work string) (*git.Repo, error) {
 	p, err := s.git()
 	if err != nil {
@@ -133,8 +133,8 @@ func (s Workspaces) TempDir() (string, error) {
 }
 
 // CheckedOut returns a work folder in which the branch is checked out or is being rebased, or "" if there is
-// none. ref is the full name of the branch, such as refs/heads/NAME. CheckedOut ignores the work folder whose
-// git folder is except.
+// none. ref is the full name of the branch, such as refs/heads/NAME. CheckedOut ignores the work folder whose git
+// folder is in the parameter except.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {

@@ -119,7 +119,7 @@ type Restored struct {
 // worktree.
 //
 // If the arm had several repositories, path is the folder above all of their worktrees. Restore returns
-// EConflict if the others are elsewhere, or if the folder at a given path contains other files.
+// EConflict if the arm's other worktrees are elsewhere, or if the folder at a given path contains other files.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {

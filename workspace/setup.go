@@ -24,8 +24,8 @@ const mostMade = 300_000
 
 // setupOf returns the set-up script that must run for a planned worktree, or nil. Nothing has been made
 // yet. For a new branch, the script comes from the commit at which the branch begins. For an existing
-// branch or a pull request, it comes from the commit that is checked out in the work folder. In these
-// cases an arm or a stranger may have made the branch.
+// branch or a pull request, it comes from the commit that is checked out in the work folder. It does not come from
+// that branch, because an arm or a stranger may have written it.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
@@ -118,9 +118,9 @@ func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, 
 
 const setupSuffix = ".setup.txt"
 
-// stateOf describes a file in one text: its type, size and modification time, or the target of a link. A
-// name that ends with a slash is the folder of another repository, because git does not list the files in
-// it. The text then describes all files in the folder.
+// stateOf describes a file in one text: its type, size and modification time, or the target of a link. If the name
+// ends with a slash, it is the folder of another repository, whose files git does not list. The text then describes
+// all files in the folder.
 func stateOf(root *os.Root, name string) (string, error) {
 	if strings.HasSuffix(name, "/") {
 		return stateOfAll(root, strings.TrimSuffix(name, "/"))

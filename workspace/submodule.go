@@ -271,8 +271,8 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 	return r, nil
 }
 
-// checkouts compares the files of the submodules in the commit of a work folder. prefix is the path of
-// the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
+// checkouts looks for changed files in the submodules that the checked-out commit of a work folder contains. prefix
+// is the path of the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
 func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.Root, prefix string) error {
 	for _, l := range head.links {
 		path := prefix + l.path
@@ -309,7 +309,7 @@ func (one *repository) head(ctx context.Context, r *git.Repo) (commitFound, erro
 	return findCommit(ctx, r, "HEAD")
 }
 
-// checkout compares the files of the submodule at a path, and of the submodules inside of it.
+// checkout looks for changed files in the submodule at a path, and in the submodules inside of it.
 func (m *submodules) checkout(ctx context.Context, sub *git.Repo, one *repository, root *os.Root, path string) error {
 	head, err := one.head(ctx, sub)
 	if err != nil {
@@ -362,7 +362,7 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 	return nil, errors.New("a repository in an unusual place, " + shownName(r.Git))
 }
 
-// finish compares the index of a submodule whose work folder is missing.
+// finish looks for changes in the index of a submodule whose work folder is missing.
 func (m *submodules) finish(ctx context.Context, one *repository) error {
 	if one.checked || one.Problem != "" {
 		return nil

@@ -226,8 +226,8 @@ func (all refs) has(begin string) bool {
 	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
 }
 
-// outside reports whether the repository may have commits outside of base. These are the checked-out commits, and the
-// commits of the refs that compare examines. If the repository has worktrees, outside returns true.
+// outside reports whether the repository may have commits outside of the list base. It considers the checked-out
+// commit, and the commits of the refs that compare examines. If the repository has worktrees, outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
@@ -296,7 +296,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, all refs, 
 			return err
 		}
 	}
-	reached := map[string]bool{} // no git is needed to see that something else contains these commits
+	reached := map[string]bool{} // it is known without git that something else contains these commits
 	for _, id := range one.base {
 		reached[id] = true
 	}

@@ -140,8 +140,8 @@ func (s Workspaces) examine(ctx context.Context, w Workspace, all ...examination
 	return u, s.unsavedFiles(ctx, r, head, w, &u)
 }
 
-// checkNotMoved returns EConflict if somebody has moved a worktree's folder with git worktree move. It is for a
-// worktree whose folder is missing. A removal would delete the moved worktree's index.
+// checkNotMoved is called if a worktree's folder is missing. It returns EConflict if somebody has moved the folder
+// with `git worktree move`, because a removal would delete the index of the moved worktree.
 func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {
@@ -352,8 +352,8 @@ func fields(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// stashed adds the stashes that were made on a branch. All work folders share the list of stashes, and a
-// removal does not change it.
+// stashed adds the stashes that were made on a branch. They are not lost, because all work folders share the list
+// of stashes, but the user could forget them.
 func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
 	if !hasStash(ctx, r) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// takeUnseen adds to u what git does not report in a work folder although a removal would delete it. Git skips
-// git folders among the files without a word, and skips folders that it cannot read with only a warning.
+// takeUnseen adds to u what git does not report in a work folder although a removal would delete it. Git says
+// nothing about git folders among the files, and only prints a warning about folders that it cannot read.
 // Submodules and the repositories that git reports are examined elsewhere.
 func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound) error {
 	for _, l := range head.links {

@@ -10,8 +10,8 @@ import (
 
 // These constants are the limits of links.
 const (
-	// from the command `coleo web` until the browser opens the link; docs/security.md promises this
-	// limit
+	// the longest time from the command `coleo web` until the browser opens the link;
+	// docs/security.md promises this limit
 	linkLife = 2 * time.Minute
 	maxLinks = 16 // the maximum number of unused links; a further link cancels the oldest link
 )

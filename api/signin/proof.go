@@ -55,8 +55,8 @@ type uses struct {
 }
 
 // Nonce returns a new nonce for the browser with the given cookie, and the lifetime of the nonce.
-// Nonce stores nothing: the nonce itself proves that this process created it, when, and for which
-// browser. Nonce returns an error if the cookie is not valid.
+// Nonce stores nothing: the nonce itself proves when and for which browser this process created it.
+// Nonce returns an error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,8 +179,8 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch updates the time at which a browser was last used. If the time cannot be saved, the browser
-// may have to sign in again earlier.
+// touch updates the time at which a browser was last used. If the time cannot be saved, a later
+// process of serve may sign the browser out too early.
 func (b *Browsers) touch(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {

@@ -16,9 +16,9 @@ func StartedNote(name string) string { return "=" + name }
 // descendants of such an arm. Otherwise a model could approve its own requests.
 //
 // ownLine contains the arm in which the token runs, followed by the ancestors of that arm. It is
-// empty if the token runs outside of arms. targetLine contains the other arm in the same way, and
-// targetName is the other arm's name. promptedNotes contains the ids of the arms that the token has
-// prompted, and the StartedNote of each arm that it is starting.
+// empty if the token runs outside of arms. targetLine contains the arm of the dialog, followed by
+// the ancestors of that arm. targetName is the name of that arm. promptedNotes contains the ids of
+// the arms that the token has prompted, and the StartedNote of each arm that it is starting.
 func CheckAnswer(ownLine, targetLine []string, targetName string, promptedNotes []string) error {
 	contains := func(list []string) func(string) bool {
 		return func(id string) bool { return slices.Contains(list, id) }

@@ -2,5 +2,5 @@
 // that a person has chosen.
 //
 // The package creates and checks the values of tokens, and knows which scope each route needs. It
-// does not use HTTP. Package api asks it about each request.
+// does not use HTTP. Package api calls it for each request.
 package token

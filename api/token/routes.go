@@ -17,7 +17,7 @@ const (
 )
 
 // routes contains every route of the API, as its method and its pattern. If a route is missing from
-// this table, every token is refused for this route. A server with such a route does not start.
+// this table, no token can use the route, and a server with the route does not start.
 var routes = map[Need][]string{
 	Any: {"GET /api/health", "GET /api/token", "GET /api/openapi.json", "/api/", "/"},
 	Need(coleo.MayRead): {
@@ -59,7 +59,7 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/restore",  // DELETE removes files
 		"POST /api/arms/{id}/merge",    // a merge moves branches of the user
 		"POST /api/arms/{id}/fork",     // a fork has the other arm's permissions and variables
-		"POST /api/arms/{id}/handover", // a successor has them too
+		"POST /api/arms/{id}/handover", // a successor has the first arm's permissions and variables
 		"POST /api/arms/{id}/on-limit", // the alternatives can include a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",

@@ -11,11 +11,11 @@ import (
 
 // CheckSpawn returns EForbidden if a request to start an arm sets an option that no token can set.
 // These options are the commands, variables and servers of the agent CLI, the conversation, and
-// each permission mode in which the agent CLI asks less. Otherwise a token could start an arm that
-// does, without asking, what the token must not do.
+// each permission mode in which the agent CLI asks less. Otherwise a caller with a token could
+// start an arm that does forbidden things without asking a person.
 //
-// The request must name a harness whose agent CLI asks before it acts. If the arm already exists,
-// the request can omit the harness.
+// The request must name a harness whose agent CLI asks before it acts. If known is true, the arm
+// already exists, and the request can omit the harness.
 func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
@@ -47,8 +47,9 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 }
 
 // checkOnLimit returns EForbidden if the list contains a hand-over to a harness whose agent CLI
-// does not ask before it acts. If the arm already exists, checkOnLimit refuses every hand-over,
-// because the successor would get the permissions and variables that a person gave the arm.
+// does not ask before it acts. If known is true, the arm already exists. checkOnLimit then refuses
+// every hand-over, because the successor would get the permissions and variables that a person gave
+// the arm.
 func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 	for _, step := range on.Steps() {
 		switch {

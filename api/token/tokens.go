@@ -21,10 +21,10 @@ const (
 	// for most projects, and end a token that was forgotten.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a person must create a new token at least once a year
-	// mostTokens is the maximum number of tokens. A person cannot oversee so many.
+	// mostTokens is the maximum number of tokens. A person could not keep track of more.
 	mostTokens = 100
-	// notedEvery is the precision of the stored time at which a token was last used. Without this
-	// limit, each request would write to the disk.
+	// notedEvery is the shortest time between two writes of the time at which a token was last
+	// used. Without this limit, each request would write to the disk.
 	notedEvery = time.Minute
 
 	secretBytes = 32
@@ -77,10 +77,10 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make creates a new token, and stores the token with the hash of its value. Of the bounds, Make
-// uses only the arms: those that the token reaches, and the one in which it runs. Make returns the
-// token and its value, which nobody can read later. It returns EInvalid for a bad request, and
-// EConflict if another token has this name.
+// Make creates a new token, and stores the token with the hash of its value. From bounds, Make
+// copies only the arms that the token reaches, and the arm in which the token runs. Make returns
+// the token and its value, which nobody can read later. It returns EInvalid for a bad request, and
+// EConflict if another token has this name or there are mostTokens tokens.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)
@@ -210,14 +210,14 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	}
 	if now.Sub(one.Used) >= notedEvery {
 		one.Used = now
-		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // without the error: a full disk must not stop an interrupt
+		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // ignore the error: a full disk must not stop an interrupt
 	}
 	return one.OperatorToken, one.live, nil
 }
 
-// NotePrompted stores that a token prompts an arm. It must be called before the prompt is sent. The
-// new note replaces oldNote, unless oldNote is "". NotePrompted returns EUnauthorized if the token
-// was revoked.
+// NotePrompted stores a note that a token prompts an arm: the arm's id or its StartedNote. It must
+// be called before the prompt is sent. The new note replaces oldNote, unless oldNote is "".
+// NotePrompted returns EUnauthorized if the token was revoked.
 func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, oldNote string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

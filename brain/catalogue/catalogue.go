@@ -42,7 +42,7 @@ type Catalogue struct {
 // New returns a Catalogue that has asked no host yet.
 func New(c Config) *Catalogue { return &Catalogue{config: c} }
 
-// stored is a catalogue in the form in which the store contains it.
+// stored is the form of a catalogue in the store.
 type stored struct {
 	At   time.Time       `json:"at"`
 	Body json.RawMessage `json:"body"`

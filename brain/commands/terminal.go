@@ -36,7 +36,8 @@ func (c *Commands) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, er
 }
 
 // Screen returns the screen of an arm at the given time. If the time is zero, Screen returns the
-// present screen. The result also contains at most history lines that have scrolled off the top.
+// present screen. The result also contains lines that have scrolled off the top. The parameter
+// history is their largest number.
 //
 // Screen returns ENotFound if there is no such arm. It returns EExited if the arm has no session.
 // It returns EUnsupported if the arm has no terminal. It returns EUnavailable if the host agent
@@ -53,8 +54,8 @@ func (c *Commands) Screen(ctx context.Context, idOrName string, at time.Time, hi
 	return s, err
 }
 
-// Record returns one piece of the recording of a generation of an arm. The piece begins at a byte
-// offset. Generation 0 means the newest generation.
+// Record returns one piece of a recording, which contains the terminal output of one generation of
+// an arm. The piece begins at a byte offset. Generation 0 means the newest generation.
 //
 // Record returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EInvalid if there is no recording of the generation. It returns EUnsupported if the arm

@@ -1,7 +1,7 @@
-// Package displays keeps a picture for people of what each arm does, and notifies followers when a
-// picture changes.
+// Package displays keeps a snapshot, for people, of what each arm does. It notifies followers when
+// a snapshot changes.
 //
-// Package display decides how an event changes a picture. This package reads the events.
+// Package display decides how an event changes a snapshot. This package reads the events.
 package displays
 
 import (
@@ -82,8 +82,8 @@ func (d *Snapshots) apply(e store.Entry) {
 }
 
 // NoteLogged applies an event of serve's log, and notifies the followers that the event's arm has
-// changed. It must be called with the events in the order of the log. This is necessary because an
-// event of work changes no row, so no changed row would notify the followers.
+// changed. It must be called with the events in the order of the log. The notification is
+// necessary because an event of work changes no row, so no changed row would notify the followers.
 func (d *Snapshots) NoteLogged(e store.Entry) {
 	d.apply(e)
 	d.NoteChanged(e.Arm)
@@ -179,7 +179,7 @@ func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]ma
 }
 
 // snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log without
-// holding the lock, so that NoteLogged never waits for it.
+// holding the lock, so that NoteLogged never waits until the log has been read.
 func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d.mu.Lock()
 	s, ok := d.known[arm]
@@ -212,7 +212,8 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 	}
 }
 
-// continued returns the snapshot after all events that follow its last event in the log.
+// continued brings the snapshot s up to date: it applies all events of the arm after the position
+// s.upTo in the log.
 func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
 	if d.config.DB.Head() <= s.upTo {
 		return s, nil
@@ -278,9 +279,9 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 	return all, nil
 }
 
-// ofLongRun returns the snapshot after the events from the start of a run up to a position. If
-// there are too many events, it applies only the first displayMost, and marks the snapshot as
-// partial.
+// ofLongRun applies the events of a run to the snapshot s: from the event start to the last event
+// before the position until. If there are too many events, it applies only the first displayMost,
+// and marks the snapshot as partial.
 func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

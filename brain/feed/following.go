@@ -40,7 +40,7 @@ func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 // update with only a cursor. This means that the reader has received every event up to the cursor.
 // While the sequence waits for new events, it yields such an update after each interval. The
 // sequence ends when ctx ends, or when the store cannot be read. Even a slow reader receives every
-// event, from serve's log.
+// event, because the sequence reads older events from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.
@@ -271,8 +271,9 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 }
 
 // InBacklog reports whether an event is older than serve's first contact with the event's host. A
-// new serve.db receives all such events of its hosts. cursor is the cursor with which a follower
-// has received the event. InBacklog returns EInvalid for a bad cursor.
+// new serve.db receives all such events, and callers use InBacklog to ignore them. The parameter
+// cursor is the cursor with which a follower has received the event. InBacklog returns EInvalid
+// for a bad cursor.
 func (d *Feed) InBacklog(ctx context.Context, e coleo.Event, cursor string) (bool, error) {
 	position, err := PositionOf(cursor)
 	if err != nil {

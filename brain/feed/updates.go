@@ -20,9 +20,9 @@ const (
 	recentBytes = 8 << 20
 	// rowBytes is the approximate size of an arm's row, in bytes. It counts towards recentBytes.
 	rowBytes = 2 << 10
-	// wakeCost is the pause between two wake-ups of all followers, per follower. A woken follower
-	// works for about 20 µs. Because of the pause, all followers together use less than half a
-	// core, however many events come.
+	// wakeCost, times the number of followers, is the pause between two wake-ups of all
+	// followers. A woken follower works for about 20 µs. Because of the pause, all followers
+	// together use less than half a core, however many events come.
 	wakeCost = 50 * time.Microsecond
 	// takeMost is the number of updates that a follower takes at once.
 	takeMost = 256

@@ -19,8 +19,8 @@ const (
 	// maximum number of hunks for which ExplainHunks searches.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
-	// whyLines is the number of lines of a hunk that are tried, until a call is found for one of
-	// them.
+	// whyLines is the largest number of lines of one hunk for which ExplainHunks searches. It
+	// stops at the first line for which it finds a call.
 	whyLines = 3
 )
 
@@ -75,8 +75,8 @@ func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) erro
 }
 
 // pathsOf returns the absolute paths that the arm's model may have used for a file. The first path
-// contains no symbolic links. The second path begins with the work folder as the arm's
-// configuration contains it, with its symbolic links.
+// contains no symbolic links. If the arm's configuration names the work folder by a path with
+// symbolic links, the second path begins with that path.
 func (w *hunkWriters) pathsOf(name string) []string {
 	paths := []string{path.Join(w.diff.Root, name)}
 	if alias := w.diff.Alias; alias != "" {

@@ -33,9 +33,9 @@ const (
 // An Arbiter decides on which host an arm accepts typed keys, so that the arm accepts them on at
 // most one host at any time.
 type Arbiter interface {
-	// Grant gives the host a permit for the arm, which is valid for permitTime from now, and
-	// returns 0. If a permit of another host could still be valid, Grant gives no permit. It then
-	// returns how long the other permit could still be valid.
+	// Grant gives the host a permit for the arm, and returns 0. The permit is valid for
+	// permitTime from now. If a permit of another host could still be valid, Grant gives no
+	// permit. It then returns how long that permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 
@@ -62,9 +62,8 @@ func New(c Config) *Permits {
 	return &Permits{c}
 }
 
-// soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk.
-// When this serve has run for permitTime, all permits from an earlier serve have
-// expired.
+// soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk. So after its
+// start, it gives no permit until all permits from an earlier serve have expired.
 type soleArbiter struct {
 	began time.Time
 

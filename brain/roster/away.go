@@ -100,8 +100,8 @@ func (r *Roster) WatchOf(arm coleo.Arm) coleo.Watch {
 }
 
 // upToDate reports whether the host agent's last report about an arm is at least as new as the
-// arm's row. The row contains the events of the host's log up to the last one that serve has read.
-// The caller holds the roster's mu.
+// arm's row. The row is as new as the last event of the host's log that serve has read. The caller
+// holds the roster's mu.
 func (h *knownHost) upToDate(arm string) bool {
 	last := position{h.pulse.Epoch, h.pulse.Head}
 	if part, ok := h.parts[arm]; ok {

@@ -46,8 +46,9 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// meet stores the end of the host's log in the host's first beat. Serve gives no order to a host
-// before this beat, so no event of an order is in the backlog. If meet fails, pull repeats it.
+// meet stores where the host's log ended when the host sent its first beat: the events before
+// this position are the backlog. Serve gives no order to a host before the first beat, so no
+// event of an order is in the backlog. If meet fails, pull repeats it.
 func (r *Roster) meet(h *knownHost, beat bus.Beat) {
 	if h.met {
 		return
@@ -58,7 +59,7 @@ func (r *Roster) meet(h *knownHost, beat bus.Beat) {
 	}
 }
 
-// putHost stores the description of a host agent. The description comes from the host agent itself.
+// putHost stores what a beat says about its host agent, such as the version and the platform.
 func (r *Roster) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	host := coleo.Host{
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,

@@ -65,9 +65,9 @@ func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooM
 const (
 	// retries is how often a request is repeated at most.
 	retries = 5
-	// retryAfter is the pause before a request is repeated. Every harness reports idle after a
-	// shorter time. So a harness that mistakes this pause for the end of the turn fails the check
-	// every time.
+	// retryAfter is the pause before a request is repeated. It is longer than the time after
+	// which a harness reports idle. So a harness that mistakes this pause for the end of the turn
+	// fails the check every time.
 	retryAfter = time.Second
 )
 

@@ -64,6 +64,7 @@
 //	child                leaves a child in its own session
 //	child stubborn       the same, but the child ignores SIGHUP and SIGTERM
 //	ignore hup|term      ignores this signal permanently
+//	leave 1s             shows that its turn was stopped at the next signal, and ends this time later
 //	lose 500ms           loses all input for this time
 //	deaf N               ignores the next N submits
 //	break N              turns the next N submits into new lines

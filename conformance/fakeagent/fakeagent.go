@@ -51,6 +51,7 @@ type program struct {
 	submitsToIgnore int
 	submitsToBreak  int
 	ignored         map[string]bool
+	leaving         time.Duration   // time between a signal that ends the fake and its end
 	faults          map[string]bool // permanent faults that are switched on, by their words
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
@@ -230,8 +231,17 @@ func (p *program) hungUp() {
 }
 
 // end ends the fake with an exit code. If end is called several times, the first code
-// is used.
+// is used. After the command leave, end first stops the turn and waits.
 func (p *program) end(code int) {
+	if p.leaving == 0 {
+		p.quitWith(code)
+		return
+	}
+	p.stopTurn()
+	time.AfterFunc(p.leaving, func() { p.quitWith(code) })
+}
+
+func (p *program) quitWith(code int) {
 	select {
 	case p.quit <- code:
 	default:

@@ -35,8 +35,8 @@ func (p *program) keys(ctx context.Context, b []byte) {
 	p.draw()
 }
 
-// key handles the key or paste at the beginning of s, and returns its length in bytes. If s
-// contains only its beginning, key does nothing and returns 0.
+// key handles the key or paste at the beginning of s, and returns its length in bytes. If the key
+// or paste in s is not complete, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)

@@ -32,8 +32,8 @@ type Model struct {
 }
 
 // shortestTurn is the shortest duration of a turn. No real model answers faster. A harness needs
-// these milliseconds, because it begins to look for the end of the turn only after it has submitted
-// the prompt.
+// this time, because it begins to look for the end of the turn only after it has submitted the
+// prompt.
 const shortestTurn = 100 * time.Millisecond
 
 const systemText = "You are played by a script. Use the tools."
@@ -203,8 +203,8 @@ func (p *program) compact(ctx context.Context) error {
 // the command has left behind can keep the output open.
 const shellGrace = 100 * time.Millisecond
 
-// armMark is the beginning of an environment variable. Coleo finds the processes of an
-// arm by this variable.
+// armMark begins the environment variable by which Coleo finds the processes of an arm. With the
+// fault anonymous, the commands of the fake do not have this variable.
 const armMark = "COLEO_ARM="
 
 // shell runs a command line and returns its output. As in real agent CLIs, the command

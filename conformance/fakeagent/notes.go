@@ -65,8 +65,8 @@ func (m *Model) beginNotes() error {
 	return f.Close()
 }
 
-// note writes a line of the notes. If the fake is mingling, the line does not show that a subagent
-// has done the work.
+// note writes a line of the notes. With the fault mingling, the line hides that a subagent has
+// done the work.
 func (p *program) note(n Note) {
 	path := p.cfg.Model.Keep
 	if path == "" {

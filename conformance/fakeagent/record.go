@@ -21,7 +21,8 @@ const (
 	Prompted Kind = "prompted" // Text was submitted
 	Said     Kind = "said"     // Text is an answer that the word say has given
 	Chosen   Kind = "chosen"   // Text is the option that was chosen in a dialog; "" for none
-	// Text contains the commands of a turn at SIGUSR1; it is "" if another turn was running.
+	// ByItself means that SIGUSR1 has arrived. Text contains the commands of the turn that
+	// begins. Text is "" if no turn begins, because another turn is running.
 	ByItself  Kind = "by itself"
 	Stopped   Kind = "stopped"   // a key interrupted the turn
 	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"

@@ -83,7 +83,7 @@ func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
 }
 
 // permitted carries out an action of the model by calling do. If the action needs permission,
-// permitted first asks the user. A hasty fake calls do before it asks.
+// permitted first asks the user. With the fault hasty, permitted calls do before it asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()

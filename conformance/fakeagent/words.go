@@ -17,7 +17,7 @@ type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
 	words := map[string]act{
-		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
+		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "leave": p.leave, "hold": p.hold, "dialog": p.ask,
 		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"fail": p.fail, "next": p.goOn,
@@ -206,6 +206,11 @@ func (p *program) child(_ context.Context, rest string) error {
 
 func (p *program) ignore(_ context.Context, name string) error {
 	p.set(func() { p.ignored[strings.ToLower(name)] = true })
+	return nil
+}
+
+func (p *program) leave(_ context.Context, rest string) error {
+	p.set(func() { p.leaving = duration(rest, time.Second) })
 	return nil
 }
 

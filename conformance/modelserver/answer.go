@@ -46,8 +46,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
-// Without this check, a page in a browser could reach the server, because its owner can make any
-// other name lead to a loopback address.
+// This excludes pages in a browser: the owner of a page can make the page's own host name lead to
+// a loopback address.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how request number n ended. If err comes neither from the script nor from the
-// server, the client has disconnected.
+// finish records how request number n ended. If neither the script nor the server has caused err,
+// the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

@@ -21,9 +21,9 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to the turn t. source is the name of the rule of the script
-// that has chosen them. It is "side" for one of the agent CLI's own requests, and "words" if the
-// words of the prompt have chosen them.
+// choose returns the steps of the reply to the turn t. source says what has chosen the steps: it is
+// the name of a rule of the script, "side" or "words". It is "side" for one of the agent CLI's own
+// requests, and "words" if the words of the prompt have chosen the steps.
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (source string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -74,8 +74,8 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 }
 
 // fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. If the rule's
-// pattern has no match for a number, fill removes the placeholder. It leaves any other ${…}
-// unchanged.
+// pattern has no group with the number of a placeholder, fill removes this placeholder. It leaves
+// any other ${…} unchanged.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

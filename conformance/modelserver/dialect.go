@@ -98,7 +98,8 @@ type turnReader struct {
 	answered   bool // a tool has answered the model's last reply, so that the next request continues the turn
 }
 
-// beginMessage must be called before the texts of each message of the user.
+// beginMessage must be called at the beginning of each message of the user, before the calls of
+// user for its texts.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
 // reply must be called for each reply of the model in the conversation.

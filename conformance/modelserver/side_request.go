@@ -24,8 +24,8 @@ type sideMark struct {
 	words    string // in lower case
 }
 
-// markHead is how much of the beginning of the user's text is searched for the words of a sideMark,
-// in bytes. Later in the text, the words can be a quotation by the user.
+// markHead is how many bytes at the beginning of the user's text are searched for the words of a
+// sideMark. Later in the text, the words can be a quotation by the user.
 const markHead = 200
 
 func sideMarks() []sideMark {

@@ -268,8 +268,8 @@ func str(v any) string {
 	return s
 }
 
-// newID returns a random id. An id must never be used twice. Agent CLIs save ids in their
-// conversations, and can resume a conversation after a restart of the server.
+// newID returns a random id. An id must never be used twice, even after a restart of the server.
+// Agent CLIs save the ids in their conversations, which they can resume after the restart.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

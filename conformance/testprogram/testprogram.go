@@ -21,8 +21,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// These are the names under which the program is a fake agent CLI or a holder. Hold is also its first argument as a
-// holder.
+// Under the name Fake, the program is a fake agent CLI. It is a holder under the name Hold, or with Hold as its
+// first argument.
 const (
 	Fake = "fakeagent"
 	Hold = "hold"
@@ -50,7 +50,8 @@ func Play(argv []string) {
 	}
 }
 
-// roles are the other roles, by the first argument.
+// roles contains the roles that Play selects only by the first argument. The key is that
+// argument.
 var roles = map[string]func([]string) error{
 	inside.StartVerb: inside.Start, inside.EnterVerb: inside.Enter, inside.ProxyVerb: inside.Proxy,
 	container.StartVerb: container.Start, container.InitVerb: container.Init, container.CleanVerb: container.Clean,
@@ -118,5 +119,6 @@ func Run(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// HoldCommand returns the command that becomes a holder. Its form shows a harness that the program is also the hook.
+// HoldCommand returns the command that becomes a holder. It has the form of Coleo's own command, so a harness
+// concludes that the program is also the hook.
 func HoldCommand() []string { return []string{Path(), Hold, "--stdin"} }

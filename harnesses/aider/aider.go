@@ -51,7 +51,8 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
-// mostHistory is how many bytes of the history are read, from its end. One answer has less.
+// mostHistory is the largest number of bytes that Coleo reads from the end of the history. An answer
+// is smaller.
 const mostHistory = 16 << 20
 
 // answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). A

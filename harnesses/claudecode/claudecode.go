@@ -74,8 +74,8 @@ func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer,
 // sameWords reports whether two texts differ only in their blanks.
 func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
-// transcript returns the path of the conversation's transcript, or "" if there is none. The folder
-// of the transcript is named after the work folder. transcript searches all folders instead,
+// transcript returns the path of the conversation's transcript, or "" if there is none. Claude Code
+// has one folder of transcripts for each work folder. The function searches all of these folders,
 // because the id of a conversation is unique.
 func transcript(f terminal.Facts) (string, error) {
 	found, err := filepath.Glob(filepath.Join(f.Home, ".claude", "projects", "*", f.Conversation+".jsonl"))

@@ -97,7 +97,7 @@ func (l recordLine) user() []record.Entry {
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Interrupted, Turn: l.Turn, Time: l.Time})
 		case p.Text == denied:
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Denied, Turn: l.Turn, Time: l.Time})
-		case p.Type == "text": // for example, text that comes with a picture
+		case p.Type == "text": // for example, text that comes with an image
 			out = append(out, l.prompt(p.Text))
 		}
 	}

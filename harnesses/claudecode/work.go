@@ -10,7 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine contains the fields of a line that report work, but not those that report the state.
+// workLine contains those fields of a line that report work. The fields that report the state are
+// in recordLine.
 type workLine struct {
 	UUID           string          `json:"uuid"`
 	Mode           string          `json:"permissionMode"`
@@ -78,8 +79,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// pending returns the tokens of an unfinished reply when a line of another message shows that the
-// reply has no more lines. It returns nil if the line belongs to the reply.
+// pending returns the tokens of a reply without a stop reason, if the line shows that the reply has no
+// more lines. That is so if the line belongs to another message. Otherwise pending returns nil.
 func (w *worker) pending(l recordLine) []record.Entry {
 	if w.cut == nil || l.Type != "user" && l.Type != "assistant" || l.Message.ID == w.cut.Reply {
 		return nil

@@ -31,8 +31,9 @@ type rolloutFinder struct {
 	found             []string             // the rollouts of subagents
 }
 
-// settled is how long a folder must be unchanged before its listing is kept. A folder can change
-// again unnoticed within the resolution of its time of change. One second is longer than that.
+// settled is how long a folder must be unchanged before Coleo skips it. Two quick changes can leave
+// the same time of change, so the second would go unnoticed. One second is longer than the
+// resolution of that time.
 const settled = time.Second
 
 // look searches for new rollouts.
@@ -58,7 +59,7 @@ func (f *rolloutFinder) look() {
 }
 
 // below returns the subfolders of the given folders. It leaves out each path that sorts before the
-// parameter first, cut to the length of that path.
+// parameter first. For this comparison, first is cut to the length of the path.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workPayload contains the fields of a payload that report work, but not those that report the
-// state.
+// workPayload contains those fields of a payload that report work. The fields that report the state
+// are in recordLine.
 type workPayload struct {
 	Call      string          `json:"call_id"`
 	Namespace string          `json:"namespace"`
@@ -94,7 +94,8 @@ func newWorker() worker { return worker{calls: map[string]call{}} }
 // calls.
 const mostCalls = 1024
 
-// kinds maps Codex's own tools to their kinds. The tools of MCP servers have a namespace.
+// kinds maps Codex's own tools to their kinds. The tools of MCP servers are not in it; kindOf
+// recognizes them by the prefix mcp__.
 var kinds = map[string]coleo.ToolKind{
 	"exec_command": coleo.ToolExecute, "shell": coleo.ToolExecute, "shell_command": coleo.ToolExecute,
 	"local_shell": coleo.ToolExecute, "container.exec": coleo.ToolExecute, "unified_exec": coleo.ToolExecute,
@@ -190,7 +191,8 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 }
 
 // tokens returns an entry with the tokens of one reply. Older versions of Codex can report the same reply
-// in several lines. Such a line does not change the sum of the conversation's tokens, so it is skipped.
+// in several lines. tokens skips the repeated lines, which do not change the sum of the conversation's
+// tokens.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last

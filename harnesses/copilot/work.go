@@ -9,7 +9,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine contains the fields of a line that report work, but not those that report the state.
+// workLine contains those fields of a line that report work. The fields that report the state are
+// in recordLine.
 type workLine struct {
 	Agent string `json:"agentId"` // set in an event of a subagent
 }
@@ -145,9 +146,8 @@ func (w *worker) remember(id string, c call) {
 	}
 }
 
-// tokens keeps the tokens of a reply until the event of the reply comes. If other tokens come
-// first, tokens returns the kept tokens without a reply. It returns the tokens of a subagent at
-// once.
+// tokens keeps the token counts of a reply until the event of the reply comes. If other counts come
+// first, tokens returns the kept ones without a reply. It returns the counts of a subagent at once.
 func (w *worker) tokens(l recordLine) (out []record.Entry) {
 	t := l.Data.Usage
 	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}

@@ -53,8 +53,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is the number of characters at the beginning of a conversation's id that are part of the
-// name of its transcript (0.61.0).
+// idInName is a number of characters: the name of a transcript contains only this beginning of the
+// conversation's id (0.61.0).
 const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there

@@ -23,8 +23,8 @@ var conversations = record.Source{
 // ~/.gemini/tmp/PROJECT/chats/session-TIME-CONVERSATION.jsonl (0.61.0).
 //
 // The record does not mark the end of a turn. Gemini CLI first writes each reply without its tool
-// calls. When the tools have answered, Gemini CLI writes the reply again, with the tool calls. So
-// the last reply of a turn at first looks like a reply before a tool call.
+// calls. When the tools have answered, Gemini CLI writes the reply again, with the tool calls. Until
+// then, a reply with tool calls looks like the last reply of a turn.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }

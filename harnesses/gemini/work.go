@@ -10,7 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine contains the fields of a line that report work, but not those that report the state.
+// workLine contains those fields of a line that report work. The fields that report the state are
+// in recordLine.
 type workLine struct {
 	ID       string  `json:"id"`
 	Model    string  `json:"model"`
@@ -197,7 +198,8 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time that a text contains, or otherwise the second argument.
+// timeOf returns the time in the parameter text. If the text is not a time in the form RFC 3339,
+// timeOf returns the second argument.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at
@@ -207,11 +209,11 @@ func timeOf(text string, otherwise time.Time) time.Time {
 
 var (
 	// printed finds the output of a command in the text that the model receives. exited finds the
-	// exit code in it. Gemini CLI leaves out an exit code of 0.
+	// exit code in the same text. Gemini CLI leaves out an exit code of 0.
 	printed = regexp.MustCompile(`(?s)^Output: (.*?)\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
-	// refused matches the result of a call that the user has denied. A canceled call with another
-	// result was interrupted.
+	// refused matches the result of a canceled call if the user has denied the call. Any other
+	// result means that the call was interrupted.
 	refused = regexp.MustCompile(`denied|did not allow|rejected`)
 )
 

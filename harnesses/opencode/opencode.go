@@ -23,8 +23,8 @@ var Spec []byte
 
 // Hooks returns the hooks for OpenCode, or for a fork of OpenCode with another data folder. They
 // find a conversation by its work folder in OpenCode's log. They read answers and usage from
-// OpenCode's database. Both are in the data folder, and the database has the same name as its
-// folder.
+// OpenCode's database. The log and the database are in the data folder, and the file of the
+// database has the name of that folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{
@@ -36,8 +36,8 @@ func Hooks(folder string) terminal.Hooks {
 	}
 }
 
-// created matches the log line of OpenCode 1.18.33 about a new conversation, unless the new
-// conversation belongs to another one.
+// created matches the log line of OpenCode 1.18.33 about a new conversation. It does not match the
+// line about a conversation that belongs to another one, such as a subagent's.
 var created = regexp.MustCompile(`^timestamp=(\S+) .* message=created id=(ses_\w+) .* directory=(.*?) path=.* ` +
 	`parentID=undefined `)
 
@@ -70,8 +70,8 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls take for each line of a file. It skips lines of more than maxLine bytes. A line is
-// valid only until take returns.
+// eachLine calls the function take for each line of a file. It skips lines of more than maxLine bytes.
+// A line is valid only until the function returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := terminal.OpenWritten(path)
 	if err != nil {

@@ -184,7 +184,8 @@ func (t *tail) reply(m message) []record.Entry {
 		record.Entry{Kind: record.End, Ending: record.Finished, Text: m.text(), Time: at})
 }
 
-// once returns the entries at the first call with the given key, and nil at every later call with it.
+// once returns the entries at the first call with the given key, and nil at every later call with the
+// same key.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
 	if t.seenBefore(key) {
 		return nil
@@ -217,7 +218,7 @@ func (m message) isUserCommand() bool {
 	})
 }
 
-// isRejected reports whether the user rejected a tool without words, or dismissed a
+// isRejected reports whether the user rejected a tool without giving a reason, or dismissed a
 // question. In both cases OpenCode ends the turn.
 func (m message) isRejected() bool {
 	for _, p := range m.parts {

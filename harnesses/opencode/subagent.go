@@ -10,8 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// subagent returns a placeholder for a subagent's tokens. It is at the end of the call that started the
-// subagent, even if the call was interrupted.
+// subagent returns a placeholder for a subagent's tokens if the event ends the call that started the
+// subagent, even if the call was interrupted. Otherwise it returns nothing.
 func (w *worker) subagent(p eventPart) []told {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {

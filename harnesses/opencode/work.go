@@ -15,9 +15,9 @@ import (
 
 // A worker reads the work of one conversation from the events in the database. An event is a row
 // with a message or a part of a message. The row does not change when the message changes later.
-// The position of the work is the number of its event in the conversation.
+// The Position of an entry is the number of its event in the conversation.
 //
-// Some versions write no events of this kind, so Coleo reports no work of these versions.
+// Some versions of OpenCode write no such events, so Coleo reports no work for them.
 type worker struct {
 	since int64 // Unix time in ms; earlier work may be left out
 	seq   int64 // number of the last event that was read; -1 if none was
@@ -103,12 +103,12 @@ type eventState struct {
 	} `json:"time"`
 }
 
-// mostEvent is the largest size in bytes of an event that Coleo reads. A larger event contains a
-// picture, because OpenCode cuts the output of its tools at 50 kB.
+// mostEvent is the largest size in bytes of an event that Coleo reads. Only an event with an image
+// can be larger, because OpenCode cuts the output of its tools at 50 kB.
 const mostEvent = 4 << 20
 
-// read returns what the new events report. It returns nil if it cannot read the database. Nothing is
-// lost then, because the next successful call returns it.
+// read returns what the new events report. It returns nil if it cannot read the database. No event is
+// lost then, because the next successful call reads all new events.
 func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 	after := w.seq
 	if after < 0 {
@@ -153,8 +153,8 @@ func (w *worker) event(kind string, e eventData) []told {
 	return nil
 }
 
-// once returns a list that contains only work, or nil if an earlier call of once had the same key. A key
-// must be unique in its conversation.
+// once returns a list with one element, made from the parameter work. It returns nil if an earlier call
+// of once had the same key. A key must be unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
 	if w.told[key] {
 		return nil
@@ -298,7 +298,8 @@ func kindOf(name string) coleo.ToolKind {
 // invalid is the name of the tool that OpenCode records in place of a call that it cannot make.
 const invalid = "invalid"
 
-// unaccepted finds the arguments in OpenCode's error text about arguments that it does not accept.
+// unaccepted finds the arguments of a call in an error text. OpenCode quotes them there if it does not
+// accept them.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 
@@ -342,7 +343,7 @@ const (
 	cutOff = "Tool execution aborted"
 	// ruled begins the error of a call that a rule of the user forbids.
 	ruled = "The user has specified a rule which prevents"
-	// refused begins the error of a call that the user has refused, with or without words.
+	// refused begins the error of a call that the user has refused, with or without a reason.
 	refused = "The user rejected permission"
 )
 

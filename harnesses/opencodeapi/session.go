@@ -20,7 +20,7 @@ const (
 )
 
 // Session is one live server and one conversation on this server. It does not implement
-// coleo.Reloader, because it uses only the title and the limits of its Spec.
+// coleo.Reloader, because it reads no screen: it uses only the title and the limits of its Spec.
 type Session struct {
 	h      *Harness
 	own    extra
@@ -129,9 +129,9 @@ func (s *Session) followEvents(srv *server) {
 	}
 }
 
-// reportTrouble puts the reason why Coleo cannot follow the server into the reading. Unless the
-// server refuses the password, it waits until the fault has lasted for minDuration. A short fault
-// is normal: a server that ends first refuses connections.
+// reportTrouble puts the reason why Coleo cannot follow the server into the reading. It does nothing
+// until the fault has lasted for minDuration, unless the server refuses the password. A short fault
+// is normal, because a server refuses connections just before it ends.
 func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
 	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {
@@ -247,8 +247,8 @@ func (s *Session) ended(rule string, code int, how string) {
 }
 
 // update changes the facts, and then the reading that follows from them. The server can report the
-// states idle and error, which end a run, before Coleo has read the record. So before update sets
-// one of these states, it reports all work in the record. It then computes the reading again,
+// states idle and error, which end a run, before Coleo has read the record. So update reports all
+// work in the record before it sets one of these states. It then computes the reading again,
 // because the facts can change meanwhile.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()

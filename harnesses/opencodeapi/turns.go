@@ -54,8 +54,8 @@ func (s *Session) reportTurn(message, text string) {
 // follow changes nothing and returns false in these cases:
 //   - The arm has no window in which a person could send a prompt.
 //   - The conversation belongs to a subagent, or cannot be read.
-//   - A turn is running, or Coleo is sending a prompt. Its answer would otherwise be read from the
-//     wrong conversation.
+//   - A turn is running, or Coleo is sending a prompt. The answer of this turn or prompt would
+//     otherwise be read from the wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
 	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0
@@ -79,8 +79,8 @@ func (s *Session) follow(conversation string) bool {
 	return true
 }
 
-// deliver stores that Coleo is sending a prompt. The caller calls done when the sending is over,
-// whether or not the prompt has arrived.
+// deliver notes in the session that Coleo is sending a prompt. The caller calls the function done when
+// the sending is over, whether or not the prompt has arrived.
 func (s *Session) deliver() (done func()) {
 	set := func(yes bool) {
 		s.mu.Lock()

@@ -38,7 +38,7 @@ func (s *session) begin(place coleo.WindowPlace, environ []string) {
 	s.work.Go(func() { _ = s.finish(s.ctx, w, environ) }) // Shown reports the error
 }
 
-// finish completes an opening of the window that begin or OpenWindow has started.
+// finish completes the opening of the window. The method begin or OpenWindow has started the opening.
 func (s *session) finish(ctx context.Context, w window.Window, environ []string) error {
 	argv, env, err := s.ClientCommand(ctx)
 	if err != nil {

@@ -55,7 +55,8 @@ type recordLine struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
 
-			// These are the tokens of a reply. The event has the name "answered".
+			// The remaining fields are the tokens of a reply. Only an event whose name is the constant
+			// answered has them.
 			Prompt   string `json:"prompt_id"`
 			Model    string `json:"model"`
 			Input    int    `json:"input_token_count"`

@@ -9,7 +9,8 @@ import (
 	"coleo.dev/record"
 )
 
-// workLine contains the fields of a line that report work, but not those that report the state.
+// workLine contains those fields of a line that report work. The fields that report the state are
+// in recordLine.
 type workLine struct {
 	UUID   string `json:"uuid"`
 	Model  string `json:"model"`
@@ -183,7 +184,7 @@ func (w *worker) result(l recordLine) (out []record.Entry) {
 
 var (
 	// printed finds the output of a command in the text that the model receives. exited finds the
-	// exit code in it.
+	// exit code in the same text.
 	printed = regexp.MustCompile(`(?s)^Command: .*?\nDirectory: [^\n]*\nOutput: (.*?)\nError: `)
 	exited  = regexp.MustCompile(`(?m)^Exit Code: (\d{1,9})$`)
 )

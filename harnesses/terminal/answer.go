@@ -100,8 +100,8 @@ const (
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript. The transcript can lag behind the screen. So
-// transcribed reads it again until the screen shows the end of its text, for at most transcriptLag.
+// transcribed reads the reply from the transcript, which can lag behind the screen. It reads again
+// until the screen shows the end of the text that it found, but for at most transcriptLag.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()

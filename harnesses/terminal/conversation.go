@@ -44,8 +44,8 @@ type takenConversations struct {
 	by map[string]*session
 }
 
-// take stores that the session s has the conversation with the given id, and no other one. It
-// returns false if another session has that conversation.
+// take gives the conversation with the given id to the session s, which then has no other
+// conversation. It returns false and changes nothing if another session has that conversation.
 func (t *takenConversations) take(s *session, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +87,8 @@ func (s *session) findConversation() {
 	}
 }
 
-// hookLines returns the reports of the hook since the last call. If the newest report with a
-// conversation names another one, the session changes to that conversation.
+// hookLines returns the reports of the hook since the last call. It also looks for the newest report
+// that names a conversation. If that is not the session's conversation, the session changes to it.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {

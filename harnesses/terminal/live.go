@@ -110,7 +110,8 @@ func (w watched) wake() {
 	w.live.looked = make(chan struct{})
 }
 
-// next returns a channel that is closed after the next look at a complete picture or the next report.
+// next returns a channel that is closed after the next report, or after the next look at a complete
+// picture, whichever comes first.
 func (w watched) next() <-chan struct{} { return w.live.looked }
 
 // look is watched.look for callers without the lock.

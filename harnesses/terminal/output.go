@@ -99,7 +99,7 @@ func (s *session) behind(replay *past.Replay) bool {
 }
 
 // feed writes output to the screen. It looks at each picture that is complete before the end of the
-// output. It returns the result of s.behind(replay) after the output.
+// output. It reports whether the session is still reading old output afterwards; see the method behind.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()

@@ -10,8 +10,7 @@ const (
 	// floodTotal is the highest long-term rate of all flooding arms together, in bytes per second.
 	// It is enough for about 400 complete pictures a second, far more than agent CLIs draw. At this
 	// rate, the writing programs and Coleo together need about a fifth of a machine with two cores.
-	// At five times this rate, they need the whole machine, and a key that is typed into another
-	// arm waits at each step.
+	// At five times this rate, they need the whole machine, and keys reach the other arms late.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20

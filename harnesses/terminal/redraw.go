@@ -56,7 +56,8 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin runs do in the background. It does nothing if a redraw is running, or after stop.
+// begin calls the function do in the background. It does nothing if a redraw is running, or after a
+// call of stop.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

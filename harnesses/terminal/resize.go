@@ -12,7 +12,7 @@ import (
 const (
 	// resizeGap is the shortest time between two sizes of a program. Some programs wait for further
 	// sizes before they draw. OpenCode 1.18.33 waits for 100 ms, and still draws for the earlier
-	// size meanwhile. If the earlier size comes back within this time, it does not draw again.
+	// size meanwhile. If it receives the earlier size again within this time, it draws nothing new.
 	resizeGap = 250 * time.Millisecond
 	// resizeLimit is how long Coleo waits until a program has drawn for its last size, if the
 	// program draws a whole frame for each size. On a loaded machine, this takes over a second. The
@@ -45,8 +45,8 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// postpone calls give when the program can receive the next size. It calls give only once for all
-// sizes that have come meanwhile.
+// If a size waits, postpone calls the function give when the program can receive the next size. It
+// calls the function only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. A conversation of weeks
-	// has some hundred megabytes. An agent CLI in a sandbox can make a file of any size that takes no disk.
+	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. The file of a
+	// conversation of weeks has some hundred megabytes. The limit is needed because an agent CLI in a sandbox
+	// can make a file of any size without using the disk.
 	mostTranscript = 4 << 30
 	// mostEntry is the size in bytes of the largest line that EachEntry reads. It has room for some large images.
 	mostEntry = 128 << 20
 )
 
-// OpenWritten opens a file that an agent CLI has written. The agent CLI can replace the file by anything. So
-// OpenWritten never waits at a pipe. It returns EUnsupported for anything but a regular file, and for a very large
-// file.
+// OpenWritten opens a file that an agent CLI has written. The agent CLI could replace the file by a pipe,
+// at which a reader would wait forever. So OpenWritten never waits, and returns EUnsupported for anything
+// but a regular file. It also returns EUnsupported for a file of more than mostTranscript bytes.
 func OpenWritten(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -53,9 +54,10 @@ func checkWritten(file *os.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// ReadWrittenIn reads a file that an agent CLI has written below folder. It returns the last most bytes of the file,
-// or the whole file if it is shorter. It follows no link out of the folder, because an agent CLI in a sandbox could make Coleo read files that the
-// sandbox hides.
+// ReadWrittenIn reads a file that an agent CLI has written below the given folder. It returns the end of the
+// file, or the whole file if it is short. The parameter most is the largest number of bytes to return.
+// ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make Coleo read
+// files that the sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -107,8 +109,8 @@ func EachEntry[T any](path string, take func(T)) error {
 	}
 }
 
-// transcriptAnswer returns the model's last text after a prompt, if that prompt is the last one in
-// the transcript. The text is empty until the transcript contains it.
+// transcriptAnswer returns the model's last text after a prompt. The text is empty if the transcript
+// does not contain such a text yet, or if another prompt is the last one in the transcript.
 func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcriptPath(t, f)
 	if err != nil || path == "" {

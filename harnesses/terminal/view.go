@@ -45,8 +45,8 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen. If the picture is complete, it calls the given check. It passes the
-// hook's reports to the Reader once more after the look, because a look takes time.
+// check looks at the screen, and calls the given check if the picture is complete. Just before this
+// call, it passes new reports of the hook to the Reader, because the look took time.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()

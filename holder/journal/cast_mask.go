@@ -25,7 +25,7 @@ func Mask(text string) string {
 }
 
 // MaskPath replaces each occurrence of a path in the output with its mask. A program may cut off a
-// path at the end of a row. So MaskPath also replaces a beginning of the path with at least two
+// path at the end of a row. So MaskPath also replaces a cut-off path that still has its first two
 // names.
 func MaskPath(output []byte, path string) []byte {
 	begin := []byte(beginOf(path))

@@ -32,11 +32,11 @@ func OpenIndex(dir string) (*Index, error) {
 }
 
 // Find returns the number of the first mark for which isPast returns true. Marks are numbered from
-// 0. If there is no such mark, Find returns the number of marks. After the first mark for which
-// isPast returns true, it must return true for all later marks, as in sort.Search.
+// 0. If there is no such mark, Find returns the number of marks. As in sort.Search, if isPast
+// returns true for one mark, it must return true for all later marks.
 //
-// If there are damaged marks directly before that mark, Find can return the number of a damaged
-// mark. The caller does not notice this, because From skips damaged marks.
+// If there are damaged marks directly before that first mark, Find can return the number of a
+// damaged mark. The caller does not notice this, because From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
 		for m := range x.From(i) { // use only the first intact mark at or after i

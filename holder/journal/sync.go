@@ -36,8 +36,8 @@ func (j *Writer) syncWithin(d time.Duration) {
 	s.due = true
 }
 
-// sync brings all output of the journal to the disk. After an error, it tries again when more
-// output has arrived.
+// sync makes the kernel write all output of the journal to the disk. After an error, it tries
+// again when more output has arrived.
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
@@ -57,8 +57,8 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments brings the index to the disk, and all segments with output between the two given
-// offsets. It skips segments that have been deleted.
+// syncSegments makes the kernel write the index to the disk, and all segments with output between
+// the two given offsets. It skips segments that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {
@@ -67,8 +67,8 @@ func syncSegments(dir string, from, end int64) error {
 	return errors.Join(failed, syncFile(indexPath(dir)))
 }
 
-// syncFile brings the file at path to the disk. It opens its own descriptor, because another
-// goroutine can close the file at the same time.
+// syncFile makes the kernel write the file at path to the disk. It opens its own descriptor,
+// because another goroutine can close the file at the same time.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

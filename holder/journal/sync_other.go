@@ -6,5 +6,5 @@ package journal
 
 import "os"
 
-// syncData brings a file's data and metadata to the disk.
+// syncData makes the kernel write a file's data and metadata to the disk.
 func syncData(f *os.File) error { return f.Sync() }

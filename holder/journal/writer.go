@@ -16,7 +16,7 @@ import (
 )
 
 // SegmentSize is the size of a full journal file, in bytes. Each file begins at a multiple of this
-// size. Trim deletes whole files, so they are small beside the journal's limit.
+// size. Trim deletes whole files, so they must be small compared with the journal's limit.
 const SegmentSize = 4 << 20
 
 // markEvery is the shortest time between two MarkOutput marks. It keeps the index small.
@@ -59,9 +59,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Writer writes an arm's output and marks to disk. It writes the output to segments, which are
 // files of raw bytes, and the marks to the index. The name of a segment is the offset of its first
-// byte. The journal contains as much output as its segments do, even if the index has no mark for
-// it. When a Writer opens the index, it removes an incomplete mark at the end. Several goroutines
-// can call the methods at the same time.
+// byte. All bytes in the segments belong to the journal, even if the index has no mark for them.
+// When a Writer opens the index, it removes an incomplete mark at the end. Several goroutines can
+// call the methods at the same time.
 type Writer struct {
 	dir string
 
@@ -148,8 +148,8 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 }
 
 // Extend calls write to append bytes to the open segment. It passes the segment and the number of
-// bytes that still fit. The function returns how many bytes it has appended. Extend adds this
-// number to the length of the journal, and returns it.
+// bytes that still fit, and write returns how many bytes it has appended. Extend adds that number
+// to the length of the journal, and returns the number.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -129,8 +129,8 @@ func ownFolder() string {
 	return ""
 }
 
-// GroupsFolder returns the folder below which a holder creates the groups of arms, if this process
-// starts the holder. It returns "" if the holder creates no groups.
+// GroupsFolder returns the folder for the groups of the arms whose holders this process starts. It
+// returns "" if these holders create no groups.
 func GroupsFolder() string { return delegated() }
 
 // Delegated reports whether systemd has delegated the group with the given folder.

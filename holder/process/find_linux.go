@@ -75,8 +75,8 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which isRoot returns true, and all live processes
-// below them. A parent comes before its children. The field own of each result checks the process
-// again before it receives a signal. That check calls stillIn instead of isRoot.
+// below them. A parent comes before its children. Callers must call the field own of a result
+// before they signal the process. It checks the process again, with stillIn instead of isRoot.
 func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

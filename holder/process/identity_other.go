@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// identify returns only the pid, because all that this system shows is whether a process with the
-// pid lives. So callers also ask the holder for its nonce.
+// identify returns only the pid, because this system shows only whether a process with the pid
+// lives. So callers also ask the holder for its nonce.
 func identify(pid int) (coleo.Identity, error) {
 	err := syscall.Kill(pid, 0)
 	if err == syscall.EPERM { // the pid belongs to a process of another user

@@ -107,14 +107,14 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among returns the processes in the list all that belong to the arm.
+// among searches the processes in the parameter all, and returns those that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf returns live processes in the list all. These are the processes in the group g, the processes for
-// which isRoot returns true, and all processes below them.
+// treeOf searches the processes in the parameter all. It returns the live processes in the group g, those
+// for which isRoot returns true, and those below any of these.
 func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()
 	listed := func(p procEntry) bool { return isRoot(p) || in[p.pid] }

@@ -29,8 +29,8 @@ func NewWatch(id coleo.Identity) (*Watch, error) {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// If a later process had taken the pid before Open, the file is that process's file, and the
-	// process with the identity id has ended.
+	// If the process ended before Open, the open file can belong to a later process with the same
+	// pid.
 	if !Same(id) || w.Look() == Dead {
 		f.Close()
 		return nil, unix.ESRCH

@@ -56,9 +56,10 @@ func (l *Lock) Take(f Folder, name string) error {
 }
 
 // Release releases the lock, unless the lock is needed, and reports whether it has released it. The
-// lock is needed if needed returns true or if an action of the arm is running. Before Release
-// releases the lock, it calls last. During both calls, no other goroutine of this process can take
-// the lock. If this process does not have the lock, Release returns false.
+// lock is needed if the function needed returns true or if an action of the arm is running. Just
+// before it releases the lock, Release calls the function last. During the calls of needed and
+// last, no other goroutine of this process can take the lock. If this process does not have the
+// lock, Release returns false.
 func (l *Lock) Release(needed func() bool, last func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +106,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether an open file is still the file at path. It is not if the arm was removed
-// in the meantime: then the lock file is missing or new.
+// sameFile reports whether an open file is still the file at path. It returns false if the arm was
+// removed in the meantime, because the lock file is then missing or new.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {

@@ -80,8 +80,8 @@ func (f Folder) AwaitVacated(n int, name string) error {
 		n, name, s.Process.PID, name)
 }
 
-// Earlier returns handles of the generations before the one in last, oldest first. It leaves out
-// generations whose journal was deleted. Each handle has only the fields that a reader of a
+// Earlier returns handles of the generations before the generation of last, oldest first. It leaves
+// out generations whose journal was deleted. Each handle has only the fields that a reader of a
 // recording needs.
 func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
@@ -94,10 +94,11 @@ func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// Thin deletes the oldest output of the generations before the last one, until at most keep bytes
-// of it are left. A keep of 0 means the holder's default. Thin keeps the output of the last
-// generation, which must have ended. It also keeps a generation with a process in its folder, such
-// as a holder that never proved its identity. The name is the arm's name, for the error.
+// Thin deletes the folders of the oldest generations, until the generations before the last one
+// have at most the number of bytes in keep. If keep is 0, the holder's default applies. Thin never
+// deletes the folder of the last generation, which must have ended, or a folder that a process
+// uses. This process can be a holder that never proved its identity. The name is the arm's name,
+// for the error.
 func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 	left := keep
 	if left <= 0 {

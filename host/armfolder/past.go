@@ -19,9 +19,9 @@ const (
 	// recognizes a repeated prompt, although the log stays with the former host. The file exists
 	// only if the arm has moved, or if its agent CLI has ended.
 	pastFile = "past-prompts.json"
-	// newPastFile has the prompts since pastFile was written, one line of JSON for each. A host
-	// writes each line at once, because the agent CLI can end while no host runs. A kill of the
-	// host loses no line. After a loss of power, the host finds the last lines in its own log.
+	// newPastFile contains the prompts that came after pastFile was written, one line of JSON for
+	// each. A host writes each line at once, because the agent CLI can end while no host runs. A kill
+	// of the host loses no line. After a loss of power, the host finds the last lines in its own log.
 	newPastFile = "past-prompts.new"
 )
 
@@ -74,7 +74,7 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	if err != nil {
 		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
 	}
-	// The first line feed ends a line that was cut off.
+	// If the last line of the file was cut off, the first line feed ends it.
 	_, err = file.Write(append(append([]byte("\n"), line...), '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
@@ -82,9 +82,9 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	return nil
 }
 
-// AddPast adds prompts to the prompts that ReadPast returns, and removes prompts from before the
-// time oldest. The result survives a loss of power. The caller must not call NotePast at the same
-// time.
+// AddPast adds prompts to the prompts that ReadPast returns, and removes the prompts that are older
+// than the time in oldest. The result survives a loss of power. The caller must not call NotePast
+// at the same time.
 func (f Folder) AddPast(more Past, oldest time.Time) error {
 	past, err := f.ReadPast()
 	if err != nil || len(more)+len(past) == 0 {

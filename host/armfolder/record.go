@@ -12,8 +12,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// RecordFile is the name of a file with a copy of the arm's record. Coleo reads the copy if the
-// database is lost, or was replaced by an older copy.
+// RecordFile is the name of a file with a copy of the arm's record. Coleo reads this copy if the
+// database is lost or was restored from an old backup.
 const RecordFile = "arm.json"
 
 // Kept is the content of RecordFile.

@@ -49,8 +49,8 @@ type Chooser struct {
 	// unconfirmed means that the session is possibly not in the ordered mode, because the session
 	// is new or was just attached to.
 	unconfirmed bool
-	// switching means that a switch of the mode is running. A change of the mode then belongs to
-	// its order.
+	// switching means that a switch of the mode is running. Until it ends, a change of the mode
+	// belongs to the order of this switch.
 	switching bool
 	seen      coleo.Cursor  // the newest change that is in the log
 	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
@@ -217,7 +217,7 @@ func (ch *Chooser) Noted(c coleo.Cursor) {
 	}
 }
 
-// ShowMode sets the mode that the screen shows in the arm's record, and returns the events. If
+// ShowMode stores in the arm's record which mode the screen shows, and returns the events. If
 // nobody has ordered the change of the mode, ShowMode drops the earlier order, so that a later
 // start does not undo the change.
 func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
@@ -237,8 +237,8 @@ func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 
 // Unconfirmed reports whether a new session of an arm is possibly not in the ordered mode. It
 // returns true after a start, and if a host agent was killed during a switch of the mode. It
-// returns false if the screen has shown the ordered mode before. If the session now has another
-// mode, somebody has chosen this mode since then.
+// returns false once the screen has shown the ordered mode, because any later change is somebody's
+// own choice.
 func Unconfirmed(r *store.ArmRecord) bool {
 	ordered := ModeOf(r.Spec.Chosen)
 	return ordered != "" && r.Trace.Shown != ordered

@@ -59,9 +59,9 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 	return bus.ModelReport{ModelSwitch: out, Chosen: ch.Chosen()}, err
 }
 
-// takeModelOf stores the present model with the old mode, and sets the model of the new mode. If
-// the agent CLI takes a model only when it starts, takeModelOf adds a warning to the result of the
-// switch.
+// takeModelOf stores the present model as the model of the old mode, and sets the model of the new
+// mode. If the agent CLI takes a model only when it starts, takeModelOf adds a warning to the
+// result of the switch.
 func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode, done *coleo.ModeSwitch) {
 	now := ModelOf(ch.Record())
 	next := m.DefaultModel
@@ -124,8 +124,8 @@ func (ch *Chooser) tellModel(ctx context.Context, model string, insteadOf *coleo
 	})
 }
 
-// Record sets a change of the mode or the model by an order in the arm's record, and returns the
-// events.
+// Record stores in the arm's record that an order has changed the mode or the model, and returns
+// the events.
 func Record(r *store.ArmRecord, change coleo.Work, now time.Time) []coleo.Event {
 	next, events := r.Trace.Choose(change, now.UTC())
 	r.Trace = next

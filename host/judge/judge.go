@@ -33,7 +33,7 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
 	out.SubjectCut = out.SubjectCut || d.Truncated
-	// no rule applies to a request without a category
+	// Until the call is known, the request has no category, so no rule applies to it.
 	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()}
 	asked, unknown := askedTool(ctx, s, d.Fingerprint)
 	if coleo.ErrorCode(unknown) == coleo.EStale {

@@ -1,5 +1,5 @@
 // Package metering counts the model calls of one arm, and carries out the decisions of the arm's
-// budgets. These are a warning, the parking of the arm, or its end. The package also stops an agent
+// budgets. A decision can warn a person, park the arm or end it. The package also stops an agent
 // CLI that goes in circles.
 //
 // The package keeps no sums, and does not decide whether a call fits into a budget: see packages
@@ -131,8 +131,9 @@ func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Cal
 }
 
 // CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
-// counts the usage since the last run, and stores its cost. If the sum is smaller than before,
-// CountConversation counts the whole sum. It returns false if it has counted nothing.
+// counts the usage since the last run, and stores its cost. If the parameter sum is smaller than
+// the sum at the end of that run, CountConversation counts the whole sum. It returns false if it
+// has counted nothing.
 func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
 	f := m.Arm.Facts()
 	if sum == nil || f.Harness == nil || f.Harness.Work.Usage || f.NoModel {

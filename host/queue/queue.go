@@ -112,8 +112,8 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// clearHeld returns the queue. If the first entry no longer has the given id, clearHeld removes
-// Held, which says why that entry was not sent.
+// clearHeld removes Held, the reason why the first entry was not sent, if the first entry no longer
+// has the given id. It returns the queue.
 func clearHeld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""

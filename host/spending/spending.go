@@ -37,8 +37,8 @@ type Ledger struct {
 	sums map[string]map[string]float64 // US dollars, by account and day
 }
 
-// New returns a ledger with the stored sums. For each count, the ledger calls prices for the
-// present prices.
+// New returns a ledger with the stored sums. Each time that the ledger counts or reports a price,
+// it calls the function prices. If prices is nil, no price is known.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }

@@ -87,9 +87,9 @@ var tools = map[string]tool{
 }
 
 // Call carries out a call of a tool for an arm, and returns the text for the model. If the call
-// waits for an answer, Call first passes the id of the suspension to waiting. If it waits for a
-// subarm, Call first passes the subarm's name to waiting. If ctx ends first, Call returns ctx's
-// error, and the suspension continues to wait.
+// waits for an answer, Call first passes the id of the suspension to the function waiting. If the
+// call waits for a subarm, Call passes the subarm's name instead. If ctx ends first, Call returns
+// ctx's error, and the suspension continues to wait.
 //
 // A call with a known key has the result of the first call with this key.
 //

@@ -143,9 +143,9 @@ func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 		fmt.Sprintf("%s is claimed (%s) until this arm ends.", path, in.Kind))
 }
 
-// excludes reports whether the claim held of one arm excludes the claim wanted of another arm on
-// the same file. Several arms can read a file, and one arm can write it at the same time. An
-// exclusive claim excludes all others.
+// excludes reports whether a claim of one arm prevents a claim of another arm on the same file. The
+// parameters are the kinds of the two claims. Several arms can read a file while one arm writes it.
+// An exclusive claim excludes all others.
 func excludes(held, wanted string) bool {
 	return held == "exclusive" || wanted == "exclusive" || held == "write" && wanted == "write"
 }

@@ -20,8 +20,8 @@ const (
 	mostCommands = 500
 	// deepest is the deepest nesting of groups, loops and substitutions that Parse accepts.
 	deepest = 20
-	// mostExpanded is the largest size of all words after their expansion, in bytes. Without a bound,
-	// a line that repeats x=$x$x would double a word each time.
+	// mostExpanded is the largest total size of all words after their expansion, in bytes. Without a
+	// bound, a line that repeats x=$x$x would double a word each time.
 	mostExpanded = 1 << 20
 	// mostPiped is the largest number of commands in one pipe. Many programs can print more than they
 	// read, so the output of a long pipe could be very large.
@@ -131,7 +131,7 @@ type walker struct {
 	names Names
 	out   []Command
 	count *int // the number of commands so far, including those of substitutions
-	// expanded is the size of all words so far.
+	// expanded is the total size of the expanded words so far, in bytes.
 	expanded *int
 	depth    int
 	// piped is the number of pipes around the current command.
@@ -225,7 +225,7 @@ func (w *walker) binary(c *syntax.BinaryCmd) error {
 	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
 }
 
-// chain follows a && b && c, which the parser nests as ((a && b) && c).
+// chain follows a list such as a && b && c, which the parser nests as ((a && b) && c).
 func (w *walker) chain(c *syntax.BinaryCmd) error {
 	parts := []*syntax.Stmt{c.Y}
 	x := c.X
@@ -268,9 +268,9 @@ func (w *walker) walkInFolder(dir string, s *syntax.Stmt) error {
 
 func plain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
 
-// changedDir returns the target of a statement such as `cd FOLDER`. Parse accepts a cd only at the
-// beginning of an && list at the beginning of the line. The commands after && run in the target. After
-// the list the folder is uncertain, because cd can fail.
+// changedDir returns the target of a statement such as `cd FOLDER`, and false for any other statement.
+// Parse accepts a cd only at the beginning of an && list at the beginning of the line. The commands
+// after && run in the target. After the list the folder is uncertain, because cd can fail.
 func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "cd" {

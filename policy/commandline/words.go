@@ -20,8 +20,8 @@ const (
 	mostDocument = 512
 )
 
-// ownName matches the names of variables that mean nothing to shells and programs. All other
-// variables have capital letters in their names, except for those in notOwn.
+// ownName matches the names of variables that a line may set, because they mean nothing to shells
+// and programs. Names with a meaning contain capital letters, except for those in notOwn.
 var ownName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // notOwn lists names that match ownName but have a meaning for a shell or for programs.
@@ -208,8 +208,8 @@ func isPlainArithmetic(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// checkSize refuses a line if its expanded words, together with more further bytes, exceed
-// mostExpanded.
+// checkSize refuses a line if its expanded words would exceed mostExpanded. The parameter more is
+// the number of bytes that the caller is about to add to them.
 func (w *walker) checkSize(more int) error {
 	if *w.expanded+more > mostExpanded {
 		return unclear("the words of the line have more than %d bytes", mostExpanded)
@@ -264,7 +264,7 @@ func (p *pieces) literal(s string, quoted bool) error {
 // tellable lists the variables of the environment whose values are not secret.
 var tellable = []string{"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TERM", "HOSTNAME"}
 
-// isSecret reports whether name is a variable that can hold a secret.
+// isSecret reports whether the variable with the given name can hold a secret.
 func isSecret(name string) bool {
 	return isName.MatchString(name) && !slices.Contains(tellable, name)
 }

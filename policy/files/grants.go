@@ -16,10 +16,10 @@ import (
 // This file stores the user's grants.
 
 const (
-	// MaxGrant is the longest duration of a grant. For longer, the user should write a rule,
-	// because people see it when they read their rules.
+	// MaxGrant is the longest duration of a grant. A longer permission should be a rule, because
+	// people see it when they read their rules.
 	MaxGrant = 30 * 24 * time.Hour
-	// mostGrants is the largest number of grants at the same time, so that the file stays small.
+	// mostGrants is the largest number of grants in the file. It keeps the file small.
 	mostGrants = 1000
 )
 

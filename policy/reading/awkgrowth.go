@@ -23,7 +23,7 @@ const (
 	ofMember = 20
 )
 
-// awkUse is a statement or an expression in a script that makes or keeps a value.
+// awkUse is a statement or an expression that makes or keeps a value.
 type awkUse struct {
 	kind    awkUseKind
 	target  string    // the variable or array that is set; $ for a field
@@ -105,7 +105,7 @@ func (u awkUse) String() string {
 	return strconv.Quote(shortened(text))
 }
 
-// mark records in long and joined what the target of a use can hold.
+// mark updates g.long and g.joined with what the target of a use can hold.
 func (g *awkGrowth) mark(u awkUse) {
 	if u.kind == isIndex || isCalculated(u.words) {
 		return
@@ -128,7 +128,7 @@ func (g *awkGrowth) mark(u awkUse) {
 	maps.DeleteFunc(g.joined, func(_ string, is bool) bool { return !is })
 }
 
-// isBounded reports whether a use keeps at most a bounded multiple of the record.
+// isBounded reports whether the text that a use keeps is at most a bounded multiple of the record.
 func (g *awkGrowth) isBounded(u awkUse) bool {
 	values := awkValues(u.words)
 	switch {
@@ -232,8 +232,8 @@ func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
 // must occur.
 var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed + `|[ ]\*|\$$)*$`)
 
-// growthBy returns the largest factor by which a text can become longer if its matches of pattern are replaced
-// by the text in by.
+// growthBy returns the largest factor by which sub or gsub can lengthen a text. The parameter by is the text
+// that replaces a match of pattern. If all is false, only the first match is replaced.
 func growthBy(pattern, by string, all bool) int {
 	refs := strings.Count(by, "&") + strings.Count(by, `\`)
 	switch {

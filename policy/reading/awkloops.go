@@ -54,8 +54,8 @@ func (r *awkReader) loop() error {
 	return r.statement()
 }
 
-// isBound reports whether name is the variable or the bound of an enclosing loop. If the statement set such a
-// variable, the loop might never end.
+// isBound reports whether name is the variable or the bound of an enclosing loop. If a statement in the loop
+// set such a variable, the loop might never end.
 func (r *awkReader) isBound(name string) bool { return slices.Contains(r.loops, name) }
 
 // counting reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
@@ -106,7 +106,7 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 // assigns lists the operators that set a variable.
 var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
-// expression reads an expression as parts does. It refuses an expression that names the same value more than
+// expression calls parts to read an expression. It refuses an expression that names the same value more than
 // mostNamed times.
 func (r *awkReader) expression(prints bool) error {
 	begin := r.at
@@ -312,8 +312,8 @@ func (r *awkReader) onlySplits() bool {
 	return false
 }
 
-// setsVariable records that the script sets a variable, and reports whether it may. If counts is true, the value
-// is a result of split.
+// setsVariable records that the script sets a variable, and reports whether the script may set it. The parameter
+// counts is true if the value is a result of split.
 func (r *awkReader) setsVariable(name string, counts bool) bool {
 	switch {
 	case counts:

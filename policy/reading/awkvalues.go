@@ -77,8 +77,8 @@ func awkValues(words []awkWord) []awkValue {
 	return out
 }
 
-// joinsParts reports whether two values stand beside each other in the words. awk concatenates such values to one
-// text.
+// joinsParts reports whether two values stand beside each other in the words. awk concatenates such values into
+// one text.
 func joinsParts(words []awkWord) bool {
 	ends := false // the previous word ends a value
 	for i, word := range words {
@@ -190,8 +190,8 @@ func choices(words []awkWord) (yes, no []awkWord) {
 	return nil, nil
 }
 
-// uses records a use of the given kind, unless the words are a CONDITION ? VALUE : VALUE. Then it records one use
-// for each of the two values.
+// uses records a use of the given kind. If the words have the form CONDITION ? VALUE : VALUE, uses records one
+// use for each of the two values instead.
 func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
 	if yes, no := choices(words); yes != nil && kind != isIndex {
 		r.uses(kind, target, yes)
@@ -248,8 +248,9 @@ func (r *awkReader) sets(begin int) {
 	}
 }
 
-// freshen updates r.fresh after name was set to the words in from. If these words hold text from an earlier record,
-// name is no longer fresh. name becomes fresh only through a statement that always runs.
+// freshen updates r.fresh after the script has set a variable to the words in from. If these words hold text from
+// an earlier record, the variable is no longer fresh. It becomes fresh only if always is true, which means that
+// the statement always runs.
 func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	for _, v := range awkValues(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {

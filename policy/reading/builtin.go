@@ -20,7 +20,7 @@ func anyText(_ Workspace, _ string, words []commandline.Word) error {
 }
 
 // oneFolder checks the arguments of cd. If CDPATH is set, oneFolder refuses cd, because the shell could
-// then enter another folder than the one that Coleo has checked.
+// then enter a folder that Coleo has not checked.
 func oneFolder(w Workspace, dir string, words []commandline.Word) error {
 	if w.Machine.Env("CDPATH") != "" {
 		return fmt.Errorf("the variable CDPATH is set")

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// git judges a git command. Settings of git can name programs, so git accepts only a repository with known
-// settings.
+// git judges a git command. Git's settings can name programs, so the judge accepts only a repository with
+// known settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
 	for len(words) > 0 && (words[0].Text == "--no-pager" || words[0].Text == "-P") {
 		words = words[1:]
@@ -177,8 +177,8 @@ func (w Workspace) checkRevisionFile(dir, rev, file string) error {
 	return w.checkAttributes(dir, file)
 }
 
-// onlyCommits refuses revisions that may be a file or a folder instead of a commit. If c always shows content
-// and has no operand, onlyCommits checks HEAD, because git then shows HEAD.
+// onlyCommits refuses revisions that may be a file or a folder instead of a commit. If the command c always
+// shows content and its arguments contain no operand, onlyCommits checks HEAD, because git then shows HEAD.
 func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
 	operands := a.operands
 	if c.always && len(operands) == 0 {

@@ -21,8 +21,8 @@ var revisionParts = regexp.MustCompile(`^\^?(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)` +
 // revisionStep matches one of the suffixes that follow the name of a revision, such as ~2.
 var revisionStep = regexp.MustCompile(`[~^@](\{[^{}]*\}|[0-9]*|@|-[0-9]*)`)
 
-// checkCommit refuses a revision unless it is certainly a commit. The name of a tree or of a file could
-// show private content under a harmless name.
+// checkCommit refuses a revision unless it is certainly a commit. A revision that is a tree or a file
+// could show private content under a harmless name.
 func (w Workspace) checkCommit(dir, rev string) error {
 	m := revisionParts.FindStringSubmatch(rev)
 	if m == nil {
@@ -106,8 +106,9 @@ func (w Workspace) namesCommit(repository, name string) error {
 // could be a circle.
 const mostSteps = 5
 
-// refHash returns the hash in a ref. A ref can contain the name of another ref instead. Then refHash follows
-// that name. It reads at most steps refs. If a ref does not exist, the error is fs.ErrNotExist.
+// refHash returns the hash in a ref. If the ref contains the name of another ref instead, refHash follows
+// that name. The parameter steps is the largest number of refs that it reads. If a ref does not exist, the
+// error is fs.ErrNotExist.
 func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	path := filepath.Join(repository, ref)
 	if strings.Contains(ref, "..") || steps == 0 {

@@ -6,7 +6,7 @@ var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true, paths: true},
 	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: shownCommits},
 	"diff": {options: gitLog, patches: true, always: true, paths: true, check: onlyRevisions},
-	// git starts itself for a stash list, which is the log of refs/stash.
+	// For a stash list, git starts a second git, which shows the log of refs/stash.
 	"stash list": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "stat": optional,
 		"name-only": none, "name-status": none, "date": text, "format": optional, "pretty": optional, "no-color": none}},
 		check: noNames},

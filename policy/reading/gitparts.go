@@ -47,7 +47,8 @@ func (w Workspace) checkRepository(path string) (string, error) {
 // plainHead matches the content of the file HEAD of a repository.
 var plainHead = regexp.MustCompile(`^(ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
 
-// filesBeside lists the files beside the folder .git that git reads, relative to .git.
+// filesBeside lists the files that git reads beside the folder .git. The paths are relative to
+// .git.
 var filesBeside = strings.Fields(`../.mailmap ../.gitattributes ../.gitmodules`)
 
 // noReplacements refuses a repository with refs/replace, because git then shows other objects than the named
@@ -68,7 +69,8 @@ func (w Workspace) noReplacements(path string) error {
 const mostParts = 20_000
 
 // plainBelow refuses a repository that has links or pipes below dir. Git would open the target of a link,
-// because it can read any file below .git as a ref. left is how many more files may be checked.
+// because it can read any file below .git as a ref. The parameter left is how many more files may be
+// checked.
 func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
@@ -92,9 +94,9 @@ func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	return nil
 }
 
-// plainPart refuses a part of a repository that is neither a plain file nor a folder. It has exceptions: objects
-// can be hard links, because a clone of a folder shares its objects. A hook can be a link to a readable file of
-// the workspace.
+// plainPart refuses a part of a repository that is neither a plain file nor a folder. It makes two exceptions.
+// An object can be a hard link, because a clone of a folder shares the folder's objects. A hook can be a link to
+// a readable file of the workspace.
 func (w Workspace) plainPart(repository, path string) error {
 	part := strings.TrimPrefix(path, repository+"/")
 	names := strings.Split(part, "/")

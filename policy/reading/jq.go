@@ -93,7 +93,7 @@ func (r *jqReader) word() error {
 	return r.nest(word)
 }
 
-// isKey reports whether the next name is the name of a member of an object that the filter makes.
+// isKey reports whether the next word names a member of an object that the filter makes.
 func (r *jqReader) isKey() bool {
 	n := len(r.open)
 	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// jqKey replaces the name of a member of an object that the filter makes.
+// jqKey stands for the name of a member in an object that the filter makes. The names themselves do
+// not matter.
 const jqKey = "key"
 
-// ofStep is the estimated factor by which a number takes more memory in jq than in the text of the filter.
+// ofStep is the estimated memory of a number in jq, divided by the size of the number as text.
 const ofStep = 10
 
-// jqTimes contains words of jq. For each word, it has the largest factor by which the word's result can be
-// longer than the input.
+// jqTimes contains, for some words of jq, the largest factor by which the word's result can be longer than
+// the input.
 var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
 	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
 
@@ -167,9 +168,9 @@ func (s *jqSegment) isBounded() bool {
 	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
 }
 
-// segment multiplies g.factor by how much longer the words between two pipes can make a value. If they use the
-// input n times, their result can be n times as long. segment returns false if the words can make a value
-// without a bound.
+// segment multiplies g.factor by the factor by which the words between two pipes can lengthen a value. If
+// these words use the input n times, their result can be n times as long. segment returns false if the words
+// can make a value without a bound.
 func (g *jqGrowth) segment(words []string) bool {
 	s := jqSegment{words: words, named: map[string]int{}}
 	for i, word := range words {
@@ -200,8 +201,9 @@ func (g *jqGrowth) times(n int) {
 }
 
 // variables records which variables a segment sets. A segment that goes through many values while a variable
-// is set can be too expensive. variables then returns false in three cases: the variable takes many values
-// too, the segment sets another variable, or the values are put into a string or an array.
+// is set can be too expensive. variables returns false for such a segment if the variable takes many values
+// too, or if the segment sets another variable. It also returns false if the values are put into a string or
+// an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
@@ -217,7 +219,8 @@ func (g *jqGrowth) variables(s *jqSegment) bool {
 }
 
 // hasPlainArgument reports whether the first argument of a function is a plain string or number in the filter.
-// It also multiplies g.factor, because a string between values or in place of others makes the result longer.
+// It also multiplies g.factor, because a string that is put between values or replaces other text makes the
+// result longer.
 func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	if len(words) < 2 {
 		return false

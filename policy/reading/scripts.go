@@ -11,8 +11,8 @@ import (
 )
 
 // bracketed matches a bracket expression of a pattern. The expression must not contain a slash, because
-// the slash in [/] ends the pattern in some programs but not in others. Directly after [ or [^ the sign ]
-// is a plain character, so [^] alone is not a whole expression.
+// the slash in [/] ends the pattern in some programs but not in others. Directly after [ or [^, the sign
+// ] is a plain character, so [^] alone is not a whole expression.
 const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
 // sedText returns a regular expression for the pattern or the replacement of a sed command. The given sign

@@ -131,7 +131,8 @@ func (d *Database) Entries(source record.Source, n int) []record.Entry {
 	return append(out, tail.Next()...)
 }
 
-// AtTheEnd is larger than the number of events in any recording.
+// AtTheEnd makes Entries read only once, at the end. It is larger than the number of events in
+// any recording.
 const AtTheEnd = 1 << 20
 
 // WorkIn returns the work that the source reads from the recording at path. The recording contains

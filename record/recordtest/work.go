@@ -131,7 +131,8 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var want, got map[string]any
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
-		// The tool takes plain text, or the API cannot transmit arguments that are not JSON.
+		// The model sent no JSON object. If the tool takes plain text, the arguments are this text as a
+		// JSON string. If the API cannot transmit such a text, the field raw contains it.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}

@@ -229,9 +229,9 @@ func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.S
 // templateKey names a template for a work folder.
 type templateKey struct{ name, workdir string }
 
-// readTemplate is like Config.Template, with a time limit. If the last reading of the template has
-// not ended in time and is still not over, readTemplate returns EUnavailable at once. Nothing can end
-// a reading that hangs in the kernel, so its goroutine stays until the file system answers.
+// readTemplate is like Config.Template, with a time limit. If an earlier reading of this template
+// still hangs, readTemplate returns EUnavailable at once. Nothing can end a reading that hangs in
+// the kernel, so its goroutine stays until the file system answers.
 func (r *Runner) readTemplate(name, workdir string) (template.Template, error) {
 	key := templateKey{name, workdir}
 	silent := coleo.Errorf(coleo.EUnavailable, "the template %s for %s could not be read within %v, perhaps because a "+

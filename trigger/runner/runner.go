@@ -31,21 +31,21 @@ const (
 	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
 	// the user.
 	maxDelay = 10 * time.Minute
-	// atOnce is the largest number of arms that start at the same time. See bulkAtOnce in
-	// cmd/coleo/arm.
+	// atOnce is the largest number of arms that start at the same time. The reason for this number
+	// is the same as for bulkAtOnce in cmd/coleo/arm.
 	atOnce = 4
-	// shownDelay is how long Run waits after a database error.
+	// shownDelay is how long Run waits after a database error before it tries again.
 	shownDelay = 5 * time.Second
 )
 
 // bounds are time limits for what a Runner waits for. Only tests change them.
 type bounds struct {
-	// slow is the time after which a start no longer counts towards atOnce. Such a start waits for
-	// something, for example for a set-up script or a host agent that hangs. The other triggers must
-	// not wait for it too.
+	// slow is the time after which a start no longer counts towards atOnce. A slow start waits for
+	// something, for example for a set-up script or a host agent that hangs. It must not delay the
+	// other triggers.
 	slow time.Duration
-	// start is the time limit for one attempt to start an arm. The brain has its own time limits for
-	// the parts of a start. They are shorter in total.
+	// start is the time limit for one attempt to start an arm. It is longer than the sum of the
+	// brain's own time limits for the parts of a start.
 	start time.Duration
 	// template is the time limit for reading a template. A work folder on another machine may not
 	// answer.
@@ -239,9 +239,9 @@ func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
 	return open
 }
 
-// attempt makes one attempt to start the arm of a run. It calls free when the start has ended, or
-// when it no longer counts towards atOnce. If the run needs another attempt, attempt pauses, and
-// other runs start meanwhile.
+// attempt makes one attempt to start the arm of a run. It calls the function free when the start has
+// ended, or earlier, when the start no longer counts towards atOnce. If the run needs another
+// attempt, attempt pauses, so that other runs can start first.
 func (r *Runner) attempt(ctx context.Context, e trigger.Entry, free func()) {
 	slow := time.AfterFunc(r.bounds.slow, free)
 	limited, cancel := context.WithTimeout(ctx, r.bounds.start)
@@ -293,10 +293,10 @@ func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	})
 }
 
-// start starts the arm of a run and stores the result. It reports whether the caller must call it
-// again. It marks the run as starting before it orders the start of the arm. So after a kill, the
-// next serve knows that its order is a repetition. Otherwise it could start an arm that a user has
-// removed.
+// start starts the arm of a run and stores the result. It reports whether the caller must call start
+// again. Before start asks the brain for the arm, it marks the run as starting. If serve is then
+// killed, the next serve marks its own request to the brain as a repetition. So the brain does not
+// start the arm a second time after a user has removed it.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
 		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {

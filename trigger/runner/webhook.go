@@ -158,7 +158,8 @@ func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 // can name a request or a field, so a flood could otherwise fill the history with its reasons.
 const mostReasons = 20
 
-// manyReasons begins the reason of the requests that are no longer counted separately.
+// manyReasons is the beginning of the reason under which Coleo counts all further refused requests
+// together.
 const manyReasons = "further reasons, such as: "
 
 // refusal is the key under which refused requests are counted together.

@@ -49,8 +49,8 @@ type Shown struct {
 
 // NewShown returns the Shown of the session in the arm's folder dir. No window is open yet. The
 // program in the window will be windowCommand, with the folder as its last argument. The title is
-// the name of the agent CLI. Shown calls tell with each new state of the window. These calls never
-// overlap.
+// the name of the agent CLI. Shown passes each new state of the window to the function tell. The
+// calls of tell never overlap.
 func NewShown(dir string, windowCommand []string, title string, tell func(coleo.Window)) *Shown {
 	s := &Shown{dir: dir, program: windowCommand, title: title, tell: tell}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -178,7 +178,8 @@ func (s *Shown) Resume() {
 	}
 }
 
-// Fail notes that the window that Begin announced cannot be opened.
+// Fail records that the window, which Begin has noted as about to open, cannot be opened. why is
+// the reason for users.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
 		s.change(coleo.WindowFailed, why)

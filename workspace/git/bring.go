@@ -14,18 +14,18 @@ import (
 
 // This file copies objects from a repository that an arm may have written.
 
-// oldFlaws lists flaws that `git fsck` finds in commits of old or unusual programs, and that are harmless. All
-// other flaws are refused. An example is a tree that contains a name twice, because it looks different in a
-// diff and on the disk.
+// oldFlaws lists harmless flaws that `git fsck` finds in commits of old or unusual programs. Bring refuses objects
+// with any other flaw. An example is a tree that contains a name twice, which looks different in a diff and on the
+// disk.
 var oldFlaws = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
 	"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "zeroPaddedDate"}
 
 // Bring copies objects from another repository on this machine, with everything that they contain. The ids may
 // be those of commits, tags, trees and files. Bring makes no ref.
 //
-// An arm may have written the other repository. Bring returns EUnsupported if that repository uses the objects
-// of a third one, or lacks objects as a partial clone does. It returns EConflict if objects are missing there,
-// if git fsck would refuse them, or if CheckOwn refuses the repository.
+// An arm may have written the other repository. Bring returns EUnsupported if that repository uses the objects of a
+// third repository, or lacks objects as a partial clone does. It returns EConflict if objects are missing there, if
+// git fsck would refuse them, or if CheckOwn refuses the repository.
 func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if len(ids) == 0 || r.hasAll(ctx, ids) == nil {
 		return nil
@@ -70,10 +70,10 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	return nil
 }
 
-// These constants bound what one Bring copies. The sizes are those of the objects themselves. Some bytes of a pack can
-// stand for an object of any size.
+// These constants bound what one Bring copies. The sizes are those of the unpacked objects, because a few bytes of a
+// pack can contain an object of any size.
 const (
-	mostObject   = 2 << 30   // bytes of one object; the servers that people use take less
+	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
 	mostObjects  = 5_000_000 // a large project has as many in its whole history
 	windowMemory = "256m"    // what git uses to compare objects while it packs them
@@ -116,7 +116,8 @@ func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	return err
 }
 
-// tipsIn returns the objects to which the refs of r point and which other also contains.
+// tipsIn returns the objects to which the refs of r point and which the repository other also
+// contains.
 func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err error) {
 	own, err := r.Output(ctx, "for-each-ref", "--format=%(objectname)")
 	if err != nil || len(own) == 0 {

@@ -16,24 +16,25 @@ type Clone struct {
 	Main      string // the common folder of the user's repository
 	Arm       string // the id of the arm for which the clone was made
 	Begin     string // the commit at which that arm's work begins
-	// Ignores is the git folder whose list info/exclude names files that git ignores. If it is "", the clone's own list
-	// holds, which the arm can write.
+	// Ignores is the git folder whose list info/exclude names files that git ignores. If it is "", git uses the clone's
+	// own list, which the arm can write.
 	Ignores string
 }
 
 // OpenClone opens a clone. The arm could use the clone's settings to hide a file, a mode or a line end from git.
-// So unlike OpenAt, OpenClone takes such settings and the attributes from the user's repository, in addition to
-// the .gitattributes files. Git also ignores the clone's commit-graph, because the arm can write a false one.
+// So unlike OpenAt, OpenClone takes such settings from the user's repository. It also takes the file
+// info/attributes from there. The .gitattributes files apply as usual. Git also ignores the clone's commit-graph,
+// because the arm can write a false one.
 func (p Program) OpenClone(ctx context.Context, c Clone) (*Repo, error) {
 	return p.openAt(ctx, c.Work, c.Git, c)
 }
 
-// OpenClone takes the settings whose names begin with one of these from the clone itself. They describe the
-// clone's format, remotes and branches.
+// ofClone lists beginnings of names of settings. OpenClone takes these settings from the clone itself, because they
+// describe the clone's format, remotes and branches.
 var ofClone = []string{"core.repositoryformatversion", "core.bare", "extensions.", "remote.", "branch."}
 
-// OpenClone ignores the settings whose names begin with one of these, because a clone always contains all
-// files.
+// notInClone lists beginnings of names of settings. OpenClone ignores these settings, because a clone always
+// contains all files.
 var notInClone = []string{"core.sparsecheckout", "index.sparse"}
 
 // cloneSettings returns the settings that apply in a clone. own are the settings in the clone's configuration,
@@ -55,7 +56,7 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder info of a clone's stand-in.
+// linkInfo makes the folder "info" in the stand-in of a clone.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {

@@ -23,18 +23,20 @@ const (
 	mostOwn = 1_000_000
 	// ownAtOnce is how many names are read from a folder at once, to bound the memory.
 	ownAtOnce = 1024
-	// mostOwnFile is the size in bytes of the largest file in such a folder that git may read into memory. A million
-	// packed refs have about 80 MB. The objects, the index, the reflogs and the files of Git LFS do not count.
+	// mostOwnFile is the size in bytes of the largest file in such a git folder that git may read into memory. It is
+	// enough for a million packed refs, which have about 80 MB. The objects, the index, the reflogs and the files of
+	// Git LFS do not count.
 	mostOwnFile = 256 << 20
 )
 
-// readInParts lists what git reads in parts, or what Coleo bounds elsewhere.
+// readInParts lists entries of a git folder to which mostOwnFile does not apply. Git reads them in
+// parts, or Coleo bounds them elsewhere.
 var readInParts = []string{"objects", "logs", "lfs", "index"}
 
 // CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
-// contains a symbolic link, a pipe or a very large file. Git follows a link, also when it writes a ref or a reflog.
-// It waits at a pipe, and reads files such as HEAD into memory. CheckOwn returns EUnsupported if git would read the
-// objects of another repository. Hooks do not count, because Coleo never runs them.
+// contains a symbolic link, a pipe or a very large file. Git would follow the link, even to write a ref or a
+// reflog. It would wait at the pipe, and read a file such as HEAD into memory. CheckOwn returns EUnsupported if git
+// would read the objects of another repository. Hooks do not count, because Coleo never runs them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
 		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is not a folder: git is not run there", gitDir))
@@ -158,8 +160,8 @@ func notRegular(path string) error {
 	return coleo.Errorf(coleo.EInvalid, "%s is not a regular file: git is not run in this repository", path)
 }
 
-// checkPipes checks the git folders for pipes that git would open first. It does not search among the objects. If
-// git waits at a pipe there, or at a pipe that an arm makes later, awaitPipe ends git.
+// checkPipes checks the git folders for pipes that git would open first. It does not search among the objects. A
+// pipe among them, or a pipe that an arm makes later, is found by awaitTrap while git waits at it.
 func (r *Repo) checkPipes() error {
 	for _, name := range []string{"", "info", "objects/info", "objects/pack"} {
 		for _, gitDir := range slices.Compact(r.gitDirs()) {
@@ -177,8 +179,8 @@ func (r *Repo) checkPipes() error {
 	return nil
 }
 
-// ReadRegular returns at most the first most bytes of a regular file. An arm may be able to write to the file, so
-// ReadRegular never waits at a pipe and follows no symbolic link.
+// ReadRegular returns the first bytes of a regular file, at most as many as the parameter most. An arm may be able
+// to write to the file, so ReadRegular never waits at a pipe and follows no symbolic link.
 func ReadRegular(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -193,8 +195,8 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 
 // Disarm removes everything in a repository that could make the user's own git start a program. It removes hooks,
 // all settings except the harmless ones, and the file commondir, which names another repository with hooks and
-// settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
-// written the repository itself, because Disarm does not look for symbolic links.
+// settings. If the objects are in that other repository, git no longer runs afterwards. The files of the repository
+// must come from the caller, because Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
@@ -209,9 +211,10 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
 }
 
-// ReplaceOwn replaces a file below a clone's git folder in git's way: it first makes the file name.lock. It never
-// follows a symbolic link out of the clone, even if the arm makes one during the call. While the lock exists, it
-// calls check, and replaces nothing if check returns an error. ReplaceOwn returns EBusy if the lock already exists.
+// ReplaceOwn replaces the named file below a clone's git folder. As git does, it first makes a lock file, whose
+// name ends in .lock. It never follows a symbolic link out of the clone, even if the arm makes one during the call.
+// While it has the lock, ReplaceOwn calls the function check, and replaces nothing if check returns an error.
+// ReplaceOwn returns EBusy if the lock file already exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	work, err := os.OpenRoot(r.Work)
 	if err != nil {
@@ -251,8 +254,8 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	return err
 }
 
-// withoutReflogs makes a stand-in for a git folder that has no reflogs. Git follows symbolic links when it writes a
-// reflog, and an arm can make such a link at any moment. Coleo's own refs need no reflogs.
+// withoutReflogs makes a second stand-in for the git folder, which has no reflogs. Git follows symbolic links when
+// it writes a reflog, and an arm can make such a link at any moment. Coleo's own refs need no reflogs.
 func (r *Repo) withoutReflogs() (string, error) {
 	own, err := os.MkdirTemp(r.standIn, "refs-")
 	if err != nil {

@@ -18,9 +18,9 @@ const pipesAfter = 5 * time.Second
 // gives up.
 var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
-// awaitTrap searches again and again, until ctx ends, for a file that keeps git from ending. Such a file is a pipe or a
-// hollow file that git reads. In the git folders, git can read any file. If awaitTrap finds one, it calls found with a
-// text that says what git does, and returns.
+// awaitTrap repeats a search until ctx ends. It looks for a file that keeps git from ending: a pipe, or a hollow file,
+// which has many gigabytes and almost no data. In a git folder, any pipe counts, because git can read any file there.
+// If awaitTrap finds such a file, it calls the function found with a text that says what git does, and returns.
 func (p Program) awaitTrap(ctx context.Context, pid int, c call, found func(trap string)) {
 	pause := p.pipesAfter
 	if pause == 0 {

@@ -77,7 +77,7 @@ func lookFor(program string, environ []string) string {
 
 // environment returns the variables that every git process receives, except the folders of its
 // repository. The settings in these variables override those of every configuration file. The
-// settings in more override those in forced.
+// settings in the parameter more override those in the list forced.
 func (p Program) environment(more ...setting) []string {
 	settings := slices.Concat(forced, more)
 	env := slices.Clone(p.environ)
@@ -118,8 +118,9 @@ var forced = []setting{
 	{"gpg.ssh.program", "false"},
 	{"gpg.x509.program", "false"},
 	{"uploadpack.packObjectsHook", ""},
-	// The filter of Git LFS asks the server that .lfsconfig or a remote names, and an arm can write both. No
-	// program speaks this protocol, so the filter leaves a pointer in place of a file that is not on this machine.
+	// By default, the filter of Git LFS asks the server that .lfsconfig or a remote names. An arm can write both. No
+	// program speaks the protocol no-network, so the filter leaves a pointer in place of a file that is not on this
+	// machine.
 	{"lfs.url", "no-network://"},
 	{"lfs.standaloneTransferAgent", ""},
 	{"lfs.skipDownloadErrors", "true"},
@@ -165,8 +166,8 @@ var forced = []setting{
 // ownIndex lists settings for an index that only Coleo uses: see Call.OwnIndex.
 var ownIndex = []setting{
 	{"core.splitIndex", "false"}, // keeps git from writing a part of the index into the git folder
-	// Git then writes blocks into the index that it can read in parallel. Without this setting it writes none, and
-	// reading an index of 100,000 files takes 4 ms longer on two processors (git 2.39).
+	// With this setting, git divides the index into blocks that it can read in parallel. Without them, reading an
+	// index of 100,000 files takes 4 ms longer on two processors (git 2.39).
 	{"index.threads", "4"},
 }
 

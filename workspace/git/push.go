@@ -27,9 +27,9 @@ var network = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GIT_SSH", "GIT_SSH_COM
 	"GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR",
 	"GITLAB_TOKEN", "GITLAB_HOST", "GLAB_CONFIG_DIR"}
 
-// userNetwork lists those forced settings that do not apply to a push or a fetch. There the user's own
-// configuration applies instead, because these settings determine how the user logs in. The
-// repository's own configuration cannot set them.
+// userNetwork lists those forced settings that do not apply to a push or a fetch. For these settings, the user's
+// own configuration applies instead, because they determine how the user logs in. The repository's own
+// configuration cannot set them.
 var userNetwork = []string{"core.sshCommand", "core.gitProxy", "credential.helper"}
 
 // networkProtocols lists the protocols that a push and a fetch may use. The protocol file is useful

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// This file answers questions about refs from the files of the repository if it can. A start of git costs more
-// than all else that most of Coleo's questions need.
+// This file answers questions about refs from the files of the repository if it can. It avoids starts of git,
+// because a start takes longer than all other work for most of these questions.
 
 const branches = "refs/heads/"
 
@@ -65,10 +65,10 @@ func (r *Repo) IsSymbolic(ctx context.Context, branch string) bool {
 	return err == nil
 }
 
-// plainName matches words of letters and digits, which git surely takes for the name of a branch.
+// plainName matches only simple names, which git always accepts as the name of a branch.
 var plainName = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
 
-// CanBeBranch reports whether git takes a name for the name of a branch. The name is without refs/heads/.
+// CanBeBranch reports whether git accepts a name as the name of a branch. The name is without refs/heads/.
 func (r *Repo) CanBeBranch(ctx context.Context, name string) bool {
 	if plainName.MatchString(name) {
 		return true

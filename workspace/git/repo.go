@@ -114,9 +114,9 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
-// checkNoCommondir returns EInvalid if a git folder uses the objects and refs of another git folder. Git itself
-// makes such a git folder only for a worktree, so dir must not be the git folder of a worktree. An arm can make
-// one to lead Coleo into another repository.
+// checkNoCommondir returns EInvalid if a git folder uses the objects and refs of another git folder. An arm can
+// make such a git folder to lead Coleo into another repository. Git itself makes one only for a worktree, so dir
+// must not be the git folder of a worktree.
 func checkNoCommondir(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return coleo.Errorf(coleo.EInvalid, "%s names another repository in its file commondir: git is not run there", dir)
@@ -124,8 +124,8 @@ func checkNoCommondir(dir string) error {
 	return nil
 }
 
-// checkBacklink returns an error unless a worktree's git folder names this worktree. Without this check, a
-// changed .git could lead Coleo into another repository of the user.
+// checkBacklink returns an error if the git folder that the file at path names belongs to another worktree. Without
+// this check, a changed .git could lead Coleo into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
 	if errors.Is(err, fs.ErrNotExist) { // this is a submodule, or a repository whose git folder is elsewhere
@@ -182,8 +182,8 @@ func readLine(path string) (string, error) {
 }
 
 // linked lists the files and folders of the common folder to which the stand-in has links. Some of them may be
-// missing, and then git creates them through the link. The list does not contain the configuration and the
-// hooks.
+// missing, and then git creates them through the link. The list contains neither the configuration nor the hooks,
+// so git does not use them.
 var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 

@@ -43,8 +43,8 @@ var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`merge\.(conflictstyle|renames|renamelimit)`,
 }, "|") + `)$`)
 
-// leftOut lists the extensions without which a repository still works. Every other extension means that the
-// repository has a format of its own.
+// leftOut lists extensions that Coleo can leave out, because the repository still works without them. Any other
+// unknown extension means that Coleo does not know the repository's format, so git is not run there.
 var leftOut = []string{"extensions.worktreeconfig", "extensions.partialclone"}
 
 // readHarmless reads a configuration and returns its harmless settings. It does not follow

@@ -44,8 +44,8 @@ func (r *Repo) SubmoduleNames(ctx context.Context) (map[string]string, error) {
 	return names, err
 }
 
-// canBeFolder reports whether a submodule's name, used as a path, stays in the folder of all submodules'
-// repositories. It answers for all operating systems.
+// canBeFolder reports whether a submodule's name is safe as a path below the folder of all submodules'
+// repositories. The path must not lead out of that folder. canBeFolder applies the rules of all operating systems.
 func canBeFolder(name string) bool {
 	if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || strings.ContainsAny(name, `\:`) ||
 		strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
@@ -63,7 +63,7 @@ var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "
 	"author.", "committer."}
 
 // Copy makes a copy of r in the new folder dir. The copy has all objects of r, its remotes with their
-// branches, and its tags. It also has the refs that begin with one of the texts in further, such as
+// branches, and its tags. It also has the refs that begin with one of the texts in the parameter further, such as
 // refs/heads. Its HEAD is the given commit. Copy checks nothing out.
 //
 // The objects are copied instead of linked, so that nobody can change an object of r through the copy.

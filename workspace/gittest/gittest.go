@@ -49,8 +49,8 @@ const settings = `[core]
 // files cost more than half of a stage's processor time.
 const memory = "/dev/shm"
 
-// needed is how much free memory the stages of all test programs need, in bytes. A container often
-// has a folder of only 64 MB.
+// needed is how much free memory the stages of all test programs need, in bytes. In a container,
+// the folder in memory often has only 64 MB.
 const needed = 1 << 30
 
 // hasRoom reports whether a folder exists and has enough free space for stages.

@@ -175,9 +175,9 @@ func (f *fields) next() (field string) {
 	return field
 }
 
-// parseConflicts parses the part of the output of `git merge-tree -z` after the tree. This part
-// contains MODE ID STAGE TAB PATH for each version of a file in conflict, then an empty field, and
-// then the messages. Stage 1 is the version in the merge base.
+// parseConflicts parses the output of `git merge-tree -z` without its beginning, which is the tree.
+// The rest contains MODE ID STAGE TAB PATH for each version of a file in conflict, then an empty
+// field, and then the messages. Stage 1 is the version in the merge base.
 func parseConflicts(out, commit string) []changes.Conflict {
 	left := fields(strings.Split(out, "\x00"))
 	var paths []string
@@ -190,7 +190,8 @@ func parseConflicts(out, commit string) []changes.Conflict {
 		inBase[path] = inBase[path] || strings.HasSuffix(head, " 1")
 	}
 	kinds, first := parseKinds(left)
-	// There are conflicts without files, such as a folder that was renamed in two ways.
+	// Some conflicts list no files, such as a folder that was renamed in two ways. They count as
+	// conflicts of the first path in the messages.
 	if len(paths) == 0 && first != "" {
 		paths = append(paths, first)
 	}
@@ -210,7 +211,7 @@ func parseConflicts(out, commit string) []changes.Conflict {
 
 // parseKinds parses the messages of a merge. A message consists of a number of paths, these paths,
 // a kind such as CONFLICT (contents), and a text. parseKinds returns the kinds of conflicts by
-// path, and also the first path of all messages.
+// path, and the first path that a message about a conflict names.
 func parseKinds(left fields) (kinds map[string]string, first string) {
 	kinds = map[string]string{}
 	for len(left) > 0 {

@@ -97,7 +97,8 @@ func copyFile(ctx context.Context, from, to *os.Root, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// filesAndSubmodules separates the entries of files from those of submodules. In a submodule, git reads only HEAD.
+// filesAndSubmodules separates the entries of files from those of submodules. Only files need a copy, because git
+// reads only HEAD in a submodule.
 func filesAndSubmodules(all []changes.Entry) (files, submodules []changes.Entry) {
 	for _, e := range all {
 		if e.Submodule {

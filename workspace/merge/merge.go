@@ -9,8 +9,8 @@
 // work folder that has the branch checked out. After a kill, Recover puts the files of that work folder back.
 //
 // The package runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
-// cherry-pick`, because they run hooks, and git in submodules. The package does not know whether the arm is
-// working. Its callers know.
+// cherry-pick`, because these commands run hooks, and run git in submodules. The package does not know whether the
+// arm is working. Its callers know.
 package merge
 
 import (
@@ -29,8 +29,8 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is how often one merge is computed at most. It must be computed again if somebody else has moved the
-	// branch meanwhile. Only a person's git does that, because Coleo's own merges wait for each other.
+	// tries is the largest number of times that one merge is computed. It is computed again if somebody else has moved
+	// the branch meanwhile. Only a person's git does that, because Coleo's own merges wait for each other.
 	tries = 5
 	// mostCommits is the largest number of commits that a rebase replays, and that a result lists.
 	mostCommits = 1000
@@ -58,9 +58,9 @@ type Options struct {
 // Do merges the branch that is checked out in an arm's worktree. If git finds conflicts, the result contains
 // them, nothing is changed, and the error is nil.
 //
-// Do returns EConflict if the branch to move is checked out, or if the worktree has uncommitted work without a
-// message in the request. It returns EInvalid if the branch is unknown, if it cannot receive the work, or if git
-// does not know the user's name and address.
+// Do returns EConflict if the branch to move is checked out, or if the worktree has uncommitted work and the
+// request has no message for it. It returns EInvalid if the branch is unknown, if it cannot receive the work, or if
+// git does not know the user's name and address.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, request changes.MergeRequest,
 	o Options) (changes.Merged, error) {
 	if err := checkRequest(&request); err != nil {
@@ -346,7 +346,7 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// has reports whether other is the given commit or one of its ancestors.
+// has reports whether the commit other is the given commit or one of its ancestors.
 func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
 	if git.ExitCode(err) == 1 {

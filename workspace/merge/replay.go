@@ -85,7 +85,7 @@ var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localh
 	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
 
 // replay makes a commit again on top of the commit tip, and returns the new commit. It skips a
-// commit whose changes tip already contains.
+// commit whose changes the commit tip already contains.
 //
 // Git before 2.40 has no option for the merge base of merge-tree. So replay merges a stand-in for
 // tip, which has the files of tip but the parent of the replayed commit. Then this parent becomes

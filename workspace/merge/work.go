@@ -102,7 +102,7 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	return err
 }
 
-// stage adds the present versions of the named files to the index in env.
+// stage adds the present versions of the named files to the index that the environment env selects.
 func (j *job) stage(ctx context.Context, env, names []string) error {
 	differing, err := j.changed(ctx, env, names)
 	if err != nil {
@@ -139,7 +139,8 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 	return j.checkStaged(ctx, env, names)
 }
 
-// update adds the entries to the index in env, as they are in a work folder.
+// update adds the entries, as they are in the work folder of r, to the index that the environment
+// env selects.
 func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
 	_, err := r.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", how, "--replace", "--stdin"}, Env: env,
 		Stdin: strings.NewReader(list(entries))})
@@ -150,8 +151,8 @@ func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string,
 	return nil
 }
 
-// checkStaged returns EConflict if the index lacks one of the named files. Git ignores names such as .GIT, and only
-// warns about them.
+// checkStaged returns EConflict if the index lacks one of the named files. This happens because git skips names
+// such as .GIT and only prints a warning.
 func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	left, err := j.changed(ctx, env, names)
 	if err != nil {
@@ -166,8 +167,8 @@ func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	return nil
 }
 
-// changed returns the named files that differ from the index in env. All other files are omitted, because Coleo
-// has put them into the worktree.
+// changed returns the named files that differ from the index that the environment env selects. All other files are
+// omitted, because Coleo has put them into the worktree.
 func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})

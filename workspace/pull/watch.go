@@ -76,8 +76,8 @@ type Watch struct {
 	Tell       func(line string) // called after each step with a line for people; can be nil
 }
 
-// Follow watches the pull request of an arm until one of the reasons to end. It sends each failed
-// check and comment to the arm only once, even if earlier watches were killed.
+// Follow watches the pull request of an arm until there is a reason to end: see End. It sends each
+// failed check and comment to the arm only once, even if earlier watches were killed.
 //
 // Follow returns ENotFound if the arm has no pull request, and EUnsupported if the pull request is
 // not on GitHub. It returns EBusy if another process is working on the pull request.

@@ -66,7 +66,8 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
-// limit adds the limits of the arm to the box, and stores in the configuration what enforces them.
+// limit adds the arm's limits to the box. It also notes in the configuration which mechanism enforces
+// these limits.
 func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	wanted, err := c.Sandbox.Limit.Parse()
 	if err != nil {
@@ -104,7 +105,8 @@ func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []stri
 	return box, addOwnFiles(&box, s, c)
 }
 
-// addOwnFiles adds the files of Coleo and of the agent CLI itself that the agent CLI uses.
+// addOwnFiles adds the files that the agent CLI uses besides the work folder: Coleo's files, and the
+// agent CLI's own files below HOME.
 func addOwnFiles(box *sandbox.Box, s *rules.Spec, c *coleo.SpawnConfig) error {
 	for _, dir := range c.Reached {
 		box.Readable = append(box.Readable, sandbox.Place{Path: dir})

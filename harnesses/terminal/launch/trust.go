@@ -41,7 +41,8 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets the value at the path keys in a JSON file to true.
+// trusted sets a value in a JSON file to true. The parameter keys contains the keys that lead to the
+// value, outermost first.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // write the target of a link, and keep the link

@@ -172,8 +172,8 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partners returns conditions to combine with f. With each of them, f keeps at least 90 % of its
-// matches on the group. It loses more than half of its matches on other pictures.
+// partners returns conditions to combine with the feature f. Together with any of them, f keeps at
+// least 90 % of its matches on the group. Of its matches on other pictures, it loses more than half.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.negated {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// freeName returns name, or name with a number if another rule or dialog of this kind already has it.
+// freeName returns the given name. It adds a number if another rule or dialog of this kind already
+// has the name.
 func (e *editor) freeName(kind, name string) string {
 	free := name
 	for n := 2; e.doc.find(kind, free) >= 0; n++ {
@@ -30,8 +31,8 @@ var (
 	comments = regexp.MustCompile(`(?m)^#.*\n`)
 )
 
-// deriveDialogs proposes new dialogs with the conditions in when. Each new dialog is a copy of another
-// dialog, sometimes with a new title.
+// deriveDialogs proposes new dialogs. Each of them is a copy of another dialog, sometimes with a new
+// title. The parameter when contains the conditions of the new dialogs, as TOML.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {

@@ -63,8 +63,8 @@ func writeHunk(b *strings.Builder, lines []line) {
 	}
 }
 
-// compare returns the lines of both texts in order. A line that both texts have in the same order
-// is in the result once.
+// compare returns the lines of both texts as one list. It puts an unchanged line into the list only
+// once. Both texts keep the order of their lines.
 func compare(a, b []string) []line {
 	if n := len(a); n > 0 && a[n-1] == "" {
 		a = a[:n-1]

@@ -33,7 +33,7 @@ const (
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog without a condition for its title or from the description
+	costUnnamed = 30 // a new dialog whose first condition is neither for its title nor in the description
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.
@@ -86,9 +86,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds proposes changes of the conditions in list, which belong to the item with the index it. If
-// shouldHold is true, the item should hold on all pictures of the group, and the changes make it hold on
-// more of them. Otherwise the item should hold on none of them, and the changes keep it from holding.
+// conds proposes changes of the conditions in list, which belong to one item. The parameter it is the
+// item's index. If shouldHold is true, the item should hold on all pictures of the group, and the changes
+// make it hold on more of them. Otherwise the item should hold on none of them, and the changes keep it
+// from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -316,8 +317,8 @@ func (e *editor) order(laterIndex int, earlierName string) {
 // rowKeys are the dialog keys with patterns that are matched with single rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
-// dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. it is
-// the index of the dialog's item.
+// dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. The
+// parameter it is the index of the dialog's item.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
@@ -367,8 +368,8 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item proposes changes of one rule or dialog. meansLabel is true if this rule or dialog stands for the
-// labelled state.
+// item proposes changes of one rule or dialog. The parameter meansLabel is true if the labelled state is
+// the state of this rule or dialog.
 func (e *editor) item(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {

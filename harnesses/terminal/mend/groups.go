@@ -8,8 +8,8 @@ import (
 )
 
 // settling is the longest time, in seconds, from a wrong picture to the wrong reading that it
-// causes. It exists because idle and error become a reading only after they have lasted for some
-// time.
+// causes. The reading can come later than the picture, because idle and error become a reading only
+// after they have lasted for some time.
 const settling = 0.8
 
 // group is a set of pictures that the rules read wrongly. All of its pictures have the same wanted
@@ -89,8 +89,8 @@ func evenlySpaced[T any](list []T, n int) []T {
 	return out
 }
 
-// goodShots returns pictures that the rules read as labelled. It selects them at random from the
-// seed of the search.
+// goodShots returns pictures that the rules read as labelled. It selects them at random. The seed of
+// the search determines which ones.
 func (s *search) goodShots(all []taped) []shot {
 	var out []shot
 	for i := range all {

@@ -144,7 +144,7 @@ func (t taped) reread(spec *rules.Spec) taped {
 	return t
 }
 
-// reads reports whether another description reads each picture in the same way.
+// The method reads reports whether another description reads each picture in the same way.
 func (t *taped) reads(spec *rules.Spec) bool {
 	return !slices.ContainsFunc(t.shots, func(s shot) bool {
 		n := s.reread(spec)

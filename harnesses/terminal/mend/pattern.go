@@ -183,8 +183,8 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn matches text with the pattern, which accepts any text in the gap. It returns at most limit
-// texts from the gap.
+// findIn matches text with the pattern, which accepts any text in the gap. It returns the texts that it
+// finds in the gap. The parameter limit is the largest number of these texts.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {

@@ -189,8 +189,8 @@ type scored struct {
 	score int
 }
 
-// round returns the best change to a description, or nil if no change helps, and the recordings
-// with their readings after that change.
+// round returns the best change to a description, and the recordings with their readings after that
+// change. It returns nil for the change if no change helps.
 func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
@@ -291,8 +291,8 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 }
 
 // replayAll reads all recordings with another description. It begins with some recordings that did
-// not read as labelled, and stops if all of them still do not. If the new description is not
-// better, it returns nil and the reason.
+// not read as labelled, and stops if none of them now reads as labelled. If the new description is
+// not better, replayAll returns nil and the reason.
 func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
 	fixed := slices.Clone(all)
 	done := make([]bool, len(all))

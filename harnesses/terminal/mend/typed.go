@@ -8,8 +8,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typedTexts are texts that a user has typed. An agent CLI repeats a prompt above the composer. Such a
-// row is no sign of a state, because the next prompt has other words.
+// typedTexts are texts that a user has typed. An agent CLI repeats a prompt in the rows above the
+// composer. Such a row is no sign of a state, because the next prompt has other words.
 type typedTexts []string
 
 // A row can contain a short text by chance. So a text counts as typed by the user only if it has at least

@@ -20,7 +20,7 @@ type Installed struct {
 }
 
 // AtLeast reports whether the installed pack is for the same harness as the pack in data, and has
-// at least its serial.
+// the same serial or a higher one.
 func (i Installed) AtLeast(file string, data []byte) bool {
 	p, _ := Check(file, data)
 	return p != nil && i.Pack != nil && i.Harness == p.Harness && i.Pack.Serial >= p.Serial

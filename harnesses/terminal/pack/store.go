@@ -133,8 +133,8 @@ type mark struct {
 	digest string
 }
 
-// markOf reads the highest serial that was ever installed for a harness, and its digest. It returns the zero
-// value if no pack was ever installed for the harness.
+// markOf reads the highest serial that was ever installed for a harness, and the digest of the pack with
+// that serial. It returns the zero value if no pack was ever installed for the harness.
 func (s Store) markOf(harness string) (mark, error) {
 	var m mark
 	data, err := s.readFile(harness+serialEnd, maxKeyFile)
@@ -181,9 +181,9 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. Before it changes anything, it calls accept with the pack. If the pack has a
-// problem, or if accept returns an error, the installed pack does not change. The folder of the
-// Store must exist.
+// Add installs a pack. Before it changes anything, it passes the pack to the function accept. If the
+// pack has a problem, or if accept returns an error, the installed pack does not change. The folder
+// of the Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {

@@ -56,8 +56,8 @@ func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
 
-// LastKey returns when the last key was typed at the moment at or later. It returns zero if no key was
-// typed since then, or if the archive cannot be read.
+// LastKey returns the time of the last key, if that key was typed at the given moment or later. It returns
+// the zero time if no key was typed since that moment, or if the archive cannot be read.
 func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	a, err := openArchive(handle)
 	if err != nil {
@@ -72,8 +72,8 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	return last
 }
 
-// from yields the marks from the moment at on. The times in the index are cut to milliseconds, so from
-// also yields the marks of the same millisecond.
+// The method from yields the marks of the given moment and all later marks. It also yields the earlier
+// marks of the same millisecond, because the times in the index are cut to milliseconds.
 func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
 	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
@@ -291,7 +291,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills out with output and resizes until out is full. It begins at the mark with the number mark.
+// collect adds output and resizes to the piece of a recording in the parameter out, until the piece is full.
+// The parameter mark is the number of the mark at which it begins.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

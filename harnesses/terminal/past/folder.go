@@ -141,8 +141,8 @@ func (f Folder) prune(newStart int64) {
 	}
 }
 
-// thin deletes snapshots before an offset, except those at the end of a segment. The deleted
-// snapshots are the last snapshots that host agents took when they ended.
+// thin deletes snapshots before an offset, except those at the end of a segment. Host agents took the
+// deleted snapshots when they ended.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {

@@ -41,8 +41,9 @@ const (
 	partialSettle = time.Second
 )
 
-// appearances counts how often dialogs appear. Its epoch differs for each session object, because
-// after a restart nothing proves that a dialog on the screen is still the same appearance.
+// appearances counts how often dialogs appear. Its epoch, a part of each fingerprint, differs for each
+// session object. The reason is that after a restart, nothing proves that a dialog on the screen is still
+// the same appearance.
 //
 // A picture that no rule recognizes may be half drawn, so normally it does not end an appearance. After
 // keys that may have answered the dialog, such a picture does end the appearance. The next dialog is then

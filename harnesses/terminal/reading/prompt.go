@@ -60,8 +60,8 @@ func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	r.PromptDecided()
 }
 
-// FoundLost records a prompt of an earlier process of which nothing proves that it arrived. If the record
-// names the prompt later, the Reader emits its turn as late.
+// FoundLost records a prompt that an earlier process has typed, although nothing proves that the prompt
+// arrived. If the record names the prompt later, the Reader emits the prompt's turn, marked as late.
 func (r *Reader) FoundLost(s Submission) {
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time, lost: true})
 }

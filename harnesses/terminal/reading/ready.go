@@ -58,9 +58,10 @@ func (r *Reader) noteReady() {
 	}
 }
 
-// announceStart records that the agent CLI has announced another start. On a loaded machine, Gemini
-// CLI still completes its first start and gives all signs of it. It even draws its composer for two
-// seconds before it exits. The announcement itself counts as an unknown screen.
+// announceStart records that the agent CLI has announced another start, so that signs of the first start
+// no longer count. On a loaded machine, Gemini CLI still completes its first start and gives all signs of
+// it. It even draws its composer for two seconds before it exits. The announcement itself counts as an
+// unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, restart: true}, rules.Verdict{}
 }

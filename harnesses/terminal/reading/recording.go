@@ -26,10 +26,10 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // RecordingOffset returns the time from the recording's start to the given moment.
 func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it, and calls emit with each change. It
-// returns the evidence for the last reading, and the time from the recording's start to its end. A
-// recording ends with its last event of any kind, or earlier at rec.Until. A state that must last
-// for some time counts only if it has lasted that long at the end.
+// Replay reads a recording as a session would have read it, and calls the function emit with each
+// change. It returns the evidence for the last reading, and the time from the recording's start to its
+// end. A recording ends with its last event of any kind, or earlier at rec.Until. A state that must
+// last for some time counts only if it has lasted that long at the end.
 func Replay(spec *rules.Spec, rec Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, emit))
 }

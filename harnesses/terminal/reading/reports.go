@@ -100,8 +100,8 @@ func (r *Reader) PromptRecorded(text string, sentAt time.Time) bool {
 	return r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
-// HookAnswer returns the hook's report of the answer to the prompt text. It considers only turns that
-// the hook has reported since the time sentAt. It returns "" if there is no such answer.
+// HookAnswer returns the answer that the hook has reported for the prompt with this text. It considers
+// only turns that the hook has reported since the time sentAt. It returns "" if there is no such answer.
 func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
 	if t := r.hook.turn(text, sentAt); t != nil {
 		return t.answer
@@ -178,9 +178,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn whose prompt is text. The agent CLI must have taken this prompt
-// at the time sentAt or later. turn ignores blanks in the prompt, because agent CLIs change them. It
-// returns nil if there is no such turn.
+// turn returns the newest reported turn with the prompt in the parameter text. The agent CLI must have
+// taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs change
+// them. turn returns nil if there is no such turn.
 func (h *hookReports) turn(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

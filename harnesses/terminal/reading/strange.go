@@ -33,9 +33,9 @@ type strange struct {
 // the agent CLI asks something.
 func (s *strange) end() { s.text = "" }
 
-// show returns the dialog for a picture that has stayed the same for long enough. Before, it
-// returns nil and how much longer the picture must stay the same. fromPack is the dialog as the
-// pack reads it, or nil if the pack does not know it.
+// show returns the dialog for a picture that has stayed the same for long enough. Until then, it
+// returns nil and how much longer the picture must stay the same. The parameter fromPack is the dialog
+// as the pack reads it, or nil if the pack does not know the dialog.
 func (s *strange) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}

@@ -18,8 +18,9 @@ import (
 // screen, which is marked as cut off.
 const maxSubject = 16 << 10
 
-// completeSubject completes the subject of an approval that the screen cuts off. The new subject is
-// the tool's input as the hook reported it. It must contain the visible rows of the subject.
+// completeSubject completes the subject of an approval if the screen cuts the subject off. The new
+// subject is the tool's input as the hook reported it. The input must contain the visible rows of the
+// old subject.
 func (r *Reader) completeSubject(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
@@ -53,8 +54,8 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// eachLeaf calls take for each element of a JSON document that is neither a list nor an object, in
-// order. It passes the name and the value of the element.
+// eachLeaf goes through a JSON document in order. It calls the function take with the name and the value
+// of each element, except the elements that are lists or objects.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

@@ -9,9 +9,9 @@ import (
 )
 
 // quietAfter is how long the screen must be idle before a turn without any sign of its end counts as over.
-// The text above the composer must not change meanwhile. An example is a turn that a person interrupted.
-// Afterwards the arm counts as idle, but as unproven. A model rarely thinks for that long without a sign of
-// work.
+// An example of such a turn is one that a person interrupted. The text above the composer must not change
+// meanwhile. Afterwards the arm counts as idle, but as unproven. A model rarely thinks for that long without
+// a sign of work.
 const quietAfter = 60 * time.Second
 
 // beginAfter is how long a turn of an agent CLI with a record may take to give a sign that it has
@@ -139,9 +139,9 @@ func (r *Reader) closeTurn(at time.Time) {
 	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
 }
 
-// closeReported closes a turn whose end the record or the hook has reported, like closeTurn, and sets
-// endReported. Other ends do not set it. For example, the program may withdraw the claim of an escape
-// sequence, and repeat it a moment later.
+// closeReported is like closeTurn, for a turn whose end the record or the hook has reported. It also sets
+// endReported. Other signs of an end do not set it, because the program can take them back. For example, it
+// may withdraw the claim of an escape sequence, and repeat the claim a moment later.
 func (r *Reader) closeReported(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.endReported = true
@@ -163,9 +163,9 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether a turn from the hook's reports is the newest turn, because the hook may
-// report the end of an earlier turn late. The parameter namesPrompt is true if the report of the end names the
-// turn's prompt. Then the turn has no reliable beginning, so isNewest compares the prompts too.
+// isNewest reports whether a turn from the hook's reports is the newest turn. It can be an earlier one,
+// because the hook may report the end of a turn late. The parameter namesPrompt is true if the report of the
+// end names the turn's prompt. Then the turn has no reliable beginning, so isNewest compares the prompts too.
 func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }

@@ -45,9 +45,9 @@ type witness struct {
 	disagreementEmitted bool      // the Reader has emitted the present disagreement
 }
 
-// record stores a word of the witness. While the screen contradicts a claim, a witness may repeat
-// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so it does
-// not lapse later.
+// record stores a word of the witness. While the screen contradicts a claim, the witness may repeat
+// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so the
+// repetition does not delay its lapse.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":

@@ -62,8 +62,8 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 // exactly one.
 //
 // All options are on one row, and markedOption uses the lowest row that shows all of them. A
-// background is not separate if most cells of this row, or of a row above, have it. Buttons can have
-// the background of the box above them.
+// background is not separate if most cells of this row, or of a row above, have it. The rows above
+// count because buttons can have the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {

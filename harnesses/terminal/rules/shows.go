@@ -79,8 +79,7 @@ const tabOver = 3
 // endsBelow reports whether the last shown row is the end of a text, although tabs are drawn wider than
 // the agent CLI has counted. The last row begins with its own words, because the agent CLI draws it
 // last, over text that ran over from the row above. Text that runs over the edge of the last row itself
-// is lost. At most one word is lost, and tabOver columns for each tab after the beginning of the last
-// row.
+// is lost: at most one word, and in addition tabOver columns for each tab in that row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -148,9 +147,9 @@ func (p *Picture) Released(text string) bool {
 }
 
 // OtherText returns the text in the composer that the caller has not typed, or "" if there is none.
-// typed lists the texts that the caller has typed. The composer is known to contain one of the texts in
-// standing. OtherText cuts the first of these off the end of the composer's text. It cuts off nothing
-// else, so that no word of another person is lost.
+// The parameter typed lists the texts that the caller has typed. The parameter standing lists texts of
+// which the composer is known to contain one. If the composer's text ends with one of these, OtherText cuts
+// off that end. It cuts off nothing else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""

@@ -130,7 +130,7 @@ func unmarked(s string) string {
 
 func unspaced(s string) string { return dropRunes(s, unicode.IsSpace) }
 
-// dropRunes returns s without the runes for which drop returns true.
+// dropRunes returns s without the runes for which the function drop returns true.
 func dropRunes(s string, drop func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if drop(r) {

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAfterProbe presses the submit key again if the agent CLI has dropped it. The agent CLI may
-// have dropped the key if it is idle or has failed, and still shows the prompt in its composer. Or
-// the agent CLI may not have read the key yet.
+// submitAfterProbe presses the submit key again if the agent CLI has dropped it. If an idle or failed
+// agent CLI still shows the prompt in its composer, there are two possible reasons: the agent CLI has
+// dropped the key, or has not read it yet.
 //
 // To find out, submitAfterProbe types a probe after the prompt. Keys keep their order. So if the
 // composer shows the probe after the prompt, the agent CLI has read the submit key and dropped it.

@@ -119,8 +119,8 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. saying replaces it if something
-// was done.
+// nothingTyped is a part of most error messages of this package. The function saying replaces this
+// part if something was done.
 const nothingTyped = "nothing was typed"
 
 // afterKeys adds to the error of a failed sequence how many of its keys were typed.

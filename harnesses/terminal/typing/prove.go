@@ -19,8 +19,8 @@ type Past struct {
 	// Screen returns the terminal just before Coleo typed a prompt. It returns an error if Coleo has not
 	// kept this terminal.
 	Screen func() (*pty.Core, error)
-	// LastKey is when the last key was typed after Coleo was about to type the prompt. It is zero if no key
-	// was typed.
+	// LastKey is the time of the last key that was typed since Coleo was about to type the prompt. It is zero
+	// if no key was typed since then.
 	LastKey time.Time
 }
 

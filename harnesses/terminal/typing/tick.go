@@ -41,7 +41,7 @@ type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
 	submit bool  // the mark is at the submit row
-	hidden error // the error if options may be out of sight that keys would submit
+	hidden error // not nil if keys submit the list and options may be out of sight
 }
 
 // tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
@@ -164,7 +164,7 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 		switch i := l.dialog.Default; {
 		case err != nil:
 			return err
-		case i >= 0 && !k.mayEnd(l, i): // the mark counts as known: some submit keys act on the marked option
+		case i >= 0 && !k.mayEnd(l, i): // some submit keys act on the marked option
 			return coleo.Errorf(coleo.EUnsupported, "the mark is at option %d (%s), where keys do not submit", i+1,
 				l.dialog.Options[i])
 		}
