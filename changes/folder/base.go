@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,32 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 		return "", err // the work began before the first commit
 	}
 	return f.commit(ctx, "HEAD")
+}
+
+// baseAtHead returns the stored base of an arm if HEAD seems to be the same commit, and otherwise "". It reads only
+// files, because the start of a git takes some milliseconds. The caller must check with git that HEAD is this commit.
+func (f *Folder) baseAtHead(arm string) string {
+	if f.main != nil || checkID(arm) != nil {
+		return ""
+	}
+	base, head := looseRef(f.repo.Common, baseRefs+arm), looseRef(f.repo.Git, "HEAD")
+	if branch, is := strings.CutPrefix(head, "ref: "); is && filepath.IsLocal(branch) {
+		head = looseRef(f.repo.Common, branch)
+	}
+	if base != head || len(base) != len(f.noID()) || strings.Trim(base, "0123456789abcdef") != "" {
+		return ""
+	}
+	return base
+}
+
+// looseRef returns the content of a ref that git keeps in a file of its own, or "".
+func looseRef(gitDir, name string) string {
+	const most = 4 << 10
+	data, err := git.ReadRegular(filepath.Join(gitDir, name), most)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(data), "\n")
 }
 
 // rememberOutside stores a clone's HEAD in the user's repository, as the base of an arm that works in the clone of
@@ -181,9 +208,10 @@ func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
 
 // privateForDiff returns environment variables for a git that compares an index of this Folder with the files. For a
 // clone, this git reads the objects of the user's repository.
-func (f *Folder) privateForDiff() []string {
+func (f *Folder) privateForDiff(index string) []string {
+	own := "GIT_INDEX_FILE=" + index
 	if f.main == nil {
-		return f.private()[:1]
+		return []string{own}
 	}
-	return f.private()
+	return append(f.private(), own) // the last of two values holds
 }

@@ -28,18 +28,19 @@ type path struct {
 // repository.
 func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.DiffRequest,
 	now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
+	return f.diff(ctx, "", func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
 // DiffOf is like Diff, but compares with the base of an arm: see Base. It determines the base while
 // git searches for changed files.
 func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
+	return f.diff(ctx, f.baseAtHead(arm), func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed, and then lets git compare only these files.
-func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.DiffRequest,
-	now time.Time) (changes.Diff, error) {
+// diff first asks git which files may have changed, and then lets git compare only these files. If git says that HEAD is
+// the commit headBase, this is also the base. Otherwise diff calls baseOf.
+func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.Context) (string, error),
+	w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
 	only, err := f.relativePaths(w.Paths)
 	if err != nil {
@@ -48,10 +49,19 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	var baseErr, hiddenErr error
 	var hidden []changes.Left
 	var asking sync.WaitGroup
-	asking.Go(func() { d.Base, baseErr = baseOf(ctx) })
+	findBase := func() { d.Base, baseErr = baseOf(ctx) }
+	if headBase == "" {
+		asking.Go(findBase)
+	}
 	asking.Go(func() { hidden, hiddenErr = f.hiddenLists(ctx) })
+	last, _ := wanted(f.indexes.lastOf(f.repo.Git), only)
+	early := f.compareAhead(ctx, last, w)
+	defer early.stop()
 	status, listed, err := f.indexes.status(ctx, f)
 	asking.Wait()
+	if d.Base = cmp.Or(d.Base, headBase); headBase != "" && status.Head != headBase {
+		findBase()
+	}
 	if err = cmp.Or(err, baseErr, hiddenErr); err != nil {
 		return d, err
 	}
@@ -60,25 +70,41 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	if err != nil {
 		return d, err
 	}
-	paths = slices.DeleteFunc(paths, func(p path) bool { return !covers(only, p.name) })
-	c := comparison{request: w, committed: committed, more: len(paths) > changes.MaxFiles,
-		where: map[string]changes.Entry{}}
-	paths = paths[:min(len(paths), changes.MaxFiles)]
+	f.indexes.remember(f.repo.Git, paths)
+	paths, more := wanted(paths, only)
+	c := comparison{request: w, committed: committed, more: more, head: headOf(paths),
+		where: map[string]changes.Entry{}, early: early}
 	for _, p := range paths {
 		c.where[p.name] = p.entry
-		c.head += headSize + 2*maxNames*len(p.name)
 	}
+	d.Left = leftOut(status, hidden, only)
+	return d, f.comparePaths(ctx, &d, paths, c)
+}
+
+// leftOut returns what git status has not looked into, and the hidden files with ignore rules.
+func leftOut(status changes.Status, hidden []changes.Left, only []string) (left []changes.Left) {
 	for _, l := range slices.Concat(status.Unread, hidden) {
 		if covers(only, strings.TrimSuffix(l.Name(), "/")) {
-			d.Left = append(d.Left, l)
+			left = append(left, l)
 		}
 	}
 	for _, n := range status.Nested {
 		if covers(only, strings.TrimSuffix(n, "/")) {
-			d.Left = append(d.Left, changes.LeaveOut(n, "it is a separate repository"))
+			left = append(left, changes.LeaveOut(n, "it is a separate repository"))
 		}
 	}
-	return d, f.comparePaths(ctx, &d, paths, c)
+	return left
+}
+
+// wanted returns those of the paths that a diff of only these files and folders contains. more is true if there are too
+// many, so that some are left out.
+func wanted(paths []path, only []string) (kept []path, more bool) {
+	for _, p := range paths {
+		if covers(only, p.name) {
+			kept = append(kept, p)
+		}
+	}
+	return kept[:min(len(kept), changes.MaxFiles)], len(kept) > changes.MaxFiles
 }
 
 // comparePaths compares the base's version of each path with the file in the folder.
@@ -93,11 +119,7 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 		return nil // no path is left to compare
 	}
 	if direct && !f.snapshots {
-		if err := f.writeIndex(entries); err != nil {
-			return err
-		}
-		c.args, c.env = []string{"diff"}, f.privateForDiff()
-		err := f.compare(ctx, d, c)
+		err := f.compareDirectly(ctx, d, entries, c)
 		if err == nil && !vanished(d.Files, entries) || ctx.Err() != nil {
 			return err
 		}
@@ -107,6 +129,23 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 		return err
 	}
 	c.args, c.trees, c.env = []string{"diff-index", "--cached"}, []string{before}, f.private()
+	return f.compare(ctx, d, c)
+}
+
+// compareDirectly compares the base's version of each entry with the file in the folder.
+func (f *Folder) compareDirectly(ctx context.Context, d *changes.Diff, entries []looked, c comparison) error {
+	index, err := f.indexOf(entries)
+	if err != nil {
+		return err
+	}
+	path := f.aheadIndex()
+	if c.out = c.early.result(index); c.out == nil {
+		path = filepath.Join(f.own, "index")
+		if err := os.WriteFile(path, index, 0o600); err != nil {
+			return err
+		}
+	}
+	c.args, c.env = []string{"diff"}, f.privateForDiff(path)
 	return f.compare(ctx, d, c)
 }
 
@@ -280,81 +319,3 @@ func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 }
 
 func indexLine(mode, id, path string) string { return mode + " " + id + "\t" + path + "\x00" }
-
-// These constants bound what git prints about one file before the patch. Git prints the path at
-// most maxNames times in each of two lists. The modes, ids and line counts take at most headSize
-// bytes.
-const (
-	headSize = 400
-	maxNames = 2
-)
-
-// comparison describes what Folder.compare compares.
-type comparison struct {
-	args, trees []string // the git command with its options, and the trees that it compares
-	env         []string
-	request     changes.DiffRequest
-	where       map[string]changes.Entry
-	committed   map[string]bool
-	more        bool // more files changed than the diff may contain
-	head        int  // the largest size of git's list before the patch, in bytes; 0 if not known
-}
-
-// compare sets the files and the patch of d. One git process computes both, because each start of
-// git takes some milliseconds. Git also reads each file again to count its lines, so compare counts
-// the lines of the patch itself. Git counts them only if the patch is cut or not requested.
-func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
-	if c.head == 0 {
-		c.head = maxHead
-	}
-	patchOptions := []string{"--patch", "--src-prefix=a/" + f.below, "--dst-prefix=b/" + f.below}
-	switch {
-	case c.request.Stat:
-		patchOptions = []string{"--numstat"}
-	case c.request.Binary:
-		patchOptions = append(patchOptions, "--binary")
-	}
-	out, cut, err := f.runDiff(ctx, c, patchOptions...)
-	if err != nil {
-		return err
-	}
-	entries, lines, patch, err := changes.ParseRaw(out)
-	if err != nil {
-		return err
-	}
-	patch = changes.PrefixRenames(patch, f.below)
-	if len(patch) > changes.MaxPatch || cut {
-		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
-		if out, _, err = f.runDiff(ctx, c, "--numstat"); err != nil {
-			return err
-		}
-		if _, lines, _, err = changes.ParseRaw(out); err != nil {
-			return err
-		}
-	}
-	d.Patch, d.Files = patch, changes.Assemble(entries, lines, patch, c.where, c.committed)
-	without := 0
-	for _, file := range d.Files {
-		if file.Length == 0 {
-			without++
-		}
-	}
-	d.Cut = changes.CutNote(changes.MaxFiles, c.more, cut, without)
-	return nil
-}
-
-// runDiff runs the git command of a comparison. cut is true if the output was too large, so that it
-// contains only the beginning.
-func (f *Folder) runDiff(ctx context.Context, c comparison, options ...string) (out []byte, cut bool, err error) {
-	list := []string{"--find-renames", "--raw", "--no-abbrev", "-z", "--no-color", "-O" + os.DevNull}
-	args := slices.Concat(c.args, list, options, c.trees)
-	out, err = f.repo.Run(ctx, git.Call{Args: args, Env: c.env, Most: int64(c.head + changes.MaxPatch)})
-	if errors.Is(err, git.ErrTooLarge) {
-		return out, true, nil
-	}
-	return out, false, err
-}
-
-// maxHead bounds git's list of the files of a checkpoint, in bytes. The list contains the files
-// that the checkpoint's commit changed, and at most MaxKept others.
-const maxHead = 64 << 20

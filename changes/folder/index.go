@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"os"
-	"path/filepath"
 	"strconv"
 )
 
@@ -35,22 +33,22 @@ var emptyBlob = map[string]string{
 // with the mode of the file in the folder.
 const newFile = "100644"
 
-// writeIndex writes an index with the base's version of each entry, so that git diff compares exactly
+// indexOf returns an index with the base's version of each entry, so that git diff compares exactly
 // these entries with the folder. The entries must be sorted by name. The times in the index are zero,
 // so git reads every file.
-func (f *Folder) writeIndex(entries []looked) error {
+func (f *Folder) indexOf(entries []looked) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(indexSignature)
 	out.Write(binary.BigEndian.AppendUint32(nil, indexVersion))
 	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(entries)))) // #nosec G115: at most MaxFiles entries
 	for _, e := range entries {
 		if err := f.writeEntry(&out, e); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	sum := store{format: f.format}.hash()
 	sum.Write(out.Bytes())
-	return os.WriteFile(filepath.Join(f.own, "index"), sum.Sum(out.Bytes()), 0o600)
+	return sum.Sum(out.Bytes()), nil
 }
 
 func (f *Folder) writeEntry(out *bytes.Buffer, e looked) error {

@@ -54,6 +54,8 @@ type ownIndex struct {
 
 	mu sync.Mutex
 	of identity // the version of the index that was copied; zero if there is no copy
+
+	last []path // the files that the last diff has found; guarded by Indexes.mu
 }
 
 // identity distinguishes one version of a file from the next.

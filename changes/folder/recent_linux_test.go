@@ -42,8 +42,6 @@ func newRecentStage(t *testing.T, files ...string) *recentStage {
 	return s
 }
 
-func (s *recentStage) path(name string) string { return filepath.Join(s.Repo, name) }
-
 func (s *recentStage) rename(from, to string) {
 	s.Helper()
 	s.Check(os.Rename(s.path(from), s.path(to)))

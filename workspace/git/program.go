@@ -159,6 +159,8 @@ var forced = []setting{
 	{"log.follow", "false"},
 	{"log.mailmap", "false"}, // keeps git from reading .mailmap, which can be a pipe
 	{"rerere.enabled", "false"},
+	// Because of GIT_GRAFT_FILE, most git processes would write eight lines of advice.
+	{"advice.graftFileDeprecated", "false"},
 }
 
 // ownIndex lists settings for an index that only Coleo uses: see Call.OwnIndex.

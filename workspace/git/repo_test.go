@@ -29,6 +29,17 @@ func TestTheFilterOfTheUserRuns(t *testing.T) {
 	}
 }
 
+// TestGitGivesNoAdvice: git must write nothing to its error output if all is well.
+func TestGitGivesNoAdvice(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
+	defer r.Close()
+	_, err = r.Run(t.Context(), git.Call{Args: []string{"status"}, Warn: func(text string) { t.Errorf("git says %q", text) }})
+	s.Check(err)
+}
+
 func TestOpenFindsTheRepositoryAndNoOther(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,0 +1,110 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
+)
+
+// This file lets git compare files, and reads what git prints.
+
+// These constants bound what git prints about one file before the patch. Git prints the path at
+// most maxNames times in each of two lists. The modes, ids and line counts take at most headSize
+// bytes.
+const (
+	headSize = 400
+	maxNames = 2
+)
+
+// comparison describes what Folder.compare compares.
+type comparison struct {
+	args, trees []string // the git command with its options, and the trees that it compares
+	env         []string
+	request     changes.DiffRequest
+	where       map[string]changes.Entry
+	committed   map[string]bool
+	more        bool // more files changed than the diff may contain
+	head        int  // the largest size of git's list before the patch, in bytes; 0 if not known
+
+	early *ahead // a comparison that has begun before; nil if there is none
+	out   []byte // what git has printed in that comparison, if it was the right one; otherwise nil
+}
+
+// headOf returns the largest size of git's list of these files before the patch, in bytes.
+func headOf(paths []path) (size int) {
+	for _, p := range paths {
+		size += headSize + 2*maxNames*len(p.name)
+	}
+	return size
+}
+
+// compare sets the files and the patch of d. One git process computes both, because each start of
+// git takes some milliseconds. Git also reads each file again to count its lines, so compare counts
+// the lines of the patch itself. Git counts them only if the patch is cut or not requested.
+func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
+	if c.head == 0 {
+		c.head = maxHead
+	}
+	out, cut := c.out, false
+	if out == nil {
+		var err error
+		if out, cut, err = f.runDiff(ctx, c, f.patchOptions(c.request)...); err != nil {
+			return err
+		}
+	}
+	entries, lines, patch, err := changes.ParseRaw(out)
+	if err != nil {
+		return err
+	}
+	patch = changes.PrefixRenames(patch, f.below)
+	if len(patch) > changes.MaxPatch || cut {
+		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
+		if out, _, err = f.runDiff(ctx, c, "--numstat"); err != nil {
+			return err
+		}
+		if _, lines, _, err = changes.ParseRaw(out); err != nil {
+			return err
+		}
+	}
+	d.Patch, d.Files = patch, changes.Assemble(entries, lines, patch, c.where, c.committed)
+	without := 0
+	for _, file := range d.Files {
+		if file.Length == 0 {
+			without++
+		}
+	}
+	d.Cut = changes.CutNote(changes.MaxFiles, c.more, cut, without)
+	return nil
+}
+
+// patchOptions returns the options that choose what git prints about the changes.
+func (f *Folder) patchOptions(w changes.DiffRequest) []string {
+	if w.Stat {
+		return []string{"--numstat"}
+	}
+	options := []string{"--patch", "--src-prefix=a/" + f.below, "--dst-prefix=b/" + f.below}
+	if w.Binary {
+		options = append(options, "--binary")
+	}
+	return options
+}
+
+// runDiff runs the git command of a comparison. cut is true if the output was too large, so that it
+// contains only the beginning.
+func (f *Folder) runDiff(ctx context.Context, c comparison, options ...string) (out []byte, cut bool, err error) {
+	list := []string{"--find-renames", "--raw", "--no-abbrev", "-z", "--no-color", "-O" + os.DevNull}
+	args := slices.Concat(c.args, list, options, c.trees)
+	out, err = f.repo.Run(ctx, git.Call{Args: args, Env: c.env, Most: int64(c.head + changes.MaxPatch)})
+	if errors.Is(err, git.ErrTooLarge) {
+		return out, true, nil
+	}
+	return out, false, err
+}
+
+// maxHead bounds git's list of the files of a checkpoint, in bytes. The list contains the files
+// that the checkpoint's commit changed, and at most MaxKept others.
+const maxHead = 64 << 20
