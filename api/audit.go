@@ -110,7 +110,7 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditRep
 // Each function below is an auditDetail for one kind of request. A detail contains only the first
 // part of a long text, and neither secrets nor typed keys.
 
-// noDetail is for requests that the name of the command describes completely.
+// noDetail is for requests that need no detail, because the command's name already says everything.
 func noDetail[I any](*I) (string, any) { return "", nil }
 
 func onlyArm(in *armOnly) (string, any) { return in.ID, nil }

@@ -88,10 +88,10 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 	})
 }
 
-// writeOrderedRow writes an arm's row before serve orders the start. The parameter read is the row from which the
-// order was made. For a new arm there is no such row, so read.ID is empty. writeOrderedRow writes only the fields in
-// which arm differs from read, so other changes of the row since then stay. It returns the row before and after the
-// change.
+// writeOrderedRow writes an arm's row before serve orders the start. Its parameter `read` is the row as it was when
+// the order was made; read.ID is empty for a new arm, which has no row. writeOrderedRow writes only the fields in
+// which arm and `read` differ. It keeps the changes that others have made to the row since then. It returns the row
+// before and after the change.
 func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, ordered coleo.Arm, err error) {
 	if read.ID == "" {
 		return was, arm, b.DB.CreateArm(ctx, arm)

@@ -133,7 +133,8 @@ func modelOf(w coleo.Work) string {
 	return ""
 }
 
-// decode decodes the payload of an event of work. It returns an error if there is no payload.
+// decode decodes the payload of an event of work. A turn may have no payload; decode then returns an
+// empty Turn. For every other kind, a missing payload is an error.
 func decode(e coleo.Event) (coleo.Work, error) {
 	if len(e.Payload) == 0 && e.Kind != coleo.EventTurn {
 		return nil, coleo.Errorf(coleo.EInvalid, "event %d of host %s has no payload", e.Seq, e.Host)

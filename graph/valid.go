@@ -12,8 +12,7 @@ import (
 // checks these rules:
 //   - A run begins with run_start. No event of the run follows its run_end.
 //   - The turns of a run are counted from 1, without gaps.
-//   - Every end and every piece of a call belongs to a call that has begun, and a call
-//     ends only once.
+//   - No call ends, or reports progress, before it begins. No call begins or ends twice.
 //   - Both ends of each edge exist, and each node except an arm has one parent.
 //   - The id of a node begins with the id of its run.
 //   - In an ended run, each call without an end is marked as an orphan. In an open run, no

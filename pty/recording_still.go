@@ -35,9 +35,9 @@ var stillModeNames = map[string]Mode{
 }
 
 // ReadStill reads text that is already a screen, which means lines without control characters. It
-// returns false for anything else, such as a recording. The first line can be a header. If there is
-// none, the modes are nil. If there is neither a header nor a footer, the cursor is at -1, -1,
-// which means unknown.
+// returns false for anything else, such as a recording. The first line can be a header with the cursor
+// and the modes, and the last line a footer with the cursor. Without a header, Screen.Modes is nil.
+// With neither line, the cursor is at -1, -1, which means unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)

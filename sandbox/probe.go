@@ -40,8 +40,8 @@ func Probe(ctx context.Context, search []string, program string) error {
 	return probe(ctx, search, program, Box{Offline: true})
 }
 
-// ProbeNetwork is like Probe, for a sandbox that reaches only some hosts. It starts the sandbox's
-// proxy, which connects to no host.
+// ProbeNetwork is like Probe, for a sandbox with a list of allowed hosts. It starts the sandbox's proxy
+// with an empty list, so the proxy contacts no host.
 func ProbeNetwork(ctx context.Context, search []string, program string) error {
 	dir, err := os.MkdirTemp("", "coleo-probe-")
 	if err != nil {

@@ -31,10 +31,9 @@ func pullNumber(branch string) int {
 	return number
 }
 
-// fromPull makes a new branch begin at the head of a pull request. It fetches the head from the
-// remote of the branch on which the work begins. Without such a remote, it uses origin, and without
-// origin the only remote. It makes no ref. It returns ENotFound if the remote has no such pull
-// request.
+// fromPull fetches the head of a pull request and sets w.Start to it. It does not make the branch, nor
+// any other ref. It uses the remote of the branch w.Onto. If that branch has none, it uses origin, or
+// else the only remote. It returns ENotFound if the remote has no such pull request.
 func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	number := pullNumber(o.Branch)
 	if o.Base != "" {

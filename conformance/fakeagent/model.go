@@ -31,9 +31,9 @@ type Model struct {
 	MCP     []string // command line of an MCP server; empty for none
 }
 
-// shortestTurn is the shortest duration of a turn. No real model answers faster. A harness needs
-// this time, because it begins to look for the end of the turn only after it has submitted the
-// prompt.
+// shortestTurn is the shortest duration of a turn. No real model answers faster. A harness begins to
+// look for the end of the turn only after it has submitted the prompt, so it could miss a shorter
+// turn.
 const shortestTurn = 100 * time.Millisecond
 
 const systemText = "You are played by a script. Use the tools."

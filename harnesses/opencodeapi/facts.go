@@ -42,8 +42,8 @@ func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace sets the facts to the server's present state. It keeps the counts and the error of the
-// last turn, because only events report them.
+// replace sets the facts to the server's present state. It keeps busied, failures, and the error of
+// the last turn, because only events report them. It also keeps answers that are not sent yet.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.asked {

@@ -23,8 +23,8 @@ func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 	return next, q.Parked != nil || len(next.Entries) < len(q.Entries)
 }
 
-// ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the
-// arm will not continue, or if the start configuration has the prompt.
+// ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the arm
+// will not continue, or if it will use the prompt of its start configuration, which is not in the queue.
 func ContinuesWith(q coleo.Queue) string {
 	if q.Parked != nil {
 		return q.Parked.Prompt

@@ -69,7 +69,7 @@ func (w Workspace) noReplacements(path string) error {
 const mostParts = 20_000
 
 // plainBelow refuses a repository that has links or pipes below dir. Git would open the target of a link,
-// because it can read any file below .git as a ref. The parameter left is how many more files may be
+// because it can read any file below .git as a ref. *left is the number of files that may still be
 // checked.
 func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	names, err := w.Machine.Names(dir)

@@ -131,8 +131,8 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var want, got map[string]any
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
-		// The model sent no JSON object. If the tool takes plain text, the arguments are this text as a
-		// JSON string. If the API cannot transmit such a text, the field raw contains it.
+		// The model sent plain text instead of a JSON object. The call's arguments contain this text as a
+		// JSON string, or in the field raw if the API cannot transmit plain text.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}

@@ -19,7 +19,8 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
-// This file contains StartVerb, the arm's program outside of its container.
+// This file implements StartVerb. For the holder, the process of StartVerb is the arm's program: it runs on
+// the host, and makes the agent CLI run in a container.
 
 const (
 	// runTimeout is the time limit for the engine to start a container. The first start from a large

@@ -19,9 +19,9 @@ type headers struct {
 	oldest bool // the request uses HTTP/1.0, which has no chunks
 }
 
-// read reads the headers and the empty line after them. The parameter left is how many more bytes
-// the head may have. The method read subtracts the sizes of the lines from it. It returns an error
-// for a malformed header, and if the head is too large.
+// read reads the headers and the empty line after them. *left is the number of bytes that the head of
+// the request may still have; read subtracts the size of each line from this number. read returns an
+// error if a header is malformed, or if the head is too large.
 func (h *headers) read(r *bufio.Reader, left *int) error {
 	for {
 		line, err := readLine(r, left)

@@ -69,8 +69,8 @@ func readRequest(r *bufio.Reader) (request, error) {
 	return q, nil
 }
 
-// readLine returns the next line without its end. The parameter left is how many more bytes the
-// head may have. readLine subtracts the line's size from it.
+// readLine returns the next line without its end. *left is the number of bytes that the head of the
+// request may still have; readLine subtracts the line's size from this number.
 func readLine(r *bufio.Reader, left *int) (string, error) {
 	raw, err := r.ReadSlice('\n')
 	*left -= len(raw)

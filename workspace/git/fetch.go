@@ -15,8 +15,8 @@ import (
 type Fetch struct {
 	URL string // as in Push
 	Ref string // the full name, such as refs/pull/12/head, or the id of a commit
-	// ForSubmodule means that no person has named this repository. Git then uses only the protocols that
-	// the user's own configuration allows in this case (protocol.allow), as for git submodule.
+	// ForSubmodule says that the URL comes from a submodule, and not from a person. Git then uses only the
+	// protocols that the user's configuration (protocol.allow) permits for a URL from no person.
 	ForSubmodule bool
 	// Environ is the same as in Push.
 	Environ []string

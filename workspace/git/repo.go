@@ -187,7 +187,8 @@ func readLine(path string) (string, error) {
 var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 
-// makeStandIn makes the folder that git uses as the common folder.
+// makeStandIn makes the stand-in, a temporary folder that git uses in place of the common folder. It contains
+// links to the files and folders in linked, and a configuration that has only harmless settings.
 func (r *Repo) makeStandIn(ctx context.Context) error {
 	settings, err := r.readSettings(ctx)
 	if err != nil {

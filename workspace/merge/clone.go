@@ -67,9 +67,9 @@ func (j *job) writeIndexOfClone(ctx context.Context, w work) error {
 	})
 }
 
-// moveInClone moves the branch of a clone to the new commit. It does not use git, because git would follow
-// symbolic links in place of refs and reflogs. It writes no reflog. moveInClone returns errMoved if the branch
-// has moved meanwhile.
+// moveInClone moves the branch of a clone to the new commit. It does not use git: the arm may have replaced a ref
+// or a reflog by a symbolic link, which git would follow. It writes no reflog. moveInClone returns errMoved if the
+// branch has moved meanwhile.
 func (j *job) moveInClone(ctx context.Context, w work) error {
 	ref := heads + j.branch
 	return j.tree.ReplaceOwn(ref, []byte(w.made+"\n"), func() error {

@@ -30,11 +30,11 @@ func sweep(mark string) error {
 	return nil
 }
 
-// Guarded runs a script as its guard, a process between Coleo and the script. args contains a mark,
-// "--" and the script's command line. When the command ends or the input ends, Guarded ends all
-// processes of the command. The input also ends if Coleo is killed.
+// Guarded is the main function of a guard, a process between Coleo and a script. It starts the script
+// and waits for it. args contains a mark, "--" and the script's command line. When the script ends or
+// the input ends, Guarded ends all processes of the script. The input also ends if Coleo is killed.
 //
-// Guarded returns the exit code of the command. If a signal ended the command, it returns 128 plus
+// Guarded returns the exit code of the script. If a signal ended the script, Guarded returns 128 plus
 // the number of the signal.
 func Guarded(args []string, input io.Reader) (code int, err error) {
 	const words = 3

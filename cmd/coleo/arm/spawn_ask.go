@@ -114,7 +114,8 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust prints which of the user's files Coleo will edit for the new arm.
+// SayTrust prints a note if the agent CLI's own file in the user's home folder will say that the new arm's
+// folder is trusted. usual is the harness if the request names none.
 func SayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {

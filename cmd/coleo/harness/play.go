@@ -26,8 +26,8 @@ const playedSizes = "120x40,80x24,200x50"
 const playedSlack = 2.5
 
 // play plays sessions of an agent CLI, and writes their recordings and labels to a folder.
-// brokenOff contains the names of the sessions that could not be played to the end. The result done
-// is true if another process, in a network namespace, has already done all the work.
+// brokenOff contains the names of the sessions that could not be played to the end. play returns
+// done = true if it ran itself again in a network namespace, and that process did all the work.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {

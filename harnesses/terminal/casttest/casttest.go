@@ -30,9 +30,9 @@ const (
 // fail.
 const fewest = 196
 
-// A plain run replays all recordings. With the race detector, a test replays only one of racedOneIn
-// recordings, and with -short only one of shortOneIn. A sample is enough for the race detector,
-// because each replay runs in one goroutine.
+// A plain run replays all recordings. With the race detector, a test replays only one in every
+// racedOneIn recordings, and with -short one in every shortOneIn. A sample is enough for the race
+// detector, because each replay runs in one goroutine.
 const (
 	racedOneIn = 8
 	shortOneIn = 64

@@ -205,8 +205,8 @@ func Home(c *coleo.SpawnConfig) string {
 	return lookupEnv(c.Environ, "HOME")
 }
 
-// findBinary returns the path of the agent CLI. For a container, it returns only the name of the
-// program, which the container then searches in the PATH of its image.
+// findBinary returns the path of the agent CLI. For a container, it returns c.Binary or else the
+// program's name, which is looked up in the PATH of the container's image.
 func findBinary(s *rules.Spec, c *coleo.SpawnConfig) (string, error) {
 	if c.Sandbox.Container() {
 		return cmp.Or(c.Binary, s.Command), nil

@@ -120,8 +120,8 @@ func (e *editor) titlePattern() string {
 	return `^ *(\S.*[?:])$`
 }
 
-// titleText returns a pattern for the labelled titles, which accepts any text where the titles
-// differ. It returns "" if the titles have too little in common.
+// titleText returns a pattern for the titles in the labels of the recordings: their common beginning,
+// any text, and their common end. It returns "" if there are no titles, or if they share too little.
 func (e *editor) titleText() string {
 	var titles []string
 	for _, s := range e.group.shots {

@@ -28,8 +28,8 @@ func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordi
 
 // Replay reads a recording as a session would have read it, and calls the function emit with each
 // change. It returns the evidence for the last reading, and the time from the recording's start to its
-// end. A recording ends with its last event of any kind, or earlier at rec.Until. A state that must
-// last for some time counts only if it has lasted that long at the end.
+// end. A recording ends with its last event of any kind, or earlier at rec.Until. If a rule requires a
+// state to last, the state counts only if it has lasted long enough by the end of the recording.
 func Replay(spec *rules.Spec, rec Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, emit))
 }

@@ -64,9 +64,10 @@ type DialogRule struct {
 	// `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several options can be ticked.
 	Option patternText `toml:"option"`
 	// Unnumbered is the pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
-	// (?P<label>\S.*)$`. Coleo uses this pattern without `option`, or if no row matches `option`. The
-	// options are the marked row and the rows next to it whose text begins in the same column. The group
-	// `label` is required. In such a list Coleo moves the mark, whatever the value of `select` is.
+	// (?P<label>\S.*)$`. Coleo uses this pattern if the dialog has no key `option`, or if no row matches
+	// `option`. The options are the marked row and the rows next to it whose text begins in the same
+	// column. The group `label` is required. In such a list Coleo moves the mark, whatever the value of
+	// `select` is.
 	Unnumbered patternText `toml:"unnumbered"`
 	// Options are the labels of the options if they are always the same: `["Yes", "No"]`. This key
 	// replaces `option`. The labels are part of the dialog's identity.

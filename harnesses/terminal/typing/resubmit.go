@@ -33,9 +33,9 @@ func screenIsResting(r *reading.Reader) bool {
 }
 
 // notQueued returns a check that passes if the agent CLI is idle or has failed, and the composer
-// still contains the text. The work then ended before the queue key arrived, so the key had no
-// effect. The check also requires proof that this work has ended, because a dialog may open on a
-// screen that shows idle or an error.
+// still contains the text. If so, the agent CLI had finished its turn before it received the queue
+// key, and ignored the key. An idle or error screen alone does not prove that the turn has ended,
+// because a dialog may still open. So the check also requires other proof of the end.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
