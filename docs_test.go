@@ -14,8 +14,8 @@ import (
 )
 
 // codePages contains the pages that explain the code to newcomers.
-var codePages = []string{"README.md", "docs/design.md", "docs/how-to-add.md", "docs/life-of-a-prompt.md",
-	"docs/new-harness.md"}
+var codePages = []string{"README.md", "docs/design.md", "docs/how-to-add.md", "docs/how-to-add-harness.md",
+	"docs/life-of-a-prompt.md", "docs/new-harness.md"}
 
 var (
 	namedFile = regexp.MustCompile("`([a-z0-9_./-]+\\.go)`")
