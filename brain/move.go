@@ -95,8 +95,7 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 // if there is none.
 func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	for _, beat := range b.roster.Live() {
-		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
-		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.roster.Away(beat.ID) == "" {
+		if beat.TakesLocal && beat.HasRoom() && slices.Contains(beat.Capabilities, harness) && b.roster.Away(beat.ID) == "" {
 			return beat, true
 		}
 	}

@@ -122,7 +122,7 @@ type Beat struct {
 	PID          int       `json:"pid"`
 	StartedAt    time.Time `json:"started_at"`
 	Capabilities []string  `json:"capabilities"` // the harnesses whose agent CLI is installed
-	MaxArms      int       `json:"max_arms"`
+	MaxArms      int       `json:"max_arms"`     // the largest number of arms that may run; 0 means no limit
 	// Arms contains the arms that run. An arm runs if its session has proved its identity, and its
 	// process is alive and not stopped by a signal.
 	Arms []ArmBeat `json:"arms"`
@@ -195,6 +195,9 @@ type Beat struct {
 	// Requests is the number of approved requests that OpRequests would return.
 	Requests int `json:"requests,omitempty"`
 }
+
+// HasRoom reports whether the host agent can run one more arm.
+func (b Beat) HasRoom() bool { return b.MaxArms <= 0 || len(b.Arms) < b.MaxArms }
 
 // ArmBeat is the part of a beat for one arm.
 type ArmBeat struct {

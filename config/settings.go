@@ -199,6 +199,9 @@ func ReadSettings(path string) (Settings, error) {
 	if s.Arms.Keep == 0 {
 		s.Arms.Keep = defaultKeep
 	}
+	if s.Arms.MaxArms < 0 {
+		return s, Errorf(path, data, "arms.max_arms", "max_arms = %d is less than 0", s.Arms.MaxArms)
+	}
 	if s.Arms.MaxArms == 0 {
 		s.Arms.MaxArms = 10
 	}

@@ -38,6 +38,18 @@ func TestBudgetsAreChecked(t *testing.T) {
 	}
 }
 
+func TestTheNumberOfArmsIsChecked(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte("[arms]\nmax_arms = -1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadSettings(path)
+	if want := path + ":2: max_arms = -1 is less than 0"; coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 func TestHowMuchOutputIsKeptIsChecked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {

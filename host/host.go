@@ -44,9 +44,9 @@ type Config struct {
 	Dir       string   // the state folder; this package owns its subfolder arms
 	Path      []string // folders in which agent CLIs are looked for first
 	Environ   []string // the user's environment; each harness passes on the variables in its allow-list
-	MaxArms   int
-	Keep      int64 // bytes of output to keep for each arm; 0 means the holder's default
-	AllowSudo bool  // agent CLIs may gain privileges: see coleo.SpawnConfig
+	MaxArms   int      // the largest number of arms that may run; 0 means no limit
+	Keep      int64    // bytes of output to keep for each arm; 0 means the holder's default
+	AllowSudo bool     // agent CLIs may gain privileges: see coleo.SpawnConfig
 	// ScriptedModel is the command that starts the scripted model. Its arguments are --addr ADDR
 	// [--script FILE] -- PROGRAM [ARG...]. After the command has started the model, it replaces
 	// itself with PROGRAM.

@@ -58,7 +58,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 			return nil, coleo.Errorf(coleo.EConflict, "another arm of this host is called %q", o.Name)
 		}
 	}
-	if again := o.Request != "" && h.arms[o.ID] != nil; running >= h.MaxArms && !again {
+	if again := o.Request != "" && h.arms[o.ID] != nil; h.MaxArms > 0 && running >= h.MaxArms && !again {
 		return nil, coleo.Errorf(coleo.EConflict,
 			"Agent at capacity (%d arms): stop one, or set a larger max_arms in config.toml and restart Coleo "+
 				"('coleo down', 'coleo up')", h.MaxArms)

@@ -75,7 +75,7 @@ func (h Hosts) chooseAgent(w HostRequest) (bus.Beat, error) {
 	}
 	var able []bus.Beat
 	for _, beat := range h.Live {
-		if slices.Contains(beat.Capabilities, w.Harness.Name) && len(beat.Arms) < beat.MaxArms {
+		if slices.Contains(beat.Capabilities, w.Harness.Name) && beat.HasRoom() {
 			able = append(able, beat)
 		}
 	}

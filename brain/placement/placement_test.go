@@ -28,6 +28,7 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		"the one with the fewest arms": {[]bus.Beat{free, busy}, "", "", "h2", "", ""},
 		"the one that had it":          {[]bus.Beat{free, busy}, "", "h1", "h1", "", ""},
 		"the one that had it is full":  {[]bus.Beat{free, beat("h1", 9, 9, "aider")}, "", "h1", "h2", "", ""},
+		"no limit":                     {[]bus.Beat{beat("h1", 40, 0, "aider")}, "", "", "h1", "", ""},
 		"all are full": {[]bus.Beat{beat("h1", 2, 2, "aider")}, "", "", "", coleo.EConflict,
 			"every host with Aider has its maximum number of arms"},
 		"not installed": {[]bus.Beat{beat("h1", 0, 9, "codex")}, "", "", "", coleo.ENotInstalled,

@@ -122,11 +122,16 @@ func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	f.checkAnswer("after-the-squatter")
 }
 
-func TestABusOnAnotherMachineIsRefused(t *testing.T) {
+func TestAWrongFlagOfAHostAgentIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	if r := w.run("agent", "start", "--nats-url", "nats://127.0.0.1:4222"); r.code != 2 ||
-		strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "not supported yet") {
-		t.Errorf("%v\nwant exit 2 and one line", r)
+	for _, c := range []struct{ flag, value, words string }{
+		{"--nats-url", "nats://127.0.0.1:4222", "not supported yet"},
+		{"--max-arms", "-1", "--max-arms -1 is less than 0: no host agent was started"},
+	} {
+		if r := w.run("agent", "start", c.flag, c.value); r.code != 2 ||
+			strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, c.words) {
+			t.Errorf("%v\nwant exit 2 and one line", r)
+		}
 	}
 }

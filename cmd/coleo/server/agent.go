@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -56,6 +57,9 @@ reattaches to the arms that already run. SIGINT and SIGTERM end the host agent.
 The arms continue to run. 'coleo up' starts a host agent in the background.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.maxArms < 0 {
+				return coleo.Errorf(coleo.EInvalid, "--max-arms %d is less than 0: no host agent was started", f.maxArms)
+			}
 			s, err := setup.New()
 			if err != nil {
 				return err
@@ -65,7 +69,7 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	}
 	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: `URL` of a bus on another machine")
 	c.Flags().StringVar(&f.id, "id", "", "`ID` of this host agent (default: its former id)")
-	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "maximum `NUMBER` of arms at a time (default 10)")
+	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "largest `NUMBER` of arms at a time (default: max_arms in config.toml)")
 	return c
 }
 
@@ -166,9 +170,7 @@ func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB
 	if err != nil {
 		return err
 	}
-	if f.maxArms > 0 {
-		c.MaxArms = f.maxArms
-	}
+	c.MaxArms = cmp.Or(f.maxArms, c.MaxArms)
 	c.ID, c.DB, c.Bus, c.Log, c.Registry = db.Host(), db, conn, newLog(), reg
 	h := host.New(c)
 	ctx, cancel := context.WithCancel(ctx)
