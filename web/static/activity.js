@@ -7,12 +7,16 @@ import { armPath, call } from "./http.js";
 const most = 60; // the maximum number of shown entries
 const page = 1000; // the number of entries in one request
 
+// The conversation shows all other kinds of event: see kindsInConversation in web/words_test.go.
 const words = {
   "arm.spawned": () => "Started",
   "arm.reattached": () => "The host agent is attached to the arm again",
   "arm.stopped": (p) => `Ended${p?.exit_code !== undefined ? `, exit code ${p.exit_code}` : ""}`,
   "arm.orphaned": (p) => `Processes of the arm are left: ${p?.text ?? ""}`,
   budget: (p) => `Budget ${p?.step}: ${budget(p)}${p?.why ? `. ${p.why}` : ""}`,
+  "arm.blocked": (p) => p?.text ? `Cannot continue: ${p.text}` : "Can continue again",
+  "arm.rules": (p) => `Harness: ${p?.text ?? ""}`,
+  "arm.removed": () => "Removed",
   "arm.labels": (p) => `Labels: ${labels(p?.labels) || "none"}`,
   state: (p) => `${p?.from ? `${p.from} → ` : ""}${p?.reading?.state ?? "?"}`,
   screen_unrecognised: () => "Coleo does not recognize the screen",
@@ -27,8 +31,34 @@ const words = {
   queue: (p) => `Queue: ${p?.step ?? "changed"}, ${p?.length ?? 0} queued${p?.paused ? `; paused: ${p.paused}` : ""}${p?.held ? `; not sent: ${p.held}` : ""}`,
   approval: (p) => `${p?.decision?.choice ?? "Answered"}${p?.policy ? " by the policy" : ""}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
   policy: (p) => `Policy: ${p?.decision ?? "?"}${p?.applied ? ", answered" : ""} (${p?.rule ?? ""}; ${p?.why ?? ""}): ${p?.subject ?? ""}`,
+  suspension: (p) => `Asks: ${p?.text ?? ""}`,
+  suspension_answered: (p) => `${p?.decision ? `Answered${p.by ? ` by ${p.by}` : ""}` : "No longer asks"}: ${p?.text ?? ""}`,
+  mode: (p) => `Mode: ${fromTo(p)}`,
+  model: (p) => `Model: ${fromTo(p)}${p?.fallback?.reason ? ` (${p.fallback.reason})` : ""}`,
+  compaction: (p) => p?.before_tokens ? `The conversation was shortened: ${p.before_tokens} → ${p.after_tokens ?? "?"} tokens` : "The conversation was shortened",
+  error: (p) => `Error: ${p?.text ?? ""}${p?.retries ? " (the agent CLI tries again)" : ""}`,
+  info: (p) => p?.text ?? "",
+  input_validated: (p) => `The input ${fits(p)}`,
+  output_validated: (p) => `The answer ${fits(p)}`,
+  output_retry: (p) => `Asked again for an answer that fits: ${p?.error ?? ""}`,
+  window: (p) => `Window: ${p?.window?.state ?? "?"}${p?.note ? ` (${p.note})` : ""}`,
+  workspace_status_changed: (p) => `Worktree: ${workspace(p)}`,
+  workspace_ready: (p) => `Worktree: ${workspace(p)}`,
+  workspace_error: (p) => `Worktree: ${p?.text ?? ""}`,
   merge: (p) => `Merge ${p?.step ?? "?"}: ${p?.repo ? `${p.repo}: ` : ""}${p?.branch ?? "?"} into ${p?.into ?? "?"} (${p?.way ?? "?"})${p?.why ? `: ${p.why}` : ""}`,
 };
+
+function fromTo(p) {
+  return `${p?.from ? `${p.from} → ` : ""}${p?.to ?? "?"}`;
+}
+
+function fits(p) {
+  return p?.ok ? "fits its schema" : `does not fit its schema: ${p?.error ?? ""}`;
+}
+
+function workspace(p) {
+  return [p?.status, p?.branch, p?.path, p?.kept, ...(p?.notes ?? [])].filter(Boolean).join(" ");
+}
 
 export class Activity {
   constructor(arm, store, trouble) {
