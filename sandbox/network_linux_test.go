@@ -365,12 +365,11 @@ func TestTheProxyEndsWithItsBox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 		t.Errorf("the box ends with %v", err)
 	}
 	await(t, "the proxy ends with its box", func() bool {
-		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) // a signal can interrupt it
+		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 		return n == 1
 	})
 }
