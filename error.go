@@ -37,11 +37,12 @@ const (
 
 	// The following codes mean that a prompt was delivered, but that its turn did not
 	// finish normally.
-	ETurnAsks        Code = "turn_asks"        // a dialog is open; see Error.Dialog
-	ETurnFailed      Code = "turn_failed"      // the agent CLI shows an error
-	ETurnInterrupted Code = "turn_interrupted" // the turn was interrupted, or one of its dialogs was denied
-	ETurnUnproven    Code = "turn_unproven"    // the screen is idle, but nothing proves that the turn has ended
-	EAnswerUnfit     Code = "answer_unfit"     // the turn finished, and its answer does not fit the schema of the prompt
+	ETurnAsks   Code = "turn_asks"   // a dialog is open; see Error.Dialog
+	ETurnFailed Code = "turn_failed" // the agent CLI shows an error
+	// the turn was interrupted, one of its dialogs was denied, or the arm was killed
+	ETurnInterrupted Code = "turn_interrupted"
+	ETurnUnproven    Code = "turn_unproven" // the screen is idle, but nothing proves that the turn has ended
+	EAnswerUnfit     Code = "answer_unfit"  // the turn finished, and its answer does not fit the schema of the prompt
 )
 
 // Error is a failure with a code. Its message is one line that says what failed, where

@@ -215,7 +215,8 @@ type Receipt struct {
 	// Cleared is the text as the screen showed it, so parts of the text can be missing.
 	Cleared string `json:"cleared,omitempty"`
 
-	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
+	// The turn was interrupted, one of its dialogs was denied, or the arm was killed.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	// who began the turn; "" if Coleo began it and has proved that the prompt arrived
 	Origin Origin `json:"origin,omitempty"`

@@ -209,9 +209,9 @@ func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
 // privateForDiff returns environment variables for a git that compares an index of this Folder with the files. For a
 // clone, this git reads the objects of the user's repository.
 func (f *Folder) privateForDiff(index string) []string {
-	own := "GIT_INDEX_FILE=" + index
+	env := f.privateWith(index)
 	if f.main == nil {
-		return []string{own}
+		return env[:1]
 	}
-	return append(f.private(), own) // the last of two values holds
+	return env
 }

@@ -37,8 +37,8 @@ func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, 
 	return f.diff(ctx, f.baseAtHead(arm), func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed, and then lets git compare only these files. If git says that HEAD is
-// the commit headBase, this is also the base. Otherwise diff calls baseOf.
+// diff first asks git which files may have changed, and then lets git compare only these files. If git says that
+// HEAD is the commit headBase, this is also the base. Otherwise diff calls baseOf.
 func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.Context) (string, error),
 	w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
@@ -59,7 +59,11 @@ func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.
 	defer early.stop()
 	status, listed, err := f.indexes.status(ctx, f)
 	asking.Wait()
-	if d.Base = cmp.Or(d.Base, headBase); headBase != "" && status.Head != headBase {
+	switch {
+	case headBase == "": // findBase has been called
+	case headBase == status.Head:
+		d.Base = headBase
+	default:
 		findBase()
 	}
 	if err = cmp.Or(err, baseErr, hiddenErr); err != nil {
@@ -140,7 +144,7 @@ func (f *Folder) compareDirectly(ctx context.Context, d *changes.Diff, entries [
 	}
 	path := f.aheadIndex()
 	if c.out = c.early.result(index); c.out == nil {
-		path = filepath.Join(f.own, "index")
+		path = f.privateIndex()
 		if err := os.WriteFile(path, index, 0o600); err != nil {
 			return err
 		}
@@ -249,12 +253,18 @@ func (f *Folder) treeOf(commit string) string {
 
 // private returns environment variables that give git an index and an object folder of this
 // Folder's own.
-func (f *Folder) private() []string {
+func (f *Folder) private() []string { return f.privateWith(f.privateIndex()) }
+
+// privateIndex returns the path of this Folder's own index.
+func (f *Folder) privateIndex() string { return filepath.Join(f.own, "index") }
+
+// privateWith is like private, with another index.
+func (f *Folder) privateWith(index string) []string {
 	objects := filepath.Join(f.repo.Common, "objects")
 	if f.main != nil { // an arm can write false objects into its clone
 		objects = filepath.Join(f.main.Common, "objects")
 	}
-	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" +
+	return []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" +
 		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }
 
@@ -306,7 +316,7 @@ func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, erro
 const mostTries = 10
 
 // forgetIndex removes the index that an earlier diff of this Folder has left behind.
-func (f *Folder) forgetIndex() error { return os.RemoveAll(filepath.Join(f.own, "index")) }
+func (f *Folder) forgetIndex() error { return os.RemoveAll(f.privateIndex()) }
 
 // update passes list to git update-index, which changes the index of this Folder.
 func (f *Folder) update(ctx context.Context, list string, how ...string) error {

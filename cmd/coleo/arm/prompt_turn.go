@@ -129,7 +129,7 @@ func (t Turn) failure(name string) error {
 			"the prompt was delivered, and its turn failed: 'coleo arm screen %s' shows the error", name)
 	case coleo.OutcomeInterrupted:
 		return coleo.Errorf(coleo.ETurnInterrupted,
-			"the prompt was delivered, and its turn was interrupted, or one of its dialogs was denied")
+			"the prompt was delivered, and its turn was interrupted, one of its dialogs was denied, or the arm was killed")
 	case coleo.OutcomeDied:
 		return coleo.Errorf(coleo.EExited,
 			"the prompt was delivered, and the agent CLI ended during its turn: 'coleo arm recover %s' starts it again",

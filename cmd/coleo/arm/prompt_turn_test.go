@@ -26,7 +26,7 @@ func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 	}{
 		"a limit":  {parked, coleo.RunEnd{Outcome: coleo.OutcomeFailed, Limit: limit}, "it has met its rate limit and waits"},
 		"a budget": {stopped, coleo.RunEnd{Outcome: coleo.OutcomeInterrupted}, "the budget of arm one stopped its turn"},
-		"a person": {coleo.Arm{}, coleo.RunEnd{Outcome: coleo.OutcomeInterrupted}, "its turn was interrupted, or"},
+		"a person": {coleo.Arm{}, coleo.RunEnd{Outcome: coleo.OutcomeInterrupted}, "its turn was interrupted, one of"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(map[string]any{"arm": c.arm})
