@@ -59,9 +59,9 @@ func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.
 	defer early.stop()
 	status, listed, err := f.indexes.status(ctx, f)
 	asking.Wait()
-	switch {
-	case headBase == "": // findBase has been called
-	case headBase == status.Head:
+	switch headBase {
+	case "": // findBase has been called
+	case status.Head:
 		d.Base = headBase
 	default:
 		findBase()
