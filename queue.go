@@ -159,7 +159,8 @@ const (
 	// start of the run with the entry's id, QueueHeld, or QueuePaused with the entry's id.
 	QueueSent QueueStep = "sent"
 	QueueHeld QueueStep = "held" // the entry could not be sent, and is again the first of the queue
-	// if ID is set, the queue was paused because nothing proves that this entry has arrived
+	// if ID is set, nothing proves that the entry with this id has arrived, so Coleo paused the
+	// queue
 	QueuePaused  QueueStep = "paused"
 	QueueResumed QueueStep = "resumed"
 

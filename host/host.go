@@ -84,7 +84,7 @@ type Host struct {
 	arms map[string]*arm // by id
 
 	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for an arm
-	runs    sync.WaitGroup  // the goroutines that follow sessions, and other ones
+	runs    sync.WaitGroup  // the goroutines of this host agent, such as those that follow sessions
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
@@ -248,7 +248,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // no host agent has seen the end that was ordered
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, and is not yet recorded
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -330,8 +330,9 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm. The caller has written the arm's start or end before.
-// After a start, beatOf asks only the holder of this arm. After an end, it asks no holder.
+// beatOf publishes a beat about one arm. Before the call, the caller must have written the arm's
+// start or end. After a start, beatOf asks only the holder of this arm. After an end, it asks no
+// holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // reads the head of the log before the next line looks at the arm
 	p := a.pulse(0)

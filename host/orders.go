@@ -186,7 +186,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // record now what the caller sees, and not only at the next beat
+	a.noteBlocked(ctx, r.Blocked) // record at once what this report says, instead of at the next beat
 	x.Blocked = r.Blocked
 	if a.host.ID == coleo.LocalHost {
 		x.Local = coleo.LocalNote

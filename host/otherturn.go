@@ -74,8 +74,8 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 }
 
 // takeBegun returns the newest open run whose turn has begun. That is the newest run whose prompt
-// the agent CLI's record has named. If the run is the newest open run, takeBegun sets a.run to nil,
-// so that only the caller ends the run.
+// is in the agent CLI's record. If it is also the newest open run, takeBegun sets a.run to nil, so
+// that only the caller ends the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,9 +58,9 @@ func (t *turnErrors) take() []string {
 	return list
 }
 
-// noteLimit stores the limit and the outcome in the parameter end if the turn has ended at a limit.
-// It needs an error on the screen or in the agent CLI's record, and a proof that the turn has
-// ended. Otherwise it does nothing.
+// If the turn has ended at a limit, noteLimit stores the limit and the outcome in end. There must
+// be an error on the screen or in the agent CLI's record, and a proof that the turn has ended.
+// Otherwise noteLimit does nothing.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)
@@ -75,7 +75,7 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 
 // park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
 // events. The caller writes both together with the end of the run. A compaction does not park the
-// arm, because the prompt that continues an arm would not repeat it.
+// arm, because the prompt that continues an arm would not repeat the compaction.
 //
 // hasReplied says whether the model has replied in the run. Some agent CLIs forget a turn without a
 // reply. Their arms later continue with the prompt of the run.
@@ -223,7 +223,7 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 }
 
 // isCalm checks all conditions of mayFollow except those about the queue and its refused prompts.
-// The function right decides whether the session's state is acceptable. The caller must hold mu.
+// The last parameter decides whether the session's state is acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -243,7 +243,8 @@ func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) 
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
 }
 
-// holdBehindError records that the first prompt of the queue waits behind the error of the last turn.
+// holdBehindError records that the first prompt of the queue waits because of the error of the last
+// turn.
 func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		q := queueOf(r)
@@ -258,7 +259,7 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// When a new turn begins, leaveError clears the note that a prompt waits behind the error of an
+// When a new turn begins, leaveError clears the note that a prompt waits because of the error of an
 // earlier turn. It returns the events. The caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false

@@ -298,7 +298,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		a.putBack(ctx, first, begun, err)
 		return
 	}
-	reading = s.State() // the reading in the mode in which the prompt will be typed
+	reading = s.State() // read the state again, because SettleMode may have changed the mode
 	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.choices.WithInstructions(checked.Text(text, first.Check)),
 		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}

@@ -48,7 +48,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
-	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // not for an arm that may be at work
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // SettleMode needs an idle arm, and this arm may be at work
 		if err := a.choices.SettleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}

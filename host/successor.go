@@ -53,7 +53,7 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 }
 
 // noHandover records that the task of an arm was not handed over, because serve did not order the
-// start of the successor. It returns EConflict if the host agent has that order.
+// start of the successor. It returns EConflict if the host agent has received that order.
 func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
 	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
 	if _, err := h.arm(o.Spawn.ID); err == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type
-// into the arm until it calls end. Nobody else receives the lease before that.
+// into the arm until it calls end. Until then, nobody else receives the lease.
 func (a *arm) beginTyping(lease string) (end func(), err error) {
 	return a.lease.Begin(lease, a.name())
 }
@@ -208,8 +208,8 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the
-// parameter lease is not the id of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the arm's
+// lease has another id.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"coleo.dev/store"
 )
 
-// fleet is the account of all arms together. The account of an arm or a project begins with its
-// prefix. Arms that work in several projects share an account for exactly these projects. So a
-// budget for all of these projects counts each call once.
+// fleet is the account of all arms together. The account of an arm or a project begins with one of
+// the prefixes. Arms that work in the same several projects share one account for these projects.
+// So a budget that covers all of these projects counts each call once.
 const (
 	fleet    = "fleet"
 	ofArm    = "arm:"
