@@ -99,7 +99,8 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	delete(a.host.arms, a.record.ID)
 	a.host.mu.Unlock()
 	if err := a.host.DB.DeleteArm(context.WithoutCancel(ctx), a.record.ID); err != nil {
-		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err) // no error: the folder already names the new host
+		// The folder already names the new host, so the arm has moved anyway.
+		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err)
 	}
 	return nil
 }
