@@ -115,9 +115,9 @@ func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode. The parameter permission is
-// Mode.Permission of this mode. If it is "ask", the agent CLI must ask first. Otherwise the agent
-// CLI must write the file without a question.
+// writesIn makes the model write a file in the present mode. The caller passes Mode.Permission of
+// this mode. If it is "ask", the agent CLI must ask first. Otherwise the agent CLI must write the
+// file without a question.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)
