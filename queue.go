@@ -167,7 +167,7 @@ const (
 	// QueueContinued and QueueUnparked are orders for a parked arm. The log records them as events
 	// of the kind parked.
 	QueueContinued QueueStep = "continued" // the arm continues now
-	QueueUnparked  QueueStep = "unparked"  // Coleo sends the queue again, but does not continue the turn
+	QueueUnparked  QueueStep = "unparked"  // Coleo sends prompts from the queue again, but does not continue the turn
 )
 
 // QueueChange is the payload of a queue event: a step has changed the arm's queue. The payload

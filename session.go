@@ -261,8 +261,8 @@ type Answer struct {
 	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
 }
 
-// Session is one live agent CLI. Several goroutines can call its methods at the same time. If
-// several calls type, the session carries them out one after another.
+// Session is one live agent CLI. Several goroutines can call its methods at the same time. Calls
+// that type run one after another.
 type Session interface {
 	// Handle returns the data with which a host agent finds the session again after a
 	// restart.

@@ -80,8 +80,8 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode)
 	return nil
 }
 
-// reachesModel checks that a prompt reaches the model once. In some modes, some agent CLIs add text
-// around a prompt.
+// reachesModel checks that a prompt reaches the model once. It looks only for a word of the prompt,
+// because some agent CLIs add text around a prompt in some modes.
 func (t *Trial) reachesModel(ctx context.Context) error {
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})

@@ -59,7 +59,7 @@ type arm struct {
 	harness     coleo.Harness      // the harness object that started the session or attached to it
 	rules       string             // the last note about a change of the harness: see noteRules
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
-	unfollow    context.CancelFunc // ends the goroutines that follow the session and that send the queue
+	unfollow    context.CancelFunc // ends the goroutines that follow the session and send prompts from the queue
 	reading     coleo.Reading
 	// If the present state is idle, error or dead, settledCursor is the cursor of the change that led
 	// to this state. Otherwise it is 0.
@@ -233,7 +233,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangePrompt {
 		note := c.Note
 		if c.Screen != nil {
-			note = "" // the session's SendPrompt has found this loss, and its caller settles the prompt
+			note = "" // SendPrompt returns this loss as an error, and its caller handles it
 		}
 		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err

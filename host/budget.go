@@ -26,7 +26,7 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 		SameCalls: h.SameCalls}}
 }
 
-// Facts reads the facts from the arm's record and from its session.
+// Facts collects what the meter needs to know, from the arm's record and from its session.
 func (a meteredArm) Facts() metering.Facts {
 	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()
@@ -47,7 +47,8 @@ func (a meteredArm) Facts() metering.Facts {
 	return f
 }
 
-// account returns the account of an arm without its parents, and the id of the arm's parent.
+// account returns the account of an arm, without the accounts of its parents. It also returns the
+// id of the arm's parent.
 func (a meteredArm) account() (of spending.Arm, parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,8 +101,8 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 	return a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
-// Park parks the arm in its open run. It does nothing if the arm is already parked at a limit that
-// Coleo sets, or if the agent CLI is in a loop and no run is open.
+// Park parks the arm in its open run. It does nothing if the arm is already parked at a budget or
+// for a loop. It also does nothing if it must park the arm for a loop and no run is open.
 //
 // If no run is open, the arm may be parked at a limit of its model, or be about to continue after
 // one. It later continues with the same prompt. The event about the budget then belongs to no run.

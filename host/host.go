@@ -313,7 +313,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a beat about all arms.
+// beat publishes a bus.Beat about all arms.
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
@@ -356,8 +356,8 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns the part of a beat about one arm. It returns nothing if there is no proof that
-// the arm is alive.
+// armBeat returns the part of a bus.Beat about one arm. It returns nothing if there is no proof
+// that the arm is alive.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil

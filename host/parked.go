@@ -355,9 +355,9 @@ func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }
 
-// settleTaken settles a prompt of the queue if the error of SendPrompt leaves open whether the
-// prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's run.
-// Otherwise it records the prompt as lost and pauses the queue.
+// settleTaken handles a prompt of the queue after an error of SendPrompt that leaves open whether
+// the prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's
+// run. Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
 	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss

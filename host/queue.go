@@ -20,7 +20,7 @@ const (
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
 )
 
-// queueSending is the state of an arm that sends its queue.
+// queueSending is the state of the goroutine that sends the prompts of an arm's queue.
 type queueSending struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
 	// changes counts events after which the agent CLI may accept a refused prompt: changes of the

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. The session
-// returns the answer to that prompt. The agent CLI's record has the answers to earlier prompts, if
-// it names these prompts.
+// endRun ends the open runs if the session has become calm after the newest prompt. It gets the
+// answer to that prompt from the session. It gets the answers to earlier prompts from the agent
+// CLI's record, if the record names these prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -127,14 +127,15 @@ func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.A
 	return answers
 }
 
-// runEnded does what follows the end of a run, after the end has been written.
+// runEnded does what must follow the end of a run. The caller has already written the end.
 func (a *arm) runEnded(ctx context.Context, run string) {
 	a.meter.TurnStopped(ctx, run)
 	a.meter.TellSpent(ctx, run)
 	a.keepFiles(changes.AfterTurn, run)
 }
 
-// endBy returns the end of a run without its answer, from the arm's reading at that time.
+// endBy returns the end of a run according to the arm's reading at that time. It leaves out the
+// answer.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {

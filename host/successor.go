@@ -73,8 +73,8 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 }
 
 // beginHandover pauses the arm if it is at rest. It returns the prompts that move from the arm's
-// queue to the successor. The caller passes the id of the successor's first prompt. If the caller
-// passes a parking, the same write ends it.
+// queue to the successor. The caller passes the id of the successor's first prompt. The caller can
+// also pass a parking, which beginHandover ends in the same write.
 func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt string, at *bus.ParkedAt) (
 	moved []coleo.Queued, err error) {
 	a.typing.RLock()

@@ -56,7 +56,7 @@ type program struct {
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 	refusals        map[string]int  // how often the command "fail" has refused each text
-	unfinished      string          // the text that the word next tries again; see the word fail
+	unfinished      string          // the text that the command "next" tries again
 
 	// The following fields are used only with a model. After the start, only the goroutine of the turn uses them.
 	talk    []message

@@ -175,8 +175,7 @@ func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (c
 }
 
 // notedTimeout is the longest time that an order waits until the log has the changes of a session.
-// Usually a change is in the log within milliseconds. On a full disk, it can take longer than
-// notedTimeout.
+// Usually a change is in the log within milliseconds. On a full disk, that can take longer.
 const notedTimeout = 5 * time.Second
 
 // awaitNoted waits until the log has every change that the session had when awaitNoted was called. It

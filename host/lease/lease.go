@@ -79,10 +79,10 @@ func (l *Lease) end() {
 	}
 }
 
-// Take gives the lease to a holder, or renews it, and returns it. While somebody has the lease, no
-// other order can begin to type. If id is "", Take creates an id. For a new holder, Take waits
-// until the orders that are typing have ended. It returns EBusy if another caller has the lease, or
-// if an order is still typing after typingTime.
+// Take gives the lease to an owner, or renews it for its owner. It returns the lease. While
+// somebody has the lease, no other order can begin to type. If id is "", Take creates an id. For a
+// new owner, Take waits until the orders that are typing have ended. It returns EBusy if another
+// caller has the lease, or if an order is still typing after typingTime.
 func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, error) {
 	l.mu.Lock()
 	if err := l.mayType(id, arm); err != nil {

@@ -42,9 +42,9 @@ type Arm interface {
 	Account() spending.Arm
 	// Tell appends an event about a budget. run is "" if the event belongs to no run.
 	Tell(ctx context.Context, run string, change coleo.BudgetChange) error
-	// Park parks the arm in its open run, unless Coleo itself has already parked it. If tell is not
-	// nil, the same write appends an event about a budget. Without an open run, Park does not park
-	// the arm for a loop.
+	// Park parks the arm in its open run, unless the arm is already parked at a budget or for a
+	// loop. If tell is not nil, the same write appends an event about a budget. Without an open
+	// run, Park does not park the arm for a loop.
 	Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error)
 	// LockTyping keeps the arm on this host until the caller calls the returned function.
 	LockTyping() (unlock func())

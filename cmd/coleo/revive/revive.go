@@ -219,8 +219,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// The function each calls the given function with each number from 0 to n-1. At most atOnce calls
-// run at the same time.
+// The function each runs a function with each number from 0 to n-1. At most atOnce calls run at the
+// same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
