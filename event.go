@@ -344,8 +344,8 @@ var eventKinds = []EventKind{
 // EventKinds returns every kind of event that this version knows.
 func EventKinds() []EventKind { return append([]EventKind{}, eventKinds...) }
 
-// KindAlias is another name for a kind of event, which filters accept. Events always contain the
-// kind itself.
+// KindAlias is another name for a kind of event. Filters accept this name. Events always contain
+// the kind itself.
 type KindAlias struct {
 	Name string
 	Kind EventKind

@@ -105,7 +105,8 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 // for a loop. It also does nothing if it must park the arm for a loop and no run is open.
 //
 // If no run is open, the arm may be parked at a limit of its model, or be about to continue after
-// one. It later continues with the same prompt. The event about the budget then belongs to no run.
+// one. The arm later continues with the same prompt. The event about the budget then belongs to no
+// run.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked

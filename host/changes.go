@@ -156,9 +156,9 @@ func (h *Host) ownFiles(a *arm) []string {
 	return harness.Info().OwnFiles
 }
 
-// lockForMerge prevents a start of the arm and prompts to the arm until the caller calls unlock. It
-// returns EBusy if any arm may change files in the given worktree. If the arm has several
-// worktrees, a fork that works in the folder above them counts, too.
+// lockForMerge keeps the arm from starting and from receiving prompts until the caller calls
+// unlock. It returns EBusy if any arm may change files in the given worktree. If the arm has
+// several worktrees, a fork that works in the folder above them counts, too.
 func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes on the disk. If fewer are free, the host agent asks the
-// holders whether they can still write. littleRoom is far more than a holder writes at once.
+// If fewer than littleRoom bytes are free on the disk, the host agent asks the holders whether they
+// can still write. A holder writes far less than littleRoom at once.
 const littleRoom = 4 << 20
 
 // fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.
@@ -289,8 +289,8 @@ func (h *Host) keepReserve() {
 }
 
 // Host.append adds events to the log after something has happened, and reports to serve that the
-// log has grown. On a full disk, it returns nil and writes the events later. It returns any other
-// error of the write.
+// log has grown. On a full disk, it returns nil and writes the events later. If the write fails for
+// another reason, Host.append returns the error.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }

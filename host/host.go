@@ -63,8 +63,9 @@ type Config struct {
 	// together.
 	Prices  func() cost.Prices
 	Budgets coleo.Budgets
-	// SameCalls is how often an agent CLI can make the same call with the same result in a run. 0
-	// means loop.MaxSame. A negative number switches off the loop breaker.
+	// SameCalls is how often an agent CLI may make the same call with the same result in a run
+	// before the host agent stops the loop. 0 means loop.MaxSame. A negative number switches off
+	// the search for loops.
 	SameCalls int
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time

@@ -231,8 +231,9 @@ func (a *arm) unlockIfUnused() {
 	}
 }
 
-// owns reports whether an arm whose folder names the given host belongs to this host. It compares
-// only whether both are host local. A state folder has just one other host, whose id can change.
+// owns reports whether an arm whose folder names the given host belongs to this host. A state
+// folder has two hosts: host local, and a host agent whose id can change. So owns does not compare
+// the ids of host agents.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

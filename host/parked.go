@@ -316,7 +316,7 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 }
 
 // stillParked returns the parking of an arm. It returns EStale if the arm has left the given
-// parking, or has already tried its alternative. It returns EBusy if the queue is paused.
+// parking, or has already tried the given alternative. It returns EBusy if the queue is paused.
 func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {
@@ -333,8 +333,8 @@ func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	return *q.Parked, nil
 }
 
-// pauseAfter pauses the queue after a lost prompt of the queue, and returns the event. It does
-// nothing after any other prompt.
+// pauseAfter pauses the queue if the lost prompt p came from the queue, and returns the event.
+// After any other lost prompt, it does nothing.
 func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 	if !p.FollowUp {
 		return nil

@@ -311,7 +311,7 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 }
 
 // writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
-// If the agent CLI goes in circles, circles is the reason. Otherwise it is "".
+// If the agent CLI repeats itself in a loop, the second result says how. Otherwise it is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.meter.Arm.Account()
 	a.writing.Lock()

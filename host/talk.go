@@ -115,10 +115,10 @@ func (a *arm) interruptHeld(ctx context.Context, s coleo.Session) (coleo.Interru
 	return out, err
 }
 
-// steer sends a prompt at once, even during a turn. If that is safe, the agent CLI takes the prompt
-// into its own queue. Otherwise, or if the order says so, steer first stops the turn. It never
-// sends the prompt while a dialog is open. If steer returns an error after it has stopped the turn,
-// the result says so.
+// steer sends a prompt at once, even during a turn. If it is safe to type during the turn, the
+// agent CLI takes the prompt into its own queue. Otherwise, or if the order says so, steer first
+// stops the turn. It never sends the prompt while a dialog is open. If steer returns an error after
+// it has stopped the turn, the result says so.
 func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
 	a.delivering.Lock() // no prompt of the queue must come between the interrupt and this prompt
 	defer a.delivering.Unlock()

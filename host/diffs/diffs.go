@@ -45,8 +45,8 @@ const (
 type Arm struct {
 	ID     string
 	Folder string
-	// Repos lists the repositories if the arm works in the folder above several. Otherwise Repos is
-	// empty, and the arm works in the repository that contains Folder.
+	// Repos lists the arm's repositories if the arm works in the folder above them. Otherwise Repos
+	// is empty, and the arm works in the repository that contains Folder.
 	Repos []Repo
 }
 
@@ -60,8 +60,8 @@ type Repo struct {
 // Several goroutines can call its methods at the same time.
 type Diffs struct {
 	// CloneOf returns the clone that git must find in a folder. It returns the zero value if git
-	// may find any repository there. An arm in a sandbox can change the .git of its clone, and must
-	// not lead git into another repository. CloneOf can be nil.
+	// may find any repository there. An arm in a sandbox can change the .git of its clone, but must
+	// not be able to lead git into another repository. CloneOf can be nil.
 	CloneOf func(ctx context.Context, folder string) (git.Clone, error)
 	Environ []string // the user's environment; git is found in its PATH
 	Scratch string   // a folder for temporary files

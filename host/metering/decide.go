@@ -91,8 +91,8 @@ func (m *Meter) decideGoOn() budget.Decision {
 	return budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
 }
 
-// Renewed returns a parking of the arm with its present reason. It changes only a parking at a
-// budget, because the budget may have been raised since.
+// Renewed returns the given parking with the reason that applies now. Only a parking at a budget
+// can change, because the budget may have been raised since.
 func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 	if p.Kind != coleo.LimitBudget {
 		return p

@@ -38,7 +38,7 @@ type Ledger struct {
 }
 
 // New returns a ledger with the stored sums. Each time that the ledger counts or reports a price,
-// it calls the function prices. If prices is nil, no price is known.
+// it calls prices. If prices is nil, no price is known.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }

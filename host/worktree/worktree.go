@@ -1,4 +1,4 @@
-// Package worktree gives an arm a git worktree, removes it again, and writes an event for both.
+// Package worktree gives an arm a git worktree and removes it again. It writes an event each time.
 // Package workspace creates and removes the worktree itself.
 package worktree
 
