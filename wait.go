@@ -198,7 +198,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // the agent CLI works again, or its composer is not on the screen yet
+		select { // send was refused: the agent CLI works again, or its composer is not on the screen yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err

@@ -24,7 +24,8 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm returns an order that finds the arm in its data and calls the given function with it.
+// onArm returns an order that finds the arm named in its data, and passes the arm to the given
+// function.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)

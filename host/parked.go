@@ -243,8 +243,7 @@ func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) 
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
 }
 
-// holdBehindError records that the first prompt of the queue waits because of the error of the last
-// turn.
+// holdBehindError records that the first prompt of the queue waits because of the error of the last turn.
 func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		q := queueOf(r)
