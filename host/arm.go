@@ -47,8 +47,8 @@ type arm struct {
 	// before it is known whether the interrupt has typed a key.
 	interrupting sync.Mutex
 	adding       sync.Mutex // held while a prompt with an id from a client is added
-	// writing is held while the record is written to the database or to the arm's folder, so that
-	// an older record never overwrites a newer one.
+	// writing is held while the record is written to the database or to the arm's folder. So an
+	// older record never overwrites a newer one.
 	writing sync.Mutex
 
 	mu     sync.Mutex      // guards all fields below

@@ -63,9 +63,9 @@ type Config struct {
 	// together.
 	Prices  func() cost.Prices
 	Budgets coleo.Budgets
-	// SameCalls is how often an agent CLI may make the same call with the same result in a run
-	// before the host agent stops the loop. 0 means loop.MaxSame. A negative number switches off
-	// the search for loops.
+	// SameCalls is how often an agent CLI may make the same call with the same result in a run.
+	// After that, the host agent stops the loop. 0 means loop.MaxSame. A negative number switches
+	// off the search for loops.
 	SameCalls int
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time

@@ -85,9 +85,9 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 	return end
 }
 
-// dropEarlierAnswer corrects the answer of an interrupted run if the answer comes from the screen,
-// because the screen can still show the answer of an earlier turn. If the agent CLI's record
-// contains the run's texts, the answer is the run's last text in the record, or empty.
+// dropEarlierAnswer corrects the answer of an interrupted run if the answer comes from the screen.
+// The screen can still show the answer of an earlier turn. If the agent CLI's record contains the
+// run's texts, the answer is the run's last text in the record, or empty.
 func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *coleo.RunEnd) {
 	if !run.Interrupted || end.Source != onScreen || len(a.recordNow().Trace.Places) == 0 {
 		return

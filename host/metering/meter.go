@@ -64,9 +64,9 @@ type Config struct {
 	DB     *store.HostDB
 	Now    func() time.Time
 	Log    *slog.Logger
-	// SameCalls is how often an agent CLI may make the same call with the same result in a run
-	// before the Meter reports a loop. 0 means loop.MaxSame. A negative number switches off the
-	// search for loops.
+	// SameCalls is how often an agent CLI may make the same call with the same result in a run.
+	// After that, the Meter reports a loop. 0 means loop.MaxSame. A negative number switches off
+	// the search for loops.
 	SameCalls int
 }
 
