@@ -107,8 +107,8 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditRep
 	return &reply[auditReply]{auditReply{list(out)}}, err
 }
 
-// Each function below is an auditDetail for one kind of request. A detail contains only the first
-// part of a long text, and neither secrets nor typed keys.
+// Each function below is an auditDetail for one kind of request. A detail never contains a secret or typed
+// keys. It contains only the first part of a long text.
 
 // noDetail is for requests that need no detail, because the command's name already says everything.
 func noDetail[I any](*I) (string, any) { return "", nil }

@@ -65,8 +65,8 @@ func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) st
 	})
 }
 
-// outside returns the error for an arm or a run that the caller does not reach. The error is the
-// same if no such arm or run exists. The parameter what names it, such as "arm NAME".
+// outside returns the error for an arm or a run that the caller does not reach. The error is the same as for
+// an arm or a run that does not exist. An example of `what` is "arm NAME".
 func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }

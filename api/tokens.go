@@ -263,10 +263,10 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts starts an arm by calling order. If the caller has an operator token, starts first stores a note
-// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm
-// gets its id only during the start. For an arm that already exists, starts stores a note only if the
-// request contains a prompt.
+// starts calls order, which starts an arm. If the caller has an operator token, starts first stores a note
+// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm gets
+// its id only during the start. For an arm that already exists, starts stores a note only if the request
+// contains a prompt.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -296,7 +296,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and counts
+	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and still counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err
