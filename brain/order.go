@@ -112,8 +112,8 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, 
 	return was, ordered, err
 }
 
-// eachField calls choose for each field, with the field's values in row, from and to. If choose returns true,
-// eachField copies the field's value in to into row.
+// eachField calls `choose` for each field, with the field's values in `row`, `from` and `to`. If `choose`
+// returns true, eachField copies the field from `to` into `row`.
 func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any) bool) {
 	r, f, t := reflect.ValueOf(row).Elem(), reflect.ValueOf(from), reflect.ValueOf(to)
 	for i := range r.NumField() {
@@ -138,7 +138,7 @@ func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	_, _ = b.DB.UpdateArm(ctx, ordered.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
 			eachField(row, ordered, was, func(now, from, _ any) bool { return reflect.DeepEqual(now, from) })
-			row.Config = was.Config // serve copies choices of the user into it, from the host
+			row.Config = was.Config // even if serve has copied the user's choices into it since then
 		}
 		return nil
 	})

@@ -174,8 +174,8 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 	return change, err
 }
 
-// restart starts the next generation of an arm with the configuration of the last generation. If
-// the arm gets another model than the requested one, change contains the requested model.
+// restart starts the next generation of an arm with the configuration of the last generation. If the arm gets
+// another model than the requested one, `change` contains the requested model.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig

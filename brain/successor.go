@@ -52,8 +52,8 @@ func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	return b.handOver(ctx, idOrName, q, nil)
 }
 
-// handOver does the work of HandOver. If the parameter at is not nil, it names the parking that the
-// hand-over must end. The successor then gets the rest of the arm's OnLimit.
+// handOver does the work of HandOver. If `at` is not nil, it names the alternative that this hand-over
+// carries out for the parked first arm. The successor then gets the rest of the first arm's OnLimit.
 func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRequest,
 	at *bus.ParkedAt) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}

@@ -1,5 +1,5 @@
-// Package feed publishes to many followers each event of serve's log, and each change of an arm's
-// row. A slow follower delays nobody, and a follower that comes back misses nothing.
+// Package feed publishes each event of serve's log, and each change of an arm's row, to many followers. A
+// slow follower delays nobody, and a follower that comes back misses nothing.
 //
 // Package feed does not read the logs of hosts. Its caller writes their events into serve's log.
 package feed

@@ -270,10 +270,9 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 	return f, after, nil
 }
 
-// InBacklog reports whether an event is older than serve's first contact with the event's host. A
-// new serve.db receives all such events, and callers use InBacklog to ignore them. The parameter
-// cursor is the cursor with which a follower has received the event. InBacklog returns EInvalid
-// for a bad cursor.
+// InBacklog reports whether an event is older than serve's first contact with the event's host. A new
+// serve.db receives all such events, and callers use InBacklog to ignore them. `cursor` is the cursor that a
+// follower has received together with the event. InBacklog returns EInvalid for a bad cursor.
 func (d *Feed) InBacklog(ctx context.Context, e coleo.Event, cursor string) (bool, error) {
 	position, err := PositionOf(cursor)
 	if err != nil {

@@ -46,9 +46,9 @@ type Config struct {
 	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
 	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen copies the host's Chosen, which has the given number, into the row of an arm.
-	// It does nothing if the Chosen in the row has this number or a higher one. If CatchUpChosen
-	// returns nil, the row contains this Chosen or a newer one.
+	// CatchUpChosen copies what a user has chosen for an arm from the host into the arm's row. It does
+	// nothing if the coleo.Chosen in the row has the given number or a higher one. If CatchUpChosen returns
+	// nil, the row contains the coleo.Chosen with this number or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 
@@ -111,7 +111,7 @@ type knownHost struct {
 	settled   bool                 // whether all rows agree with the pulse
 	confirmed map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
 
-	chosen map[string]int // the number of the Chosen that was last found in each row; the key is the arm's id
+	chosen map[string]int // the number of the coleo.Chosen that was last found in each row; the key is the arm's id
 
 	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
 	met  bool                    // whether a beat has arrived; only TakeBeat uses it
