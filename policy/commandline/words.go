@@ -208,8 +208,8 @@ func isPlainArithmetic(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// checkSize refuses a line if its expanded words would exceed mostExpanded. The parameter more is
-// the number of bytes that the caller is about to add to them.
+// checkSize refuses a line if its expanded words would exceed mostExpanded. `more` is the number of bytes
+// that the caller is about to add to them.
 func (w *walker) checkSize(more int) error {
 	if *w.expanded+more > mostExpanded {
 		return unclear("the words of the line have more than %d bytes", mostExpanded)

@@ -20,7 +20,7 @@ type Project struct {
 	Hash    string `json:"sha256"` // the hash of the content
 	Content string `json:"content"`
 	Trusted bool   `json:"trusted"` // the user trusts this content
-	// Changed is true if the user trusts the file, but with other content.
+	// Changed is true if the file has changed since the user trusted it.
 	Changed bool `json:"changed"`
 }
 

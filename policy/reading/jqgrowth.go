@@ -200,10 +200,10 @@ func (g *jqGrowth) times(n int) {
 	g.factor = min(g.factor*n, mostGrowth+1)
 }
 
-// variables records which variables a segment sets. A segment that goes through many values while a variable
-// is set can be too expensive. variables returns false for such a segment if the variable takes many values
-// too, or if the segment sets another variable. It also returns false if the values are put into a string or
-// an array.
+// variables records in g which variables a segment sets. A segment that goes through many values while a
+// variable is set can be too expensive. variables returns false for such a segment if the variable takes many
+// values too, or if the segment sets another variable. It also returns false if the values are put into a
+// string or an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
