@@ -14,9 +14,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file finds the base of a diff. An arm in a sandbox can write every file of its clone, including refs, and
-// objects whose ids do not match their content. So a clone's base and the base's objects come from the user's
-// repository.
+// This file finds the base of a diff. An arm in a sandbox can write every file of its clone. For example, it
+// can change refs, and write objects whose ids do not match their content. So a clone's base and the base's
+// objects come from the user's repository.
 
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
 // already stored, or if there is no commit yet, RememberBase changes nothing.
@@ -133,9 +133,9 @@ func (f *Folder) forgetOutside(ctx context.Context, arm string) error {
 // version is the mode and the id of a file in a tree or in an index.
 type version struct{ mode, id string }
 
-// sinceBase is like since, but reads no object of a clone. For a clone, it compares the base's files in the user's
-// repository with listed. listed has the files in Coleo's copy of the index, which git has compared with the folder
-// by content.
+// sinceBase does the same as the method since, but reads no object of a clone. For a clone, it compares the
+// base's files in the user's repository with `listed`, the files in Coleo's copy of the index. Git has
+// compared this copy with the folder by content.
 func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
 	[]path, map[string]bool, error) {
 	if f.main == nil {

@@ -32,10 +32,10 @@ func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
 // copyIndex writes a copy of the work folder's index to path.
 //
-// An arm can write anything into the index, and could so hide a changed file. Therefore the copy contains only the
-// names, modes and objects of the files, and marks no file as unchanged. A mark can say that a sparse checkout
-// leaves out a file. The copy keeps this mark only if the file is really missing. It computes the ids of the trees
-// from the files: see trees.
+// An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy
+// contains only the names, modes and objects of the files, and marks no file as unchanged. A mark can say
+// that a sparse checkout leaves out a file. The copy keeps this mark only if the file is really missing.
+// copyIndex computes the ids of the trees from the files: see trees.
 //
 // There may be an older copy at path, in which git has noted the size and the times of each file that it has read.
 // copyIndex keeps these notes for each file whose object in the index is still the same.
