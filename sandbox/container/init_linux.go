@@ -127,8 +127,8 @@ func merged(env, top []string) (out []string) {
 	return append(out, top...)
 }
 
-// reap collects ended processes until the program has ended, and returns the program's exit code. The
-// parameter child is the program's process id.
+// reap collects ended processes until the program has ended, and returns the program's exit code. `child` is
+// the program's process id.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus

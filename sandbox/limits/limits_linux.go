@@ -22,10 +22,10 @@ func Plan(l coleo.SandboxLimits) (Means, error) {
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
 
-// canHave reports whether the groups below a control group can have a controller. The parameter folder
-// is the folder of the control group. The kernel allows the controller only if the group itself contains
-// no processes, or is the machine's first group. If systemd has delegated the group to Coleo, Coleo may
-// move its own processes out of the group (see makeRoom), so they are no obstacle.
+// canHave reports whether the groups below a control group can have a controller. `folder` is the folder of
+// the control group. The kernel allows the controller only if the group itself contains no processes, or is
+// the machine's first group. If systemd has delegated the group to Coleo, Coleo may move its own processes
+// out of the group (see makeRoom), so they are no obstacle.
 func canHave(folder, controller string) bool {
 	if folder == "" || !slices.Contains(words(folder, "cgroup.controllers"), controller) {
 		return false

@@ -137,7 +137,7 @@ func (s *Server) ServeProxy(ctx context.Context, client net.Conn) {
 // isNet reports whether an error is about the connection instead of the request.
 func isNet(err error) bool { return errors.As(err, new(net.Error)) }
 
-// refuse answers a request that is not forwarded to any server. The parameter text is for people.
+// refuse answers a request that is not forwarded to any server. `text` is for people.
 func refuse(client net.Conn, status, text string) {
 	_ = client.SetWriteDeadline(time.Now().Add(endTimeout))
 	text = "Coleo: " + text + "\n"
