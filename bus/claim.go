@@ -44,9 +44,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for requests that ask who claims this host's id, and then returns. Until
-// ctx ends, it calls the function mine for each request, and replies with the claim that mine
-// returns.
+// Claims starts to listen for requests that ask who claims this host's id, and then returns. Until ctx ends,
+// it calls `mine` for each request, and replies with the claim that `mine` returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {
