@@ -176,7 +176,7 @@ func noFullText() error {
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls the function do in a transaction, and rolls back if do returns an error.
+// write calls `do` in a transaction, and rolls back if `do` returns an error.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -89,9 +89,9 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. The map indexed contains the records that the index has.
-// refresh removes from this map each record that still exists. The remaining records are gone, so it
-// deletes them from the index.
+// refresh updates the threads of one place. `indexed` contains the records that the index has. refresh
+// removes from this map each record that still exists. The remaining records are gone, so it deletes them
+// from the index.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
