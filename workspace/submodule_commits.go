@@ -226,8 +226,9 @@ func (all refs) has(begin string) bool {
 	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
 }
 
-// outside reports whether the repository may have commits outside of the list base. It considers the checked-out
-// commit, and the commits of the refs that compare examines. If the repository has worktrees, outside returns true.
+// outside reports whether the repository may have commits outside of the list `base`. It considers the
+// checked-out commit, and the commits of the refs that compare examines. If the repository has worktrees,
+// outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
