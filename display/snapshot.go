@@ -146,8 +146,8 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns a new list without the tools for which the function gone returns true. It does not
-// change the given list.
+// without returns a new list without the tools for which `gone` returns true. It does not change the given
+// list.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

@@ -127,7 +127,7 @@ func (t *teller) reply() {
 	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
 }
 
-// block returns the block. If the source has set no id, block adds one.
+// block returns the block with an id. If the source has set none, block adds one.
 func (t *teller) block(b coleo.Block) coleo.Block {
 	if b.ID == "" {
 		t.Blocks++
