@@ -224,8 +224,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// Label changes the labels of an arm, and returns the arm. Only a person can do this: if the client
-// has a token, Label returns EForbidden. It returns EInvalid for a bad label.
+// Label changes the labels of an arm, and returns the arm. Only a person can change labels: if the client has
+// a token, Label returns EForbidden. It returns EInvalid for a bad label.
 func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)

@@ -53,7 +53,7 @@ type operator struct {
 	place place
 }
 
-// place says in which arm a caller runs, if the kernel reveals this.
+// place is the arm in which a caller runs, if the kernel reveals the arm.
 type place struct {
 	seen bool   // whether the kernel reveals the place; over TCP it does not
 	arm  string // the id of the arm in which the caller runs; "" outside of arms

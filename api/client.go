@@ -169,8 +169,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls the function ask until ask returns an answer or an error other than ETimeout. poll
-// also stops when ctx ends.
+// poll calls `ask` until `ask` returns an answer, or an error other than ETimeout. poll also stops when ctx
+// ends.
 func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor

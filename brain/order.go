@@ -17,8 +17,8 @@ import (
 // This file orders the starts of arms. It writes the row before the order, chooses the generation,
 // and stores the host agent's reply.
 
-// order orders the host agent to start the next generation of an arm. It does not change the row,
-// because the host's events will do that.
+// order orders the host agent to start the next generation of an arm. It does not change the row, because the
+// host's events will change it.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {

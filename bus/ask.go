@@ -147,7 +147,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 	}
 }
 
-// age returns how long a host agent has listened for orders. If the host agent does not report this, age
+// age returns how long a host agent has listened for orders. If the host agent does not report this time, age
 // returns the constant `forever`. The request also tells the host agent `waiting`, the time until which the
 // caller will certainly wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {

@@ -33,8 +33,8 @@ type Claim struct {
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against the claim other. The claim with the higher Age
-// wins. If the ages are equal, the claim with the lower Instance wins.
+// before reports whether the claim c wins against `other`. The claim with the higher Age wins. If the ages
+// are equal, the claim with the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age

@@ -146,8 +146,7 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns a new list without the tools for which `gone` returns true. It does not change the given
-// list.
+// without returns a copy of the list that lacks the tools for which `gone` returns true.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

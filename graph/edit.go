@@ -111,7 +111,7 @@ func replaced(args map[string]json.RawMessage) []edit {
 	return []edit{{linesOf(text), linesOf(before)}}
 }
 
-// first returns the text of the first name in names that is in the arguments.
+// first looks up the names in order, and returns the text of the first argument that it finds.
 func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	for _, name := range names {
 		var text string

@@ -185,7 +185,7 @@ func (x *Index) addSnippet(ctx context.Context, match string, h *hit) error {
 		"SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?", matchBegin, matchEnd,
 		snippetWords, match, h.message).Scan(&text)
 	if err == sql.ErrNoRows {
-		return nil // the thread was read again meanwhile, so the message is gone
+		return nil // the thread was read again in the meantime, so the message is gone
 	}
 	h.Match = matchParts(text)
 	return err

@@ -164,8 +164,8 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time of the schedule that is not after endTime. knownTime must be an
-// earlier time of the schedule. The result is never before knownTime.
+// last returns the latest time of the schedule that is not after endTime. knownTime must be an earlier time
+// of the schedule. The result is never before knownTime.
 func (t Times) last(knownTime, endTime time.Time) time.Time {
 	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
 		at := t.Next(endTime.Add(-span))

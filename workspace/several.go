@@ -140,7 +140,7 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
-// notExamined adds to an error of git that nothing was removed. Coleo's own errors already contain this.
+// notExamined adds to an error of git that nothing was removed. Coleo's own errors already say so.
 func notExamined(ctx context.Context, w Workspace, err error) error {
 	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
 		return err

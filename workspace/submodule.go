@@ -176,9 +176,9 @@ func (one *repository) storeProblem(ctx context.Context, err error) error {
 	return ctx.Err()
 }
 
-// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. They may
-// be at any depth, because a submodule's name can contain slashes. other contains everything else that
-// could contain work.
+// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. They may be
+// at any depth, because a submodule's name can contain slashes. `other` contains everything else that could
+// contain work.
 func repositoriesBelow(modules string) (found, other []string, err error) {
 	err = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == modules {

@@ -105,7 +105,7 @@ func (d *Feed) publishRowsOf(ctx context.Context, page []store.Entry) {
 func (d *Feed) PublishArm(ctx context.Context, id string) {
 	d.publishing.Lock()
 	defer d.publishing.Unlock()
-	// If there is an error, the arm was removed, and PublishRemoved publishes this.
+	// An error means that the arm was removed, and PublishRemoved publishes the removal.
 	if arm, err := d.config.Arm(ctx, id); err == nil {
 		d.updates.publish(update{Update: wire.Update{Arm: &arm}})
 		d.config.Changed(id)

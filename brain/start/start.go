@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Harnesses contains the harnesses, as far as the rules need them.
+// Harnesses finds harnesses for the rules.
 type Harnesses interface {
 	// Get returns the harness with the given name, or EInvalid if there is no such harness.
 	Get(name string) (coleo.Harness, error)

@@ -115,7 +115,7 @@ func wanted(paths []path, only []string) (kept []path, more bool) {
 //
 // Usually git reads the files directly. comparePaths makes git store the files first if a path
 // contains something that git can show only in a stored version. It also does so if git fails
-// because a file vanished meanwhile.
+// because a file vanished in the meantime.
 func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path, c comparison) error {
 	entries, left, direct := f.lookAll(paths)
 	d.Left = append(d.Left, left...)

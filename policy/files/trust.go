@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change reads the list of trusted files, passes it to fn, and writes the list that fn has changed.
+// change reads the list of trusted files, passes it to fn, and writes the changed list.
 func (p Paths) change(fn func(map[string]string)) error {
 	trusted, err := p.trusted()
 	if err != nil {

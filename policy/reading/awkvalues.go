@@ -249,9 +249,9 @@ func (r *awkReader) sets(begin int) {
 	}
 }
 
-// freshen updates r.fresh after the script has set a variable to the words in from. If these words hold text from
-// an earlier record, the variable is no longer fresh. It becomes fresh only if always is true, which means that
-// the statement always runs.
+// freshen updates r.fresh after the script has set a variable to the words in `from`. If these words hold
+// text from an earlier record, the variable is no longer fresh. It becomes fresh only if `always` is true,
+// which means that the statement always runs.
 func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	for _, v := range awkValues(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {

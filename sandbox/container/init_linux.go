@@ -111,8 +111,8 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns the variables of the lists env and top. If both lists contain a variable, the
-// value in the list top wins.
+// merged returns the variables of the lists `env` and `top`. If both lists contain a variable, the value in
+// `top` wins.
 func merged(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {

@@ -101,7 +101,7 @@ func filter(arch uint32) []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// setFilter sets the filter for this thread and its children. Nothing can undo this.
+// setFilter sets the filter for this thread and its children. Nothing can remove the filter again.
 func setFilter() error {
 	arch, known := arches[runtime.GOARCH]
 	if !known {

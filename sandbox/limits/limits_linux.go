@@ -119,9 +119,9 @@ func enable(folder string, controllers []string) error {
 	return nil
 }
 
-// makeRoom moves the processes of a delegated group into a new group below it. Only a group without
-// processes can give controllers to the groups below it. Coleo may do this, because systemd does not
-// manage a delegated group itself. The groups of arms are then beside the new group.
+// makeRoom moves the processes of a delegated group into a new group below it. Only a group without processes
+// can give controllers to the groups below it. Coleo may move them, because systemd does not manage a
+// delegated group itself. The groups of arms are then beside the new group.
 func makeRoom(folder string) error {
 	below := filepath.Join(folder, process.OwnFolder)
 	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {

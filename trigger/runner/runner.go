@@ -149,7 +149,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		next, err := r.plan(ctx, t)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed meanwhile
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed in the meantime
 			faults = errors.Join(faults, err)
 		}
 		if !next.IsZero() {

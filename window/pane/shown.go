@@ -21,8 +21,8 @@ const (
 	openTimeout = 30 * time.Second
 	// openEvery is the time between two checks of whether the program in a new window runs.
 	openEvery = 20 * time.Millisecond
-	// watchEvery is the time between two checks of an open window. If the user closes a window,
-	// Shown reports this within a second.
+	// watchEvery is the time between two checks of an open window. If the user closes a window, Shown reports
+	// the end of the window within a second.
 	watchEvery = 200 * time.Millisecond
 	// endTimeout limits the wait for the window of an ended arm to close by itself. After this
 	// time, End sends TERM to the process in the window.

@@ -62,7 +62,7 @@ type ownCheck struct {
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the arm's git has deleted it meanwhile
+		return nil // the arm's git has deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
-		return nil // a git of the arm may have deleted it meanwhile
+		return nil // a git of the arm may have deleted it in the meantime
 	}
 	if err != nil {
 		return err

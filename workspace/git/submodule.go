@@ -122,7 +122,7 @@ func (r *Repo) Activate(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostCopies is how often the copying is tried, because another git may repack the objects meanwhile.
+// mostCopies is how often the copying is tried, because another git may repack the objects in the meantime.
 const mostCopies = 5
 
 // copyObjects copies all objects. Meanwhile another git can move objects into a new pack. So copyObjects
