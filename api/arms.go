@@ -203,7 +203,7 @@ func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (
 	}
 	arm, err := s.brain.Label(ctx, was.ID, in.Body)
 	if err != nil {
-		arm.Labels = nil // the labels can have changed even though the order failed, so nobody knows them
+		arm.Labels = nil // the labels may have changed even though the order failed, so nobody knows them
 	}
 	s.tokens.Relabelled(was.ID, in.Body, arm.Labels)
 	return &reply[armReply]{armReply{arm}}, err

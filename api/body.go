@@ -17,12 +17,12 @@ import (
 
 // times contains the time limits of the server. Tests use shorter ones.
 type times struct {
-	body   time.Duration // how long the body of a request can take to arrive
-	write  time.Duration // how long sending one message to a WebSocket client can take
-	silent time.Duration // how long a WebSocket client can stay silent
+	body   time.Duration // how long the body of a request may take to arrive
+	write  time.Duration // how long sending one message to a WebSocket client may take
+	silent time.Duration // how long a WebSocket client may stay silent
 	ping   time.Duration // the time between two pings to a WebSocket client
-	auth   time.Duration // how long a WebSocket client can take to send its token
-	poll   time.Duration // how long one call of Brain.Output can wait
+	auth   time.Duration // how long a WebSocket client may take to send its token
+	poll   time.Duration // how long one call of Brain.Output may wait
 	beat   time.Duration // the time between two signs of life for a client that follows events
 }
 

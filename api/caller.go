@@ -68,7 +68,7 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The process that calls is `who`. If the
+// operatorPass returns a pass for the value of an operator token. `who` is the process that calls. If the
 // caller runs in an arm and the token was not made for this arm, operatorPass returns EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, who visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)

@@ -30,10 +30,9 @@ type ClientConfig struct {
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks whether the server's process can answer. If not, Peer returns an error with the
-	// reason, for example that a signal has stopped the process. If Peer cannot find out, it
-	// returns nil. The client calls Peer before each request and while it waits for an answer. The
-	// field Peer can be nil.
+	// Peer checks whether the server's process can answer. If not, Peer returns an error with the reason, for
+	// example that a signal has stopped the process. If Peer cannot find out, it returns nil. The client
+	// calls Peer before each request and while it waits for an answer. The field Peer may be nil.
 	Peer func() error
 }
 

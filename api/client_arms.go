@@ -131,7 +131,7 @@ func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	return out.Receipt, notDelivered(err)
 }
 
-// Modes returns the modes of an arm, and the mode that Coleo has seen last.
+// Modes returns the modes of an arm, and the mode that Coleo saw last.
 func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 	var out wire.Modes
 	err := c.callFor(ctx, lookTime, get, armPath(arm, "/mode"), nil, &out)

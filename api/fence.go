@@ -49,8 +49,8 @@ func (f fence) reaches(ctx context.Context, id string) bool {
 	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
 }
 
-// onlyReachable returns those elements of a list whose arms the caller reaches. The function arm
-// returns the id of an element's arm.
+// onlyReachable returns those elements of a list whose arms the caller reaches. `arm` returns the id of an
+// element's arm.
 func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
 	if _, limited := limitsOf(ctx); !limited {
 		return list
@@ -206,7 +206,7 @@ func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventF
 	return f.Brain.WholeFilter(ctx, q)
 }
 
-// Events reads pages until it finds an event that the caller reaches, as Runs does.
+// Like Runs, Events reads pages until it finds an event that the caller reaches.
 func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
 	if err := f.filterable(ctx, q); err != nil {
 		return nil, "", err

@@ -96,8 +96,8 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has so many
-// ancestors, so the limit only ends a search in a circle.
+// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors,
+// so the limit only ends a search that goes in a circle.
 const mostAncestors = 100
 
 // ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
@@ -151,8 +151,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts stores a note that the caller prompts an arm, if the caller has an operator token.
-// prompts must be called before the prompt is sent.
+// prompts must be called before a prompt is sent. If the caller has an operator token, prompts stores a note
+// that the token prompts the arm.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {

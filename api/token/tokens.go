@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough
-	// for most projects, and end a token that was forgotten.
+	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough for most
+	// projects, and a forgotten token does not stay valid for ever.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a person must create a new token at least once a year
 	// mostTokens is the maximum number of tokens. A person could not keep track of more.
