@@ -64,7 +64,7 @@ type Config struct {
 //
 // A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline passes
 // before the reply arrives, the method returns ETimeout. If ctx is cancelled first, the method returns
-// EUnavailable. After both errors, the brain does not know whether the order was carried out.
+// EUnavailable. After either of these errors, the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
 	*commands.Commands

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// This file passes requests about the changes, checkpoints and merges of an arm on to its host.
+// The functions in this file pass requests about the changes, checkpoints and merges of an arm on to the
+// arm's host.
 
 const (
 	// diffTimeout is the time limit for reading the changes in a repository. A large repository

@@ -38,10 +38,9 @@ func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *col
 	return err
 }
 
-// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
-// arm, and EInvalid for a bad change. After EUnavailable or ETimeout, the host agent has not
-// replied, and the arm has either the old labels or the new labels. After every other error, the
-// arm has its old labels.
+// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such arm, and
+// EInvalid for a bad change. EUnavailable and ETimeout mean that the host agent has not replied. The arm then
+// has either the old labels or the new labels. After every other error, the arm has its old labels.
 func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
 	b.labelling.Lock()
 	defer b.labelling.Unlock()

@@ -162,8 +162,8 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// resolveRecovery replaces the model of a request if the model is not available, in the same way as
-// a start. It returns the replacement, or nil if it has changed nothing.
+// resolveRecovery replaces the model of a request if the model is not available, as Spawn does. It returns
+// the replacement, or nil if it has changed nothing.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
@@ -222,10 +222,9 @@ func neverOrdered(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) && predecessorOf(arm) != nil
 }
 
-// dropNeverOrdered deletes the row of a successor whose start was probably never ordered, and
-// reports whether it was deleted: see neverOrdered. First the host agent records that the task was
-// not handed over. If the host agent has received the order after all, dropNeverOrdered keeps the
-// row.
+// dropNeverOrdered deletes the row of a successor whose start was probably never ordered (see neverOrdered).
+// It reports whether the row was deleted. First the host agent records that the task was not handed over. If
+// the host agent has received the order after all, dropNeverOrdered keeps the row.
 func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	if b.roster.OrderOpen(arm.ID) {
 		return false

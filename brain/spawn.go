@@ -188,7 +188,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 	return err
 }
 
-// order returns the order for the host agent of a start.
+// order returns the order with which a host agent starts the arm.
 func (s *starting) order() bus.SpawnOrder {
 	o := bus.SpawnOrder{
 		ID: s.arm.ID, Name: s.arm.Name, Harness: s.arm.Harness, Config: s.config,

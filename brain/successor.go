@@ -30,8 +30,8 @@ const (
 	// mostParts is the largest number of arms whose work is described in the first prompt of a
 	// successor. With more arms, the prompt would be too long.
 	mostParts = 5
-	// mostRuns is the largest number of an arm's newest runs that are described instead of its
-	// conversation, if the conversation cannot be read.
+	// mostRuns is how many of an arm's newest runs are described at most, if the arm's conversation cannot be
+	// read.
 	mostRuns = 50
 )
 

@@ -35,12 +35,12 @@ func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 	return f.follow, nil
 }
 
-// Follow returns a sequence of the events that match a filter. It contains each event once and in
-// order, with the event's own cursor. When the sequence has yielded all events so far, it yields an
-// update with only a cursor. This means that the reader has received every event up to the cursor.
-// While the sequence waits for new events, it yields such an update after each interval. The
-// sequence ends when ctx ends, or when the store cannot be read. Even a slow reader receives every
-// event, because the sequence reads older events from serve's log.
+// Follow returns a sequence of the events that match a filter. It contains each event once and in order, with
+// the event's own cursor. When the sequence has yielded all events so far, it yields an update with only a
+// cursor. Such an update means that the reader has received every event up to the cursor. While the sequence
+// waits for new events, it yields another one after each interval. The sequence ends when ctx ends, or when
+// the store cannot be read. Even a slow reader receives every event, because the sequence reads older events
+// from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.

@@ -33,10 +33,10 @@ type Config struct {
 	Prepare func(ctx context.Context, host string) error
 	// AskAboutArm sends a command about an arm to the arm's host.
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
-	// Summarise writes the health of an arm into the arm.
+	// Summarise sets the fields of an arm that describe its health.
 	Summarise func(arm *coleo.Arm)
-	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while needed
-	// returns false.
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while `needed` returns
+	// false.
 	KeepPermits func(ctx context.Context, host string, needed func() bool)
 	// TakeRequests begins to carry out the approved requests of a host's arms, and returns at once.
 	TakeRequests func(host string)
@@ -105,7 +105,7 @@ type knownHost struct {
 	pulse     bus.Pulse
 	asked     int       // the number of pulse requests that were sent
 	answered  int       // the highest number of a pulse request that was answered
-	pulsed    time.Time // when the request number answered was sent; zero before the first pulse
+	pulsed    time.Time // when the request with the number `answered` was sent; zero before the first pulse
 	arms      map[string]bus.ArmPulse
 	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
 	settled   bool                 // whether all rows agree with the pulse

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// every is the time between two runs of the task, which maintains the database.
+// every is the interval at which the task maintains the database.
 const every = 30 * time.Second
 
 // Task returns the task that maintains a database. Each run fills up the reserve file, and deletes old
