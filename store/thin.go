@@ -17,7 +17,7 @@ import (
 // classes: events of work, which have a source, and Coleo's own events. Because of the classes,
 // many events of work never displace Coleo's own events.
 type Bound struct {
-	Most int // the number of newest entries that are kept, without events of work
+	Most int // the number of newest entries that are kept, not counting events of work
 	Work int // the number of newest events of work that are kept; 0 in other tables
 	Age  time.Duration
 }

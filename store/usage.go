@@ -39,8 +39,8 @@ func (p *projection) addUsage(e *coleo.Event) error {
 	}
 }
 
-// accountSource is the source of a usage that comes from the agent CLI's account. No event of the
-// kind usage has this source.
+// accountSource is the source of a usage that comes from the agent CLI's account. No event of the kind
+// `usage` has this source.
 const accountSource = "account"
 
 func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {

@@ -200,7 +200,7 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 		ok, s.upTo = true, max(s.upTo, end)
 		d.mu.Lock()
 		now, there := d.known[arm]
-		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because the arm was not in `known`
+		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because `known` lacked the arm
 		if whole && now.upTo < s.upTo {
 			d.known[arm] = s
 		}

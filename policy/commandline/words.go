@@ -117,8 +117,8 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces collects the parts of a word. For each byte of raw, special reports whether the byte is a
-// pattern character.
+// pieces collects the parts of a word. `special` reports for each byte of `raw` whether the byte is a pattern
+// character.
 type pieces struct {
 	raw     []byte
 	special []bool
@@ -367,7 +367,7 @@ func wild(pattern []byte, special []bool, name string) bool {
 		case special[i] && c == '*':
 			expr.WriteString(`.*`)
 		case special[i]:
-			expr.WriteString(`.{1,4}`) // some shells take each byte for a character
+			expr.WriteString(`.{1,4}`) // some shells treat each byte as a character
 		default:
 			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
 		}
