@@ -58,8 +58,9 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	return f.commit(ctx, "HEAD")
 }
 
-// baseAtHead returns the stored base of an arm if HEAD seems to be the same commit, and otherwise "". It reads only
-// files, because the start of a git takes some milliseconds. The caller must check with git that HEAD is this commit.
+// baseAtHead returns the stored base of an arm if HEAD seems to be the same commit, and otherwise "". It
+// reads only files, because starting git takes some milliseconds. The caller must check with git that HEAD is
+// this commit.
 func (f *Folder) baseAtHead(arm string) string {
 	if f.main != nil || checkID(arm) != nil {
 		return ""
@@ -206,8 +207,8 @@ func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
 	return all, err
 }
 
-// privateForDiff returns environment variables for a git that compares an index of this Folder with the files. For a
-// clone, this git reads the objects of the user's repository.
+// privateForDiff returns environment variables for a git process that compares an index of this Folder with
+// the files. For a clone, this process reads the objects of the user's repository.
 func (f *Folder) privateForDiff(index string) []string {
 	env := f.privateWith(index)
 	if f.main == nil {

@@ -93,7 +93,7 @@ func (f *Folder) patchOptions(w changes.DiffRequest) []string {
 	return options
 }
 
-// runDiff runs the git command of a comparison. cut is true if the output was too large, so that it
+// runDiff runs the git command of a comparison. `cut` is true if the output was too large, so that `out`
 // contains only the beginning.
 func (f *Folder) runDiff(ctx context.Context, c comparison, options ...string) (out []byte, cut bool, err error) {
 	list := []string{"--find-renames", "--raw", "--no-abbrev", "-z", "--no-color", "-O" + os.DevNull}

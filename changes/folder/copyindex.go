@@ -202,7 +202,7 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 // errIndex is the error for an index whose format Coleo cannot read.
 var errIndex = errors.New("the index has an unknown form")
 
-// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so a change of
+// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so changing
 // them changes the index.
 type indexEntry struct {
 	name  string
@@ -265,8 +265,9 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 	return at, nil
 }
 
-// readNumber reads a number in the format of index version 4. It returns the number and the offset of the byte
-// after it. The number is -1 if the data ends too early or the number is larger than any name is long.
+// readNumber reads a number in the format of index version 4. It returns the number and the offset of the
+// byte after it. The number is -1 if the data ends too early or the number is larger than the length of any
+// name.
 func readNumber(data []byte, at int) (number, after int) {
 	const longest = 1 << 20
 	for ; at < len(data) && number < longest; at++ {

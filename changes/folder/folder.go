@@ -22,7 +22,7 @@ import (
 // Folder is a folder in a repository. Close it after use.
 type Folder struct {
 	repo   *git.Repo
-	clone  git.Clone // if the repository is the clone of an arm
+	clone  git.Clone // set if the repository is the clone of an arm
 	main   *git.Repo // the repository from which the clone was made; nil if there is no clone
 	dir    string    // the folder, without symbolic links
 	asked  string    // the folder as the caller names it
@@ -157,8 +157,8 @@ func (f *Folder) status(ctx context.Context) (changes.Status, error) {
 	return s, err
 }
 
-// commit returns the id of the commit that name stands for, such as HEAD or a ref. It returns "" if there is no
-// such commit.
+// commit returns the id of the commit for which `name` stands, such as HEAD or a ref. It returns "" if there
+// is no such commit.
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	return commitOf(ctx, f.repo, name)
 }
@@ -199,8 +199,7 @@ func cutDir(path, dir string) (string, bool) {
 	return paths.Cut(dir, path)
 }
 
-// covers reports whether paths contains the path or a folder above it. An empty list covers every
-// path.
+// covers reports whether `paths` contains the path or a folder above it. An empty list covers every path.
 func covers(paths []string, path string) bool {
 	for _, p := range paths {
 		if p == "." || p == path || strings.HasPrefix(path, p+"/") {

@@ -55,8 +55,8 @@ func (o *ownIndex) clearRecent(hash store, before identity, since time.Time) err
 	return os.Chtimes(o.path, info.ModTime(), info.ModTime())
 }
 
-// clearSince clears the times in an index that are not before the given second. It leaves the hash of the index
-// wrong.
+// clearSince clears the times in an index that are not before the given second. It does not correct the hash
+// of the index.
 func clearSince(data []byte, idSize int, second int64) (cleared bool, err error) {
 	isRecent := func(stat []byte) bool { return madeIn(stat) >= second }
 	end, err := eachEntry(data, idSize, func(e indexEntry) {

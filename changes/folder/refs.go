@@ -120,8 +120,8 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 		trees: []string{f.treeOf(d.Base), c.Tree}, request: w})
 }
 
-// prune removes the oldest checkpoints in list if there are more than MaxCheckpoints. It never
-// removes the first one.
+// prune removes the oldest checkpoints in the list if there are more than MaxCheckpoints. It never removes
+// the first one.
 func (f *Folder) prune(ctx context.Context, arm string, list []changes.Checkpoint) error {
 	for len(list) > MaxCheckpoints {
 		old := list[1]
