@@ -47,7 +47,7 @@ var (
 // beginPatch is a text that every patch contains.
 const beginPatch = "*** Begin Patch"
 
-// edits returns the changes of the file that the arguments of a call show.
+// edits returns the changes that a call made to the file, according to the call's arguments.
 func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	if strings.Contains(c.Command, beginPatch) {
 		return s.patch(arm, c.Command)

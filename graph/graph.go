@@ -106,7 +106,7 @@ type Prompt struct {
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// Text is a text of the model. The agent CLI reports it in pieces.
+// Text is a text that the model has written. The agent CLI reports it in pieces.
 type Text struct {
 	Text      string `json:"text"` // set by Document, Nodes and Node
 	Pieces    int    `json:"pieces"`

@@ -140,7 +140,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	return out, nil
 }
 
-// hit is a thread with the message in it that matches best.
+// hit is a thread, and the message in it that matches best.
 type hit struct {
 	Row
 	message int64

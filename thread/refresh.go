@@ -28,10 +28,9 @@ type known struct {
 // row identifies a record among the records of one place.
 type row struct{ path, name string }
 
-// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
-// threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. For each place that Refresh could not list, failed contains a text with the place and
-// the reason.
+// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes threads
+// outside of the places from the index. If ctx ends first, it returns the number of unread threads. For each
+// place that Refresh could not list, `failed` contains a text with the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
