@@ -75,7 +75,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 const (
 	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
-	mostObjects  = 5_000_000 // a large project has as many in its whole history
+	mostObjects  = 5_000_000 // a large project has this many objects in its whole history
 	windowMemory = "256m"    // what git uses to compare objects while it packs them
 )
 

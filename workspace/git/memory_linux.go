@@ -42,13 +42,14 @@ const shell = "/bin/sh"
 // object in a pack, or for a sparse file. A lower bound that exists already remains. newCommand makes a command from
 // git's command line.
 //
-// If this system lets no process bound another one, a shell sets the bound. The shell takes as much time as a short git.
+// If this system does not let a process bound another one, a shell sets the bound. The shell takes as much
+// time as a short git command.
 func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
 
-// startWithin starts git with a bound of limit bytes. If outside is true, Coleo sets the bound as soon as git runs.
-// Otherwise a shell sets it before.
+// startWithin starts git with a bound of limit bytes. If `outside` is true, Coleo sets the bound as soon as
+// git runs. Otherwise a shell sets the bound before git starts.
 //
 // startWithin must not start git as a stopped process under ptrace. If Coleo were killed during such a start,
 // git could remain stopped for ever, and would keep the lock of its worktree.

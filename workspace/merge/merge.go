@@ -144,7 +144,7 @@ type job struct {
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder
 	own    string    // a folder for temporary files
-	env    []string  // in a dry run, the environment variables that send new objects to own
+	env    []string  // in a dry run, the environment variables that send new objects to `own`
 	branch string    // the arm's branch, without refs/heads/
 	into   string    // the target branch, without refs/heads/
 

@@ -59,8 +59,8 @@ func (j *job) work(ctx context.Context) (work, error) {
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
 }
 
-// isOwnFile reports whether the agent CLI has written a file for its own use. name is a path below the worktree,
-// with slashes.
+// isOwnFile reports whether the agent CLI has written a file for its own use. `name` is a path below the
+// worktree, with slashes.
 func (j *job) isOwnFile(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		for _, pattern := range j.options.OwnFiles {
