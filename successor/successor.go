@@ -2,8 +2,8 @@
 // in the same folder, its successor. The package returns the configuration with which the successor
 // starts, and the successor's first prompt.
 //
-// The first prompt contains only texts of the conversation, the list of tasks and the diff. The
-// package does not ask a model, starts nothing and sends nothing. Its functions are pure.
+// The first prompt contains only parts of the conversation, the list of tasks, and the diff. The package does
+// not ask a model, starts nothing and sends nothing. Its functions are pure.
 package successor
 
 import (

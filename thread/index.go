@@ -21,7 +21,7 @@ type Place struct {
 	record.Conversations
 }
 
-// PlaceOf returns the place of a harness in one HOME. ok is false if the harness cannot list the
+// PlaceOf returns the place of a harness in one HOME. `ok` is false if the harness cannot list the
 // conversations of its agent CLI.
 func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
 	is, ok := h.(interface{ Conversations() record.Conversations })

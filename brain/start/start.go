@@ -35,7 +35,7 @@ type Rules struct {
 	OnlyServe bool
 }
 
-// Defaults contains the settings for arms from config.toml. If a setting is missing, its field is
+// Defaults contains those settings in config.toml that are for arms. If a setting is missing, its field is
 // empty.
 type Defaults struct {
 	Harness  string

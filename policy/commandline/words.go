@@ -373,5 +373,5 @@ func wild(pattern []byte, special []bool, name string) bool {
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // an extra name is harmless, because it is judged as well
+	return err != nil || re.MatchString(name) // an extra match is harmless, because the name is judged too
 }

@@ -48,8 +48,9 @@ type Options struct {
 	// OwnFiles are patterns for the names of files and folders that the arm's agent CLI writes for its own use. A
 	// merge omits them if git does not track them. An invalid pattern matches nothing.
 	OwnFiles []string
-	// Check is called with the merged tree before any branch is moved. tip is the present commit of the target
-	// branch. If Check returns an error, the merge ends and changes nothing. A dry run does not call Check.
+	// Check is called with the merged tree before any branch is moved. `tip` is the present commit of the
+	// target branch. If Check returns an error, the merge ends and changes nothing. A dry run does not call
+	// Check.
 	Check func(ctx context.Context, tip, tree string) error
 	// Before is called with the planned merge right before branches are moved. If Before returns an error, the
 	// merge ends and changes nothing. If the merge must be computed again, Before is called again.
