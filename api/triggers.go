@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -38,10 +36,6 @@ type triggerHistoryInput struct {
 	Trigger string `query:"trigger" doc:"Only entries of this schedule or webhook"`
 	Before  int64  `query:"before" minimum:"0" doc:"Only entries older than the entry with this id"`
 	Limit   int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
-}
-
-type triggerHistoryReply struct {
-	History []trigger.Entry `json:"history"` // newest first
 }
 
 type removedReply struct {
@@ -99,7 +93,7 @@ func (s *Server) runTrigger(ctx context.Context, in *triggerOnly) (*reply[trigge
 	return &reply[trigger.Entry]{e}, err
 }
 
-func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*reply[triggerHistoryReply], error) {
+func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*reply[wire.TriggerHistoryReply], error) {
 	if s.triggers == nil {
 		return nil, errNoTriggers()
 	}
@@ -107,7 +101,7 @@ func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*
 		in.Limit = auditPage
 	}
 	entries, err := s.triggers.History(ctx, in.Trigger, in.Before, in.Limit)
-	return &reply[triggerHistoryReply]{triggerHistoryReply{list(entries)}}, err
+	return &reply[wire.TriggerHistoryReply]{wire.TriggerHistoryReply{History: list(entries)}}, err
 }
 
 // isWebhook reports whether a request calls a webhook. Such a request is signed, and needs no
@@ -144,38 +138,4 @@ func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	_ = json.NewEncoder(w).Encode(e)
-}
-
-// Triggers returns the schedules and webhooks.
-func (c *Client) Triggers(ctx context.Context) (out wire.Triggers, err error) {
-	err = c.call(ctx, get, "/api/triggers", nil, &out)
-	return out, err
-}
-
-// AddTrigger creates a schedule or a webhook. The reply for a webhook contains the webhook's
-// secret.
-func (c *Client) AddTrigger(ctx context.Context, q wire.TriggerRequest) (out wire.NewTrigger, err error) {
-	err = c.call(ctx, post, "/api/triggers", q, &out)
-	return out, err
-}
-
-// RemoveTrigger removes a schedule or a webhook.
-func (c *Client) RemoveTrigger(ctx context.Context, name string) error {
-	return c.call(ctx, del, "/api/triggers/"+url.PathEscape(name), nil, nil)
-}
-
-// RunTrigger starts an arm of a schedule before the schedule is due. It returns when the run of the
-// trigger is stored, even if the arm has not started yet.
-func (c *Client) RunTrigger(ctx context.Context, name string) (out trigger.Entry, err error) {
-	err = c.call(ctx, post, "/api/triggers/"+url.PathEscape(name)+"/run", nil, &out)
-	return out, err
-}
-
-// TriggerHistory returns the newest entries of a trigger, newest first. If the name is empty, it
-// returns entries of all triggers. If beforeID is not 0, it returns only entries with lower ids.
-func (c *Client) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
-	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(beforeID, 10)}, "limit": {strconv.Itoa(limit)}}
-	var out triggerHistoryReply
-	err := c.call(ctx, get, "/api/triggers/history?"+q.Encode(), nil, &out)
-	return out.History, err
 }

@@ -33,7 +33,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	var report bus.ArmReport
 	limit := spawnTimeout
 	if o.Config.Worktree != nil {
-		limit += WorktreeTime
+		limit += commands.WorktreeTime
 	}
 	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.roster.CatchUp(ctx, arm.AgentID)

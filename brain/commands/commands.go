@@ -20,6 +20,12 @@ const (
 	// unresponsive while it reads a long prompt, shows the prompt and begins to work on it.
 	promptPerKB = 6 * time.Second
 	KillTimeout = 30 * time.Second
+	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
+	// host agent itself ends the merge.
+	MergeTime = bus.MergeTime + time.Minute
+	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
+	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
+	WorktreeTime = 25 * time.Minute
 )
 
 // Config contains what Commands needs.

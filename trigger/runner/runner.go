@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain"
+	"coleo.dev/brain/commands"
 	"coleo.dev/store"
 	"coleo.dev/template"
 	"coleo.dev/trigger"
@@ -53,7 +54,7 @@ type bounds struct {
 }
 
 func defaultBounds() bounds {
-	return bounds{slow: 30 * time.Second, start: brain.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
+	return bounds{slow: 30 * time.Second, start: commands.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
 }
 
 // Config is the configuration of a Runner.

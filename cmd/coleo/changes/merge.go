@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -48,7 +48,7 @@ func MergeCommand() *cobra.Command {
   coleo arm merge fix --into develop --squash --message "fix the parser"
   coleo arm merge fix --commit "what was left" --ask-arm`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			switch {
 			case squash:
 				w.Way = changes.WaySquash

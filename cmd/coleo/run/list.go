@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -55,7 +55,7 @@ time such as 2026-01-02T15:04:05Z, or an age such as 2h.`,
 		Example: `  coleo run list fix --outcome failed
   coleo run list --since 2h`,
 		Args: verb.AtMost(1, "the name of an arm, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			filter := wire.RunFilter{Outcome: coleo.Outcome(f.outcome), Before: f.before, Limit: f.limit}
 			if len(args) == 1 {
 				filter.Arm = args[0]
