@@ -42,7 +42,7 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End marks the list as complete. Its readers finish after the last change. A second call does
+// End marks the list as complete. Loops over Follow end after the last change. A second call does
 // nothing.
 func (l *Changes) End() {
 	l.mu.Lock()

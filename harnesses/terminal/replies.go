@@ -58,8 +58,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 	return slices.Clone(p.list)
 }
 
-// send sends all pending replies in order. If the holder refuses a reply, send drops the reply,
-// because the program has ended or does not read.
+// send sends all pending replies in order. If the holder refuses a reply, send drops that reply.
+// The holder refuses it if the program has ended or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

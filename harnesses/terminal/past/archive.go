@@ -50,8 +50,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping is like ScreenAt, but more precise if keys were typed soon after the moment. The
-// terminal includes the output up to the first of these keys, and its echo, but no later output.
+// ScreenBeforeTyping is like ScreenAt, but never shows the effect of keys that were typed at the
+// given moment or later. If such keys exist, the terminal includes only the output before the first
+// of them.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
@@ -73,7 +74,7 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 }
 
 // The method from yields the marks of the given moment and all later marks. It also yields the earlier
-// marks of the same millisecond, because the times in the index are cut to milliseconds.
+// marks of the same millisecond, because the times in the index are truncated to milliseconds.
 func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
 	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
@@ -114,8 +115,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, with one exception. If keys were typed after the moment, the offset is at
-// most the offset of the first key.
+// endBeforeTyping is like endAt, with one exception. If keys were typed at the moment or later, the offset
+// is at most the end of the output before the first of these keys.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {
@@ -143,7 +144,7 @@ func (a *archive) oldestTime() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return snapshot.Time.Truncate(time.Millisecond), true // the index has no output after the snapshot
+	return snapshot.Time.Truncate(time.Millisecond), true // the index has no mark of output after the snapshot
 }
 
 func tooOld(at, oldest time.Time, kept bool) error {
@@ -216,7 +217,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // a large screen can fill a piece alone
+			return out, err // the oldest screen alone fills the piece
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
@@ -291,8 +292,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect adds output and resizes to the piece of a recording in the parameter out, until the piece is full.
-// The parameter mark is the number of the mark at which it begins.
+// collect fills the piece in the parameter out with output and resizes. It begins at out.Next and at the
+// mark with the number in the parameter mark.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

@@ -141,8 +141,8 @@ func (f Folder) prune(newStart int64) {
 	}
 }
 
-// thin deletes snapshots before an offset, except those at the end of a segment. Host agents took the
-// deleted snapshots when they ended.
+// thin deletes the snapshots before an offset that host agents took when they ended. It keeps the
+// snapshots that were taken at the end of a segment of the journal.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {
@@ -151,8 +151,8 @@ func (f Folder) thin(before int64) {
 	}
 }
 
-// Tidy deletes files that an earlier host agent has not finished. It also deletes snapshots after
-// the journal's end, because they do not belong to this journal.
+// Tidy deletes files that an earlier host agent began to write but did not finish. It also deletes
+// snapshots after the journal's end, because they do not belong to this journal.
 func (f Folder) Tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(f.dir, "*"+unfinished))
 	for _, path := range left {

@@ -23,10 +23,10 @@ type Replay struct {
 // Size is the size of a terminal in cells. It is zero if the size is unknown.
 type Size struct{ Cols, Rows int }
 
-// From makes r begin at offset in the journal in dir. It returns the size of the terminal there, and
-// whether a resize is exactly at offset. It ignores the resizes before the offset resizedFrom. A
-// caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the snapshot
-// already has the size that earlier resizes set.
+// From makes r begin at offset in the journal in dir. It returns the size of the terminal at that
+// offset, and whether a resize is exactly there. It ignores the resizes before the offset resizedFrom.
+// A caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the
+// snapshot already has the size that earlier resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {

@@ -50,8 +50,9 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 }
 
 // FoundSubmitted records that an earlier process submitted a prompt that has arrived. The agent CLI may
-// not have begun the turn yet. So an idle screen does not count until a sign of work or of the end of the
-// turn, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does nothing.
+// not have begun the turn yet. So an idle screen does not count until a sign of work or of the turn's end
+// comes, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does
+// nothing.
 func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	if st := r.verdict.State; st != "" && st != coleo.Idle && !st.Working() {
 		return

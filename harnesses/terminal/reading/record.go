@@ -105,8 +105,8 @@ func (r *recorded) noteEnd(e record.Entry) {
 	}
 }
 
-// endedBefore returns the state in which the turn before the prompt e has ended. It returns "" if the
-// record has not shown that end, or if e belongs to the same turn.
+// endedBefore returns the last state of the turn before the prompt e. It returns "" if the record has
+// not shown that end, or if e belongs to the same turn.
 func (r *recorded) endedBefore(e record.Entry) coleo.State {
 	if e.Turn != "" && e.Turn == r.turn {
 		return ""
@@ -115,8 +115,8 @@ func (r *recorded) endedBefore(e record.Entry) coleo.State {
 }
 
 // waitsBehindSelf reports whether two things hold: the agent CLI works in a turn that it has begun by
-// itself, and the turn of the newest prompt has not begun yet. When the running turn ends, the prompt's
-// turn has not ended.
+// itself, and the turn of the newest prompt has not begun yet. The end of the running turn is then not
+// the end of the prompt's turn.
 func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
 // HoldEntries makes the Reader hold back new entries of the record until Submitted or ReleaseEntries is

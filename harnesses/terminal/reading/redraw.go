@@ -30,7 +30,7 @@ const (
 	redrawRetry = 5 * time.Second
 	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
 	// They are doubled after each redraw that did not help, because otherwise an unknown page with a
-	// slow clock would be redrawn forever.
+	// slow clock would be redrawn every few seconds.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. The number is limited because a
 	// program that always garbles the picture would make the agent CLI draw all the time. Without a
@@ -41,8 +41,8 @@ const (
 )
 
 // redraws decides which picture is drawn again. A picture needs a redraw if no rule knows it, or if it
-// shows work but does not change. The same picture is drawn again a second time only after a picture
-// that needed no redraw.
+// shows work but does not change. After the redraw of a picture, the same picture causes no second
+// redraw until another picture has needed none.
 type redraws struct {
 	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why      string        // the reason for the redraw
@@ -145,7 +145,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 
 // awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Meanwhile,
 // Coleo must not report the picture as unknown. maxUnknown is the time after which Coleo would report
-// it without redraws.
+// the picture if it could not be redrawn.
 func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.unhelped > 0 {

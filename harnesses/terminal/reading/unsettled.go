@@ -21,7 +21,7 @@ const proofAfter = 10 * time.Second
 // PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount
 // is the number of times that the transcript showed the prompt before the submit. Before the arm is
 // idle again, the Reader emits a change: a turn if the prompt has arrived, or a lost prompt if
-// nothing proves that.
+// nothing proves its arrival.
 func (r *Reader) PromptUnsettled(echoCount int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoCount}
@@ -64,8 +64,8 @@ func (r *Reader) awaitProof(now time.Time) time.Duration {
 	return max(r.spec.Timing.Begin.Duration(), proofAfter) - now.Sub(r.settlingSince)
 }
 
-// loseUnsettled emits that the unsettled prompt is lost. It does nothing if there is no unsettled
-// prompt.
+// loseUnsettled emits a change which reports that the unsettled prompt is lost. It does nothing if
+// there is no unsettled prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

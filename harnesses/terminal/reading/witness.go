@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which
-	// means that it no longer counts. It applies if the turn is known to have ended. It is longer
-	// than any redraw, and shorter than people would wait. While an agent CLI starts, a claim of
-	// work counts only after it has lasted for lapseAfter.
+	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which means
+	// that the claim no longer counts. It applies if the turn is known to have ended. The time is
+	// longer than any redraw, and shorter than people would wait. While an agent CLI starts, a claim
+	// of work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long a witness can make no new claim after the screen has made its last
-	// claim lapse. The time is long enough for a person to use an arm between two forged claims. If
-	// the screen agrees with a claim earlier, the claim counts at once.
+	// forgiveAfter is how long new claims of a witness do not count after the screen has made its
+	// last claim lapse. The time is long enough for a person to use an arm between two forged
+	// claims. If the screen agrees with a claim earlier, the claim counts at once.
 	forgiveAfter = 10 * time.Second
 )
 
@@ -36,7 +36,7 @@ type witness struct {
 	detail              string
 	claim               coleo.State // the state that the word adds to the screen's verdict; "" for none
 	weak                bool        // its claims only make Coleo more cautious
-	at                  time.Time   // when the word came
+	at                  time.Time   // when the word was reported
 	since               time.Time   // since when the witness has made this claim, or no claim
 	lapsed              bool
 	refuted             time.Time // when the screen made the last claim lapse; zero if it did not

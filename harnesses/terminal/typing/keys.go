@@ -85,13 +85,13 @@ func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	return err
 }
 
-// pressSlowlyIf is like pressIf, but waits between the keys for the time in the harness.
+// pressSlowlyIf is like pressIf, but waits between the keys for the time that the harness sets.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one, and waits between them for the time in the harness. It does not
-// check the screen, so it is only for keys that can do no harm.
+// press types keys one by one, and waits between them for the time that the harness sets. It does
+// not check the screen, so it is only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -99,8 +99,8 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls typeKey with each key of a sequence, and waits between the calls for the time in
-// the harness.
+// eachKey calls typeKey with each key of a sequence, and waits between the calls for the time that
+// the harness sets.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 const seenTimeout = 10 * time.Second
 
 const (
-	// commandTaken is how long the composer may still show a command after the submit key. Qwen
-	// Code 0.24.4 sometimes applies the key to its menu of completions. It then shows the whole
-	// command forever.
+	// commandTaken is how long the composer may still show a command after the submit key. Qwen Code
+	// 0.24.4 sometimes applies the key to its menu of completions, and then shows the whole command
+	// forever.
 	commandTaken = 3 * time.Second
 	// commandTries is the largest number of times that Coleo presses the submit key while the
 	// composer shows the command.

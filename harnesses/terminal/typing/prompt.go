@@ -28,13 +28,13 @@ const (
 	clearTimeout          = time.Second
 )
 
-// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. If p.Interrupt is
-// set, SendPrompt first interrupts the running turn. It returns one of these errors:
+// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. If p.Interrupt is set,
+// SendPrompt first interrupts the running turn. It returns one of these errors:
 //
-//   - EInvalid if the prompt is empty, or if the agent CLI would not treat it as text but, for example, as
-//     a command
-//   - EBlocked if a dialog is open; the message mentions it if the dialog opened after the text was typed and
-//     before it was submitted
+//   - EInvalid if the prompt is empty, or if the agent CLI would not treat it as text but, for example, as a
+//     command
+//   - EBlocked if a dialog is open; the message says so if the dialog opened between the typing of the text
+//     and the submit key
 //   - EUnsettled if a dialog opened while the submit key was pressed
 //   - EBusy if no prompt can be typed now
 //   - EExited if the agent CLI has ended
@@ -135,7 +135,8 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	return t.submit(ctx, left, text, extraCheck)
 }
 
-// typeTries is how often a text is typed if other text appears in the composer at the same time.
+// typeTries is the largest number of times that Coleo types a text while other text keeps appearing
+// in the composer.
 const typeTries = 3
 
 // typeAlone empties the composer, and types a text into it. It returns when the composer shows only the

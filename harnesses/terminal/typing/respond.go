@@ -144,7 +144,7 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved is a text for the error of an answer that failed before it has chosen an option. The
+// mayHaveMoved is a text for the error of an answer that failed before it had chosen an option. The
 // answer may have moved the mark of a list.
 const mayHaveMoved = "at most the mark of the list was moved"
 

@@ -23,8 +23,8 @@ const (
 	// from the end to the beginning.
 	mostRows = 200
 	// mostPasses is the largest number of times that Coleo goes through a list. A tick can change
-	// other ticks, so a second pass may have to correct the first. The last pass must find nothing
-	// to change.
+	// other ticks, so a second pass may have to correct the ticks of the first. The last pass must
+	// find nothing to change.
 	mostPasses = 3
 )
 
@@ -41,7 +41,7 @@ type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
 	submit bool  // the mark is at the submit row
-	hidden error // not nil if keys submit the list and options may be out of sight
+	hidden error // an error if the list is submitted with keys and options may be out of sight
 }
 
 // tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
@@ -173,7 +173,8 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 }
 
 // exact returns an error if an option has a wrong tick, or if the free-text option does not contain
-// k.Text. If keys submit, it also returns an error if an option may be out of sight.
+// k.Text. If the list is submitted with keys, exact also returns an error if an option may be out
+// of sight.
 func (k *ticker) exact(l listView) error {
 	if l.hidden != nil {
 		return l.hidden
@@ -222,8 +223,9 @@ func (k *ticker) tickByMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is at the place where the ticks are submitted. This is the submit
-// row. If keys submit, it is the last option at which they may be pressed.
+// atEnd reports whether the mark is at the place where the ticks are submitted. That place is the
+// submit row. In a list without such a row, it is the last option at which the submit keys may be
+// pressed.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -244,8 +246,8 @@ func (k *ticker) mayEnd(l listView, i int) bool {
 	return i < len(l.ticks) && l.ticks[i] != rules.NoTick && !emptyText
 }
 
-// submit presses the keys that submit, if the mark is at the right place and exactly the wanted
-// options are ticked.
+// submit presses the keys that submit the ticks, if the mark is at the right place and exactly the
+// wanted options are ticked.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
