@@ -14,8 +14,8 @@ import (
 type workPayload struct {
 	Call      string          `json:"call_id"`
 	Namespace string          `json:"namespace"`
-	Arguments string          `json:"arguments"` // of a function, as the model sent them
-	Input     string          `json:"input"`     // of a tool that takes plain text
+	Arguments string          `json:"arguments"` // arguments of a function call, as the model sent them
+	Input     string          `json:"input"`     // input of a tool that takes plain text
 	Action    json.RawMessage `json:"action"`    // of a local_shell_call
 	Output    json.RawMessage `json:"output"`
 	Text      string          `json:"text"` // in agent_reasoning, before 0.169
@@ -253,7 +253,7 @@ func shell(l recordLine) []record.Entry {
 	}
 }
 
-// begin returns a call.
+// begin returns the call that the line begins.
 func (w *worker) begin(l recordLine) coleo.ToolCall {
 	p := l.Payload
 	name, arguments := p.Name, p.Arguments

@@ -169,7 +169,7 @@ func (t *tail) reply(m message) []record.Entry {
 		switch {
 		case m.Error.Name == aborted:
 			ending = record.Interrupted
-		case m.Error.Data.Message == rejected: // the user rejected at OpenCode's question about repeated calls
+		case m.Error.Data.Message == rejected: // the user rejected OpenCode's question about repeated calls
 			ending = record.Denied
 		}
 		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: ending, Text: m.Error.Data.Message, Time: at})

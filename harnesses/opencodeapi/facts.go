@@ -34,7 +34,7 @@ type asked struct {
 	question bool
 	dialogs  []coleo.Dialog // one or more
 	call     callOf         // the call that needs the permission; its CallID is "" if unknown
-	answers  [][]string     // the answers to the first dialogs, but never to all; empty in a new session
+	answers  [][]string     // answers to the first of the dialogs, never to all of them; empty in a new session
 }
 
 // dialog returns the dialog that must be answered next.

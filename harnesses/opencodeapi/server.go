@@ -221,7 +221,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 		if err != nil {
 			return told(err)
 		}
-		quiet.Stop() // the time that take needs is not silence of the server
+		quiet.Stop() // the server does not count as silent while take runs
 		var e event
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && json.Unmarshal(data, &e) == nil {
 			if err := take(e); err != nil {

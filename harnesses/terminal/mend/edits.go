@@ -26,14 +26,14 @@ const (
 	costRegion = 8  // another part of the screen
 	costWord   = 4  // another text in a pattern
 	costBoth   = 6  // two texts instead of one
-	costParts  = 6  // another order in a pattern
+	costParts  = 6  // two parts of a pattern change places
 	costLoose  = 12 // an anchor of a pattern is removed
 	costNarrow = 20 // a dialog no longer matches, although only its title is wrong
 	costMove   = 5  // for each rule that a rule is moved past
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog whose first condition is neither for its title nor in the description
+	costUnnamed = 30 // a new dialog whose first condition is neither its title nor taken from the description
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.
@@ -88,8 +88,8 @@ func changedRunes(a, b string) int {
 
 // conds proposes changes of the conditions in list, which belong to one item. The parameter it is the
 // item's index. If shouldHold is true, the item should hold on all pictures of the group, and the changes
-// make it hold on more of them. Otherwise the item should hold on none of them, and the changes keep it
-// from holding.
+// make the item hold on more of them. Otherwise the item should hold on none of them, and the changes
+// keep the item from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {

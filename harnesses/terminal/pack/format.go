@@ -11,8 +11,8 @@
 //	...
 //
 // KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte of the file
-// except the line of the signature. Because it includes the first line, it is valid only for a
-// pack.
+// except the line of the signature. The signature also covers the first line, so it is valid only
+// for a pack.
 //
 // Package reading, not package pack, combines a pack with built-in rules.
 package pack

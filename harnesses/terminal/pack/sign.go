@@ -150,7 +150,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 
 // seal returns a signed pack file. body is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
-	public, _ := key.Public().(ed25519.PublicKey) // the type that the package documents
+	public, _ := key.Public().(ed25519.PublicKey) // an ed25519.PublicKey, as the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))
 	head := firstLine + keyLine + KeyText(public) + "\n" + signatureLine +
 		base64.StdEncoding.EncodeToString(signature) + "\n\n"

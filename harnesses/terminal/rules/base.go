@@ -9,8 +9,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. It removes some lists from s and
-// returns them, because the method inherit merges them later. A base cannot have a base of its own.
+// layBase fills s with the keys of the base that the file names, if any. It moves the lists that the
+// method inherit merges later from s to the result under. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -33,8 +33,8 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 }
 
 // inherit appends the rules, dialogs, limits, modes and asks of a base to those of s. It skips each of them
-// that has the same name as one of s. It also appends the parts of the launch that come after the parts of
-// the base.
+// that has the same name as one of s. It also appends s.Launch.More to s.Launch.Parts, which are the parts
+// of the base.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {

@@ -211,7 +211,7 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	case pattern == "":
 		return nil
 	case c.counted && c.stepsLeft < 0:
-		return nil // the earlier patterns are too slow together
+		return nil // the earlier patterns together have too many steps already
 	case len(pattern) > maxPattern:
 		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
 		return nil

@@ -171,11 +171,11 @@ type DialogRule struct {
 	More patternText `toml:"more"`
 	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. Coleo answers
 	// such a dialog only if the screen proves that all options are in sight. So this key needs `text` or
-	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last
-	// option with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at
-	// the last option with a tick. If this is an empty free-text option, Coleo types them at the option with
-	// a tick above. With `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
-	// `submit_keys`. Without `tick`, neither is allowed.
+	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last option
+	// with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at the last
+	// option with a tick. If that option is an empty free-text option, Coleo types them at the nearest
+	// option with a tick above it. With `tick`, either `submit` or `submit_keys` is required. `tick =
+	// "digit"` needs `submit_keys`. Without `tick`, neither is allowed.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
 	// `deny`.

@@ -248,7 +248,7 @@ type Timing struct {
 	// How long the screen must show the state `idle` or `error` before Coleo reports that state.
 	// The value must be longer than any moment during a turn at which the screen shows `idle`.
 	Settle Milliseconds `toml:"settle_ms"`
-	// How long after a submit Coleo accepts `idle` only if it has seen work.
+	// The time after a submit during which Coleo accepts `idle` only if it has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`

@@ -66,7 +66,8 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter replaces a letter with a combining mark in the text for which Coleo searches.
+// anyLetter stands for any letter. In the text for which Coleo searches, it replaces each letter
+// that has a combining mark.
 const anyLetter = '\uffff'
 
 // tailRunes is how many characters of a prompt Coleo must see: the last ones in the composer, and

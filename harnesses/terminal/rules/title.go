@@ -140,7 +140,8 @@ func (w wrappedRows) end(i int) int {
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join returns the joined text of the rows up to row i, with the text of row i+1 added.
+// join adds the text of row i+1 to the given text, which is the joined text of the rows up to row
+// i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row
