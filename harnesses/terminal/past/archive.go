@@ -50,9 +50,8 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping is like ScreenAt, but never shows the effect of keys that were typed at the
-// given moment or later. If such keys exist, the terminal includes only the output before the first
-// of them.
+// ScreenBeforeTyping is like ScreenAt, but leaves out output that came after the first key that was
+// typed at the given moment or later. The terminal can include the immediate echo of that key.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
@@ -116,7 +115,7 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 }
 
 // endBeforeTyping is like endAt, with one exception. If keys were typed at the moment or later, the offset
-// is at most the end of the output before the first of these keys.
+// is at most the end of the output when the first of these keys was recorded.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {
