@@ -76,8 +76,9 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender checks an answer of a holder. The answer names the holder as the process named.
-// checkSender returns EUnproven if another process is at the other end of the connection.
+// checkSender checks that an answer comes from the process that it names. The parameter named is
+// that process. checkSender returns EUnproven if another process is at the other end of the
+// connection.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {

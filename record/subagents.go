@@ -61,7 +61,7 @@ type subagentRecords struct {
 	since   time.Time
 	find    func() (records, folders []string)
 	tails   map[string]Tail
-	records []string        // the records in tails, in the order in which they were found
+	records []string        // the paths of the records in the field tails, in the order in which they were found
 	folders []string        // the folders in which records can appear
 	exist   []string        // the folders in the field folders that exist
 	counted map[string]bool // the replies whose tokens next has returned, by id

@@ -91,9 +91,8 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits for the end of an answer in the transcript after the
-	// screen has shown it. It is long because Coleo supports agent CLIs that write their transcript
-	// only once a second.
+	// transcriptLag is how long Coleo waits until the transcript contains an answer that the screen
+	// already shows. It is long because some agent CLIs write their transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the time between two reads of the transcript. A read takes about a
 	// millisecond.

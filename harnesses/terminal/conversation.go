@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// firstSearch is how long Coleo waits for a prompt in the record before it searches other
-	// conversations for it. Agent CLIs need less than half a second to record a prompt.
+	// firstSearch is how long Coleo waits until a prompt is in the record. After that, Coleo
+	// searches other conversations for the prompt. Agent CLIs need less than half a second to record
+	// a prompt.
 	firstSearch = time.Second
 	// lastSearch is the longest pause between two searches. Each pause is twice as long as the pause
 	// before it, so that the search for a prompt that is in no record costs little.
@@ -37,8 +38,8 @@ func (c *conversation) set(id string) {
 	c.id = id
 }
 
-// takenConversations contains the conversation of each open session. It prevents two arms from
-// having the same conversation, because two arms in the same folder can send the same prompt.
+// takenConversations contains the conversation of each open session. Two arms in the same folder
+// can send the same prompt. takenConversations keeps them from following the same conversation.
 type takenConversations struct {
 	mu sync.Mutex
 	by map[string]*session
@@ -145,7 +146,8 @@ func (s *session) followTo(all record.Conversations, p record.Taken, now string)
 	return len(ids) == 1 && s.setConversation(ids[0])
 }
 
-// hasRecorded reports whether the record contains a prompt that was sent at the given time.
+// hasRecorded reports whether the record contains the prompt with this text that was sent at the
+// given time.
 func (s *session) hasRecorded(text string, sent time.Time) bool {
 	r, unlock := s.live.lock()
 	defer unlock()

@@ -244,8 +244,8 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 }
 
 // Prove compares a handle with the status that the holder reports, and with the running processes.
-// It returns the status. The error is EUnproven if the handle does not agree with them, and
-// EUnavailable if the holder does not exist.
+// It returns the status. The error is EUnproven if the handle names another holder or other
+// processes, and EUnavailable if the holder does not exist.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -265,8 +265,8 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 	}
 }
 
-// exitTime is how long a holder may take to notice the end of its program. It needs milliseconds,
-// unless the machine is loaded.
+// exitTime is how long a holder may take to notice the end of its program. A holder needs
+// milliseconds, unless the machine is loaded.
 const exitTime = 2 * time.Second
 
 func compare(h coleo.Handle, s holder.Status) error {

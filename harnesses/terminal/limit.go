@@ -12,7 +12,7 @@ import (
 
 // Limit returns the limit that ended the last turn, or nil. It searches the given errors, which
 // come from the agent CLI's record. While the state is error, Limit also searches the error on the
-// screen. The model cannot write this text, so it can be trusted.
+// screen. The model cannot write this error, so the error can be trusted.
 func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	spec := s.rules()
 	if len(spec.Limits) == 0 {

@@ -77,9 +77,9 @@ func WithoutInjection(allowSudo bool, start func() error) error {
 	return <-done
 }
 
-// forbidInjection sets the filter for this thread and its children. If the kernel accepts the
-// filter only together with no_new_privs, forbidInjection sets both if giveUpPrivileges is true,
-// and nothing otherwise. On a kernel without seccomp, forbidInjection does nothing.
+// forbidInjection sets the filter for this thread and its children. Some kernels accept the filter
+// only together with no_new_privs. There, forbidInjection sets both if giveUpPrivileges is true,
+// and sets nothing otherwise. On a kernel without seccomp, forbidInjection does nothing.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -102,8 +102,8 @@ func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset at which the output ended at a moment, and the number of marks in the index up to
-// that moment.
+// endAt returns the offset of the output's end at a moment, and the number of marks in the index up to that
+// moment.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -254,8 +254,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// completeEscape handles a snapshot in the middle of an escape sequence or a character. It feeds the
-// snapshot's screen to the end of that sequence or character.
+// completeEscape handles a snapshot in the middle of an escape sequence or a character. It writes
+// the next bytes of output to the snapshot's screen, up to the end of that sequence or character.
 func (a *archive) completeEscape(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
@@ -269,7 +269,7 @@ func (a *archive) completeEscape(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size of the terminal before a mark, as the last resize has set it.
+// sizeAt returns the size that the last resize before a mark gave to the terminal.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -283,7 +283,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark with the number mark-1, or of the first mark if mark is 0.
+// timeAt returns the time of the mark before the mark with the given number, or of the first mark
+// if there is none before.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()

@@ -19,7 +19,7 @@ const lastBytes = 256 << 10
 type Writer struct {
 	folder  Folder
 	journal string             // the journal's folder
-	covered func(offset int64) // informs the holder up to which offset a snapshot replaces the output
+	covered func(offset int64) // tells the holder that a snapshot replaces the output before offset
 	writing sync.WaitGroup
 
 	mu      sync.Mutex
@@ -89,10 +89,10 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// writeSnapshot writes a snapshot, and informs the holder up to which offset the snapshot replaces
-// the output. It then deletes the snapshots that are no longer needed. It returns silently if it
-// cannot write the snapshot, because the holder keeps its journal, and itself reports that the disk
-// is full.
+// writeSnapshot writes a snapshot, and tells the holder that the snapshot replaces the output
+// before the given offset. It then deletes the snapshots that are no longer needed. It returns
+// silently if it cannot write the snapshot, because the holder keeps its journal, and itself
+// reports that the disk is full.
 func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is how many rows that have scrolled off the screen still count as part of the
-// transcript: the answer of almost any turn.
+// HistoryRows is how many of the rows that have scrolled off the screen still count as part of the
+// transcript. Almost every answer has fewer rows.
 const HistoryRows = 2000
 
 // Reader turns a program's output into readings. It keeps the screen, the verdict of the rules, and

@@ -106,7 +106,7 @@ func (r *recorded) noteEnd(e record.Entry) {
 }
 
 // endedBefore returns the last state of the turn before the prompt e. It returns "" if the record has
-// not shown that end, or if e belongs to the same turn.
+// not shown the end of that turn, or if e belongs to the same turn.
 func (r *recorded) endedBefore(e record.Entry) coleo.State {
 	if e.Turn != "" && e.Turn == r.turn {
 		return ""

@@ -127,7 +127,8 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 }
 
 // requestOf returns a reported call if the verdict's dialog asks about it, and nil otherwise. The
-// error is EUnsupported if the dialog asks about the call but Coleo does not understand all of it.
+// error is EUnsupported if the dialog asks about the call but Coleo does not understand the whole
+// call.
 func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
 	p := &r.spec.Policy
 	t := p.Tool(c.name)

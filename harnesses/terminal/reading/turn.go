@@ -41,7 +41,7 @@ type newestTurn struct {
 	// open is true until a sign shows the end of the newest turn. It is always false if the agent CLI
 	// gives no such signs.
 	open           bool
-	ended          time.Time // the latest end of a turn that a sign has shown
+	ended          time.Time // when a turn last ended; zero if no sign of an end has come
 	unproven       string    // why idle is not proven; "" if it is
 	shown          bool      // the screen has shown work or a dialog in this turn
 	waits          bool      // no sign has shown that the turn of the newest prompt has begun
@@ -49,7 +49,7 @@ type newestTurn struct {
 	worked         bool      // the screen has shown work since the newest prompt
 	endReported    bool      // the record or the hook has reported an end, and no work afterwards
 	denied         time.Time // since when the screen is idle while another witness claims work; zero if it is not
-	blind          bool      // the screen showed no sign of work in the last turn that was long enough
+	blind          bool      // the screen showed no sign of work in the last turn that ran for blindAfter
 	above          []string  // the rows above the composer on the last idle screen
 	unchangedSince time.Time // since when those rows have not changed
 }
@@ -87,9 +87,9 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// emitTurn emits a change for a prompt in the record, unless Coleo has submitted the prompt and has
-// not reported it as lost. It ignores a prompt from before the Reader was created, because an earlier
-// host agent may have submitted it. The parameter ended is the state in which the turn before has ended; see
+// emitTurn emits a change for a prompt in the record, unless Coleo has submitted the prompt and has not
+// reported it as lost. It ignores a prompt from before the Reader was created, because an earlier host agent
+// may have submitted it. The parameter ended is the last state of the previous turn; see
 // recorded.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
@@ -178,8 +178,8 @@ func (r *Reader) AtWork() bool {
 	})
 }
 
-// TurnEnded returns the latest end of a turn that a sign has shown, by the clock of the agent CLI, or
-// the zero time.
+// TurnEnded returns when a turn last ended, by the clock of the agent CLI. It returns the zero time
+// if no sign of an end has come.
 func (r *Reader) TurnEnded() time.Time { return r.turn.ended }
 
 // Unproven returns the reason why the idle state of the arm is not proven. It returns "" if it is

@@ -132,9 +132,9 @@ func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted it for a time of at least bound. It returns
-// the kind and the note of the change that the Reader must emit, or "" for both. The result next is
-// how long to wait until the next check.
+// check ends the claim if the screen has contradicted the claim for at least the duration bound. It
+// returns the kind and the note of the change that the Reader must emit, or "" for both. The result
+// next is how long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {

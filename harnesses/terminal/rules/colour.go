@@ -58,12 +58,12 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the only option with a separate background, or -1 if there is not
-// exactly one.
+// markedOption returns the index of the only option whose background stands out, or -1 if there is
+// not exactly one.
 //
 // All options are on one row, and markedOption uses the lowest row that shows all of them. A
-// background is not separate if most cells of this row, or of a row above, have it. The rows above
-// count because buttons can have the background of the box above them.
+// background does not stand out if it is the most frequent background of this row or of a row
+// above. The rows above count because buttons can have the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -85,8 +85,8 @@ func (p *Picture) markedOption(options []string) int {
 }
 
 // optionOfFrame returns the index of the only option whose background is the color of the frame, or
-// -1 if there is not exactly one. The frame is the first character of row y. This rule is for themes
-// without a background, in which every button of OpenCode 1.18.33 has a separate background.
+// -1 if there is not exactly one. The frame is the first character of row y. In themes without a
+// background, every button of OpenCode 1.18.33 has a background that stands out.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -166,11 +166,12 @@ type optionMark struct {
 	mark        pty.Colour // color of the mark; the default color if the option is not marked
 }
 
-// dropTails removes the signs of an earlier choice from the options below the title: see
-// DialogRule.Tail. It keeps the same sign at the end of other labels.
+// dropTails removes the sign of an earlier choice, such as ✔, from the end of the chosen option: see
+// DialogRule.Tail. The options are below the title. If another option has the same sign at the end of
+// its label, dropTails keeps that sign.
 //
-// The label and the sign of a chosen option have a separate color. If the mark has the default color,
-// the screen has no colors, and the conditions TailWhen decide.
+// The chosen option has a color that no other option has. If the mark has the default color, the
+// screen has no colors, and the conditions TailWhen decide.
 func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	if d.tail == nil || d.option == nil {
 		return

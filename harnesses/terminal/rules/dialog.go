@@ -45,9 +45,9 @@ type DialogRule struct {
 	// have any text. This key needs the group `number` in `option`. Coleo uses `title` only if there is no
 	// such paragraph.
 	Block bool `toml:"block"`
-	// Heading reports whether the title is at the row of `top` if no row matches `title`. If the row of
-	// `top` contains text, the whole row is the title. Otherwise the title is the first row with text below
-	// it. A line of a frame is no text. This key needs `top`.
+	// Heading reports whether Coleo looks for the title at the row of `top` if no row matches `title`. If
+	// the row of `top` contains text, this text is the title. Otherwise the title is the first row with
+	// text below it. A line of a frame is no text. This key needs `top`.
 	Heading bool `toml:"heading"`
 	// Top is the pattern of the row above the dialog: `^ Permission required`. The subject begins
 	// below this row. Without `top` the subject is the one row above the title.

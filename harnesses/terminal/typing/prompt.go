@@ -236,9 +236,9 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// asks reports whether a dialog is open. The reading must contain a dialog. In addition, the screen must show
-// a dialog or match no rule. It can match no rule if only a pack or the agent CLI's own claim reports the
-// dialog. A screen that matches another rule no longer shows the dialog.
+// asks reports whether a dialog is open. The reading must contain a dialog. If a rule recognizes the screen,
+// the rule must find a dialog too, because otherwise the dialog has left the screen. No rule recognizes the
+// screen if only a pack or the agent CLI's own claim reports the dialog.
 func asks(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")

@@ -94,7 +94,7 @@ type question struct {
 	age     time.Duration
 }
 
-// lapseClaims discards the claims of an agent CLI that was stopped.
+// lapseClaims discards the claims of an agent CLI whose turn was stopped.
 func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }

@@ -26,7 +26,7 @@ type submission struct {
 type before struct {
 	busy     bool      // the agent CLI was working
 	atWork   bool      // some source reported that the agent CLI was working, perhaps not the screen
-	ended    time.Time // the latest end of a turn that a sign has shown
+	ended    time.Time // when a turn had last ended; see reading.Reader.TurnEnded
 	workSeen int       // how often work or a dialog had been seen
 	echoes   int       // how many times the transcript showed the prompt
 	rows     int       // rows of the composer; 0 if there was no composer
