@@ -14,8 +14,9 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Core is the emulator that Coleo uses to read screens. Core implements Screen. It
-// behaves like @xterm/headless 6 with its grapheme addon, except that it draws nothing.
+// Core is the emulator that Coleo uses to read screens. Core implements Screen. It behaves like
+// @xterm/headless 6 with its grapheme addon, except for the widths of a few characters: see package
+// width.
 type Core struct {
 	parser
 

@@ -64,7 +64,7 @@ type subagentRecords struct {
 	records []string        // the paths of the records in the field tails, in the order in which they were found
 	folders []string        // the folders in which records can appear
 	exist   []string        // the folders in the field folders that exist
-	counted map[string]bool // the replies whose tokens next has returned, by id
+	counted map[string]bool // the replies whose tokens the method next has returned, by id
 }
 
 // subagentEntry is one entry of a subagent's record.

@@ -298,8 +298,8 @@ func kindOf(name string) coleo.ToolKind {
 // invalid is the name of the tool that OpenCode records in place of a call that it cannot make.
 const invalid = "invalid"
 
-// unaccepted finds the arguments of a call in an error text. OpenCode quotes them there if it does not
-// accept them.
+// unaccepted finds the arguments of a call in an error text. OpenCode quotes arguments there if it
+// does not accept them.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 

@@ -110,8 +110,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// command sends a request that commands the server. It is like do, but sends nothing if the caller
-// no longer waits for the result.
+// command sends a request that makes the server do something. It is like do, but sends nothing if
+// the caller no longer waits for the result.
 func (s *server) command(ctx context.Context, path string, in, out any) error {
 	if err := coleo.MayType(ctx); err != nil {
 		return err

@@ -20,8 +20,8 @@ var conversations = record.Source{
 
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl (0.24.4).
 //
-// The record does not mark the end of a turn. The last reply of a turn calls no tool, but neither
-// does an interrupted reply.
+// The record does not mark the end of a turn. The last reply of a turn calls no tool. An
+// interrupted reply calls no tool either, so it looks the same.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }

@@ -89,8 +89,8 @@ func (s *session) findConversation() {
 }
 
 // hookLines returns the reports of the hook since the last call. It also looks for the newest report
-// that names a conversation. If the report names another conversation than the session's, the
-// session changes to the one in the report.
+// that names a conversation. If this report names another conversation, the session changes to that
+// conversation.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {

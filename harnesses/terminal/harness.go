@@ -63,7 +63,7 @@ type Facts struct {
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
-	Account      string    `json:"account,omitempty"` // contents of the file .Account of a launch; see launch.AccountPath
+	Account      string    `json:"account,omitempty"` // path of the file with the used tokens; see launch.AccountPath
 	Version      string    `json:"version,omitempty"` // version of the agent CLI; "" if unknown
 	Fork         bool      `json:"fork,omitempty"`    // the conversation began as a copy of another one
 }

@@ -24,7 +24,7 @@ type live struct {
 	reader     *reading.Reader
 	held       []recordEntries // entries that the Reader holds back, in order; their work is reported afterwards
 	looked     chan struct{}   // closed and replaced after each look at a complete picture and each report
-	lastOutput time.Time       // when the agent CLI last wrote output; zero if never since the session was opened
+	lastOutput time.Time       // when output last came; zero if none has come since the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
@@ -45,8 +45,8 @@ type watched struct {
 	live *live
 }
 
-// watch is like lock, but returns a watched, with which callers can look at the screen or pass
-// reports to the Reader.
+// watch is like lock, but returns a watched. Its methods look at the screen, and pass reports to
+// the Reader.
 func (l *live) watch() (w watched, unlock func()) {
 	l.mu.Lock()
 	return watched{l.reader, l}, l.mu.Unlock

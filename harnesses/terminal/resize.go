@@ -66,8 +66,8 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// takePending removes the pending size and returns it, or returns false if there is none. The time
-// resizeGap before the next size begins with this call.
+// takePending removes the pending size and returns it, or returns false if there is none. The next
+// size must wait for resizeGap after this call.
 func (z *sizes) takePending() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

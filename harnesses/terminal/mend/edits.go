@@ -198,8 +198,8 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 }
 
 // patterns proposes changes of the pattern in field f. Coleo matches the pattern with the texts that
-// textsOf returns for a picture. findsIt reports whether a changed pattern finds on a picture what it
-// must find.
+// textsOf returns for a picture. findsIt reports whether a changed pattern finds the right text on a
+// picture.
 func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {

@@ -128,7 +128,7 @@ func stateAt(label []told, moment float64) told {
 	return t
 }
 
-// span is a time in which neither the label nor the reading changes.
+// span is a period in which neither the label nor the reading changes.
 type span struct {
 	from, until float64
 	want, got   told

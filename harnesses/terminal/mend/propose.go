@@ -62,8 +62,8 @@ type search struct {
 }
 
 // Propose reads the new recordings with a description. If some of them do not read as labelled,
-// Propose searches for the smallest change with which all of them do. Every old recording that read
-// as labelled before must also read as labelled after the change.
+// Propose searches for the smallest change after which all of them read as labelled. Every old
+// recording that read as labelled before must also read as labelled after the change.
 //
 // The error is EInvalid if the description or a label cannot be read. The result depends only on
 // the arguments, unless the time runs out.

@@ -14,15 +14,15 @@ const (
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// A guard may fail on at most one in mostMissed pictures with text in the composer. The reason is
-	// that the label of such a picture can be late.
+	// A guard may fail on one of mostMissed pictures with text in the composer, but not on more of
+	// them. It may fail at all because the label of such a picture can be late.
 	mostMissed = 20
 )
 
 // wipedScreens returns screens of an idle agent CLI whose last rows are wiped, including the whole
 // composer. A command that prints directly to the terminal can cause this. Such a screen must not read
-// as idle, even if the transcript shows a prompt in a box like the composer's. Coleo then asks the agent
-// CLI to draw its screen again.
+// as idle, even if the transcript shows a prompt in a box like the composer's. If it reads as unknown,
+// Coleo asks the agent CLI to draw its screen again.
 func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	var out []coleo.Screen
 	for i := range all {

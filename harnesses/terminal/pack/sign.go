@@ -166,9 +166,10 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Check reads a pack so that a person can examine it. It returns the pack, or nil if it cannot read
-// the pack, and every problem of the file itself. It does not find problems that depend on a Store:
-// an untrusted key, a serial that is too low, or an expired pack. See Store.Problems for these.
+// Check reads a pack so that a person can examine it. It returns the pack, and every problem of the
+// file itself. If it cannot read the pack, the pack is nil. It does not find problems that depend
+// on a Store: an untrusted key, a serial that is too low, or an expired pack. See Store.Problems
+// for these.
 func Check(file string, data []byte) (*Pack, []error) {
 	e, err := unwrap(file, data)
 	if err != nil {

@@ -141,8 +141,8 @@ func (f Folder) prune(newStart int64) {
 	}
 }
 
-// thin deletes the snapshots before an offset that host agents took when they ended. It keeps the
-// snapshots that were taken at the end of a segment of the journal.
+// thin deletes snapshots that host agents took when they ended, if these snapshots are before the
+// given offset. It keeps the snapshots that were taken at the end of a segment of the journal.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {

@@ -11,8 +11,8 @@ import (
 // readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
-// Replay contains the facts that a session needs about the output before it was opened: the size of
-// the terminal at each offset, and the queries that were answered.
+// Replay contains the facts that a session needs about output from before the session was opened:
+// the size of the terminal at each offset, and the queries that were answered.
 type Replay struct {
 	Until    int64 // end of the output when the session was opened; the session reads the screen for the first time there
 	Answered int64 // the holder has replied to all queries up to this offset

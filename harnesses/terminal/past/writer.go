@@ -9,7 +9,7 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is the smallest number of bytes of output after the newest snapshot for which a closing
+// lastBytes is how many bytes of output must have come since the newest snapshot, so that a closing
 // session takes another one. The emulator reads about 200 MB/s, so it reads less output again in 1
 // or 2 ms. A snapshot that saves so little time is not worth a write to the disk.
 const lastBytes = 256 << 10

@@ -26,7 +26,7 @@ const (
 	// yet. On a loaded machine, OpenCode 1.18.33 showed one for 200 ms.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is how long a dialog must show the same text if its rule shows that the subject is
+	// draftSettle replaces dialogSettle while the rule of a dialog shows that the dialog's subject is
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
 	// of ten, it draws the command 200 ms after the box.
 	draftSettle = 3 * time.Second
@@ -35,9 +35,9 @@ const (
 	// each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this text
 	// stayed for more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
-	// partialSettle is how long a dialog without a title or without options must show the same text.
-	// Most pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out
-	// of sight.
+	// partialSettle replaces dialogSettle for a dialog without a title or without options. Most
+	// pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out of
+	// sight.
 	partialSettle = time.Second
 )
 

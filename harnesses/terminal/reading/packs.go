@@ -88,7 +88,7 @@ func (r *Reader) unknownNote() string {
 // Combine combines two verdicts on one picture. The parameter own is the verdict of the Spec's own rules,
 // and the parameter theirs is the verdict of the Spec's pack. Combine returns two verdicts:
 //
-//   - counts is a verdict because of which Coleo may type.
+//   - counts is a verdict that allows Coleo to type.
 //   - raised is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
 //
 // A dialog that only the pack knows is always in raised. Into such a dialog, Coleo types only a key that a

@@ -25,7 +25,7 @@ const (
 	// redrawShown is how long the agent CLI may take to draw its picture after the last signal or size
 	// of a redraw.
 	redrawShown = 2 * time.Second
-	// redrawRetry is the time until the next attempt after a redraw was not possible because somebody
+	// redrawRetry is the pause before the next attempt if a redraw was not possible because somebody
 	// watched or typed.
 	redrawRetry = 5 * time.Second
 	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
@@ -41,8 +41,8 @@ const (
 )
 
 // redraws decides which picture is drawn again. A picture needs a redraw if no rule knows it, or if it
-// shows work but does not change. After the redraw of a picture, the same picture causes no second
-// redraw until another picture has needed none.
+// shows work but does not change. A picture that was redrawn is not redrawn again until another
+// picture has needed no redraw.
 type redraws struct {
 	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why      string        // the reason for the redraw

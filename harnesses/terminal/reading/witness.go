@@ -65,7 +65,7 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 }
 
 // maxWord is the largest number of characters of a word or a detail that a witness keeps. It is
-// about two rows of a terminal, because both are for people.
+// about two rows of a terminal, because people read the words and the details.
 const maxWord = 120
 
 // oneLine returns a text as one line of at most maxWord characters, without characters that a

@@ -15,7 +15,7 @@ var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the strongest component of a color: "red", "green" or "blue". It must be at least
 // a quarter stronger than each other component. Otherwise, and for the default color, colourOf
-// returns "". The first sixteen palette colors have the default values of terminals.
+// returns "". For the first sixteen palette colors, colourOf uses the default values of terminals.
 func colourOf(c pty.Colour) string {
 	parts, ok := c.RGB()
 	if !ok {
@@ -85,8 +85,8 @@ func (p *Picture) markedOption(options []string) int {
 }
 
 // optionOfFrame returns the index of the only option whose background is the color of the frame, or
-// -1 if there is not exactly one. The frame is the first character of row y. In themes without a
-// background, every button of OpenCode 1.18.33 has a background that stands out.
+// -1 if there is not exactly one. The frame is the first character of row y. It is for themes
+// without a background, in which the background of every button of OpenCode 1.18.33 stands out.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1

@@ -240,7 +240,8 @@ func (c *Composer) nearestBottom(p *Picture, topRow, endRow int) int {
 	return endRow
 }
 
-// findTop returns the index of the composer's first row. If there is none, it returns -1 or endRow.
+// findTop returns the index of the composer's first row. It returns -1 or endRow if the picture
+// does not show that row.
 func (c *Composer) findTop(p *Picture, endRow int) int {
 	switch {
 	case c.row != nil:

@@ -105,8 +105,9 @@ type DialogRule struct {
 	Text patternText `toml:"text"`
 
 	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^ *← (.*)
-	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. Only the
-	// name of the visible question has a separate background, or only this name is bold.
+	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. The name
+	// of the visible question must stand out: either only this name is bold, or only this name has
+	// another background.
 	Tabs patternText `toml:"tabs"`
 	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group is the
 	// name. `tabs` and `tab` must be set together.

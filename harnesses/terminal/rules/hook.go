@@ -170,8 +170,8 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about one call of the tool t. toolName is the tool's name.
-// textInputs contains the inputs of the call that are texts.
+// IsAbout reports whether the dialog asks about a given call of the tool t. toolName is the tool's
+// name. textInputs contains the inputs of the call that are texts.
 //
 // If t has a pattern About, that pattern decides: see describesCall. Otherwise the subject must
 // consist of the inputs in t.Shows. If the subject is cut off, its visible rows must be part of these

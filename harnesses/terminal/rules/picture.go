@@ -55,8 +55,8 @@ type outcome struct {
 	from, end int // rows[from:end] are the rows of the region that contain the match
 }
 
-// recall returns the results of the Memo for a region. If the region has changed, it first forgets
-// them.
+// recall returns the results of the Memo for a region. If the region has changed, recall first
+// discards the old results.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]
 	if s == nil {

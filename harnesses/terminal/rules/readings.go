@@ -168,8 +168,8 @@ func (c *compiler) readComposer(b *Composer) {
 // all built-in rules.
 func packName(name string) string { return "pack: " + name }
 
-// copySameFields copies each field of the struct in the parameter from. It copies the field to the
-// field with the same name in the struct to which the parameter to points.
+// copySameFields sets fields of the struct to which the parameter to points. It copies each field
+// of the struct in the parameter from to the field with the same name.
 func copySameFields(to, from any) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
 	for i := range source.NumField() {
