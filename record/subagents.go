@@ -13,9 +13,10 @@ import (
 // Subagents describes where an agent CLI writes the records of a conversation's subagents. Only the
 // tokens in these records count.
 type Subagents struct {
-	// Find returns the function look for the conversation that w names, whose own record is at path.
-	// Each call of look returns the paths of the subagents' records that exist now. It also returns the
-	// folders in which such records can appear, without the folder of the conversation's own record.
+	// Find returns the function look for one conversation. The parameter w names the conversation, and
+	// its own record is at path. Each call of look returns the paths of the subagents' records that
+	// exist now. It also returns the folders in which such records can appear, without the folder of
+	// the conversation's own record.
 	Find func(path string, w Where) (look func() (records, folders []string))
 	// Start returns a Decoder for the record at path.
 	Start func(path string) Decoder
@@ -63,8 +64,8 @@ type subagentRecords struct {
 	tails   map[string]Tail
 	records []string        // the paths of the records in the field tails, in the order in which they were found
 	folders []string        // the folders in which records can appear
-	exist   []string        // the folders in the field folders that exist
-	counted map[string]bool // the replies whose tokens the method next has returned, by id
+	exist   []string        // the existing ones of the paths in the field folders
+	counted map[string]bool // ids of the replies whose tokens were returned already
 }
 
 // subagentEntry is one entry of a subagent's record.

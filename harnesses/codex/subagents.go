@@ -51,7 +51,7 @@ func (f *rolloutFinder) look() {
 		if time.Since(info.ModTime()) > settled {
 			f.days[day] = info.ModTime()
 		}
-		entries, _ := os.ReadDir(day) // use the entries that can be read
+		entries, _ := os.ReadDir(day) // after an error, use the entries that were read
 		for _, e := range entries {
 			f.lookAt(filepath.Join(day, e.Name()))
 		}

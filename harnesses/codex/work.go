@@ -16,7 +16,7 @@ type workPayload struct {
 	Namespace string          `json:"namespace"`
 	Arguments string          `json:"arguments"` // arguments of a function call, as the model sent them
 	Input     string          `json:"input"`     // input of a tool that takes plain text
-	Action    json.RawMessage `json:"action"`    // of a local_shell_call
+	Action    json.RawMessage `json:"action"`    // in a local_shell_call
 	Output    json.RawMessage `json:"output"`
 	Text      string          `json:"text"` // in agent_reasoning, before 0.169
 	Usage     *tokens         `json:"usage"`
@@ -39,7 +39,7 @@ type workItem struct {
 	Source   string   `json:"source"` // "user_shell" for a command of the user
 	Status   string   `json:"status"`
 	Output   string   `json:"aggregated_output"`
-	Printed  string   `json:"stdout"` // of a patch
+	Printed  string   `json:"stdout"` // in an item about a patch
 	Exit     *int     `json:"exit_code"`
 	Duration struct {
 		Seconds     int64 `json:"secs"`

@@ -27,7 +27,7 @@ type tail struct {
 	db           *sql.DB // nil until the database can be opened
 	since        int64   // Unix time in ms; earlier messages no longer change
 	returned     map[string]bool
-	shell        map[string]bool // for the id of each known prompt, whether it is a command of the user
+	shell        map[string]bool // by id of a prompt: whether the prompt is a command of the user
 	work         worker
 }
 
@@ -48,7 +48,7 @@ type message struct {
 	id      string
 	created int64 // Unix time in ms
 	Role    string
-	Parent  string `json:"parentID"` // of a reply: the id of its prompt
+	Parent  string `json:"parentID"` // in a reply: the id of its prompt
 	Finish  string // why the model stopped; "" until it has stopped
 	Time    struct {
 		Completed int64
@@ -77,7 +77,7 @@ type part struct {
 
 const (
 	aborted   = "MessageAbortedError"
-	rejected  = "The user rejected permission to use this specific tool call." // if the user adds words, the text differs
+	rejected  = "The user rejected permission to use this specific tool call." // only if the user gives no reason
 	dismissed = "The user dismissed this question"
 )
 

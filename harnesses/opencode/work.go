@@ -270,8 +270,9 @@ func (w *worker) tool(p eventPart) []told {
 	return out
 }
 
-// kinds maps OpenCode's own tools to their kinds. It contains tools of the kind ToolOther only if
-// their names contain "_", because kindOf would otherwise treat them as tools of an MCP server.
+// kinds maps OpenCode's own tools to their kinds. Of the tools of the kind ToolOther, it needs only
+// those with "_" in their names. Without an entry, kindOf would treat them as tools of an MCP
+// server.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,

@@ -55,8 +55,8 @@ type recordLine struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
 
-			// The remaining fields are the tokens of a reply. Only an event whose name is the constant
-			// answered has them.
+			// The remaining fields are the tokens of a reply. Only an event with the name in the
+			// constant answered has them.
 			Prompt   string `json:"prompt_id"`
 			Model    string `json:"model"`
 			Input    int    `json:"input_token_count"`

@@ -39,7 +39,7 @@ func (l *live) lock() (r *reading.Reader, unlock func()) {
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a Reader whose lock the caller holds, together with its live.
+// watched is a Reader whose lock the caller holds, and the live that contains this Reader.
 type watched struct {
 	*reading.Reader
 	live *live

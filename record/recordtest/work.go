@@ -23,8 +23,8 @@ type made struct {
 // CheckWork compares the calls in the list with the calls that the scripted model made. The model's
 // calls are in a file beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz.
 // wantedOutcomes contains the outcome of each call, in order, or "" for a call without an end.
-// lostArguments contains the numbers of the calls, counted from 0, whose arguments the agent CLI
-// does not keep unchanged.
+// lostArguments lists the calls whose arguments the agent CLI changes or drops, by their number
+// from 0.
 //
 // CheckWork also checks that each piece of work is in the list only once and in order, and that the
 // work forms a valid graph.

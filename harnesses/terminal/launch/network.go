@@ -16,9 +16,9 @@ const (
 	networkRecord = "network.jsonl"
 )
 
-// NetworkRecord returns the path of the file that lists the hosts that a sandboxed arm has reached,
-// and the hosts that its sandbox has refused. dir is the folder of the start. The file exists only
-// for a sandbox that may reach some hosts.
+// NetworkRecord returns the path of a file in the folder dir of a start. The file lists the hosts
+// that a sandboxed arm has reached, and the hosts that its sandbox has refused. It exists only for
+// a sandbox that may reach some hosts.
 func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord) }
 
 // networkFile writes a file with the hosts that the arm's sandbox may reach, and returns the file's

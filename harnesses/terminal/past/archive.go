@@ -114,8 +114,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, with one exception. If keys were typed at the moment or later, the offset
-// is at most the end of the output when the first of these keys was recorded.
+// endBeforeTyping is like endAt, but leaves out output that came after the first key that was typed at the
+// moment or later.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {
@@ -269,7 +269,8 @@ func (a *archive) completeEscape(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size that the last resize before a mark gave to the terminal.
+// sizeAt returns the size of the terminal just before a mark. The last resize before the mark sets
+// this size.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -283,8 +284,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark before the mark with the given number, or of the first mark
-// if there is none before.
+// timeAt returns the time of the mark with the number mark-1. If mark is 0, it returns the time of
+// the first mark.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()

@@ -30,10 +30,10 @@ const (
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
 	// of ten, it draws the command 200 ms after the box.
 	draftSettle = 3 * time.Second
-	// emptySettle replaces draftSettle for a dialog without a title and without options, about which
-	// nobody could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
-	// each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this text
-	// stayed for more than 3 s in 3 of 18 conversations.
+	// emptySettle replaces draftSettle for a dialog without a title and without options. Nobody could
+	// decide about such a dialog. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment
+	// before each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores,
+	// this text stayed for more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
 	// partialSettle replaces dialogSettle for a dialog without a title or without options. Most
 	// pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out of

@@ -92,8 +92,8 @@ func (r *Reader) unknownNote() string {
 //   - raised is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
 //
 // A dialog that only the pack knows is always in raised. Into such a dialog, Coleo types only a key that a
-// person names. Any other verdict of the pack can become counts. This requires that the pack was judged on
-// the running version, and that the Spec was not checked with that version.
+// person names. Any other verdict of the pack can become counts, but only if the pack was judged on the
+// running version and the Spec was not.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

@@ -62,8 +62,9 @@ func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	r.PromptDecided()
 }
 
-// FoundLost records a prompt that an earlier process has typed without any proof that it arrived. If
-// the record names the prompt later, the Reader emits the prompt's turn, marked as late.
+// FoundLost records a prompt that an earlier process has typed. There is no proof that this prompt
+// has arrived. If the record names the prompt later, the Reader emits the prompt's turn, marked as
+// late.
 func (r *Reader) FoundLost(s Submission) {
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time, lost: true})
 }

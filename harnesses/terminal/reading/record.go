@@ -88,7 +88,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-			r.turn.waits = false // agent CLIs may change the text of a prompt
+			r.turn.waits = false // this is the newest prompt, even if the agent CLI has changed its text
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
@@ -163,8 +163,8 @@ func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	return false
 }
 
-// CompactionReported reports whether the agent CLI has shortened the conversation on its user's order at
-// the given time or later, according to the record.
+// CompactionReported reports whether the record shows a compaction at the given time or later. The user
+// must have ordered this compaction.
 func (r *Reader) CompactionReported(since time.Time) bool {
 	at := r.recorded.compacted
 	return !at.IsZero() && !at.Before(since.Truncate(time.Millisecond))

@@ -169,8 +169,8 @@ func (p *player) feed(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. The picture counts as complete, because no
-// more output follows, unless a synchronized update is open.
+// finish looks at the last picture of the recording. Unless a synchronized update is open, the
+// picture counts as complete, because no more output follows.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

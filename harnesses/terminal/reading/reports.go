@@ -24,7 +24,7 @@ type hookReports struct {
 	witness witness
 	spec    *rules.Hook
 	prompts []turn // the newest prompts that the agent CLI took, with their answers
-	tools   []tool // the newest tools that were about to run in the present turn
+	tools   []tool // the newest tools of the present turn, reported before they ran
 }
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.

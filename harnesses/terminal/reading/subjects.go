@@ -88,9 +88,9 @@ func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) 
 	return err
 }
 
-// AskedTool returns the call about which the dialog on the screen asks, as the hook has reported
-// it. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no reported
-// call fits the dialog, or if several different calls fit.
+// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
+// call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
+// reported call fits the dialog, or if several different calls fit.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {

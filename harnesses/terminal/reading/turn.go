@@ -191,13 +191,13 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict the claim of a witness before the claim
-// lapses. It returns lapseAfter in these cases:
+// lapseBound returns how long the screen must contradict the claim of a witness before the claim lapses. It
+// returns lapseAfter in these cases:
 //
 //   - The witness is weak.
 //   - The turn of the claim is known to have ended.
-//   - The witness claims a question, but the screen shows work or an error. Claude Code claims a question after
-//     an error about its login, although it asks nothing.
+//   - The witness claims a question, but the screen shows work or an error. After an error about its login,
+//     Claude Code claims a question, but asks nothing.
 //   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.

@@ -35,7 +35,7 @@ const cursorEdge = "cursor"
 
 // cursorInside and cursorNotOutside are the values of Composer.Cursor: the places where the cursor
 // must be. The cursor leaves the composer when an overlay opens. It also leaves the composer when
-// the agent CLI ends, although the composer stays on the screen.
+// the agent CLI ends. The composer itself stays on the screen then.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"

@@ -85,8 +85,8 @@ type DialogRule struct {
 	// The next keys describe state: the parts that can change while the dialog is open. The fingerprint
 	// ignores state.
 
-	// State is the pattern of the parts of the subject that are state, such as ticks: `[☐☒] `.
-	// Coleo removes each match from the subject.
+	// State is the pattern of the parts of the subject that can change while the dialog is open,
+	// such as ticks: `[☐☒] `. Coleo removes each match from the subject.
 	State patternText `toml:"state"`
 	// TypedSubject reports whether the subject shows text that the user types into the dialog. Such a
 	// subject is not part of the identity. A dialog of kind `permission` must not have this key.

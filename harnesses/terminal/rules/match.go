@@ -38,7 +38,7 @@ type Cond struct {
 // match reports whether a condition holds. It also returns the text of the pattern's group "detail", and
 // the rows that contain the match.
 func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // for a region that the picture does not show
+	a := outcome{ok: c.Not} // the outcome for a region that the picture does not show
 	if p.memo != nil {
 		a, rows = p.memo.outcomeOf(p, c)
 	} else if all, present := p.region(c.where); present {

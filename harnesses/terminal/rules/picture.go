@@ -15,7 +15,7 @@ type Picture struct {
 	spec     *Composer // the description of the composer
 	Composer *ComposerView
 	cell     func(x, y int) pty.Cell // nil if the picture has only text
-	memo     Memo                    // results on earlier pictures; if nil, every condition is evaluated
+	memo     Memo                    // results of conditions on earlier pictures; if nil, every condition is evaluated
 }
 
 // Use sets a function that returns the cells of the picture's screen, and a Memo with the results

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// tickIsDigit is the value of DialogRule.Tick with which Coleo ticks an option by typing its number.
+// tickIsDigit is the value of DialogRule.Tick that makes Coleo tick an option by typing its number.
 const tickIsDigit = "digit"
 
 // Ticking describes how to tick several options and then submit them.
@@ -17,7 +17,7 @@ type Ticking struct {
 	Text string // the text for the free-text option; "" for none
 	// Key is the key that ticks the marked option. It is "" if the number of an option ticks it.
 	Key        string
-	SubmitKeys string // the keys that submit; "" if a row of the dialog submits
+	SubmitKeys string // the keys that submit the ticks; "" if a row of the dialog submits them
 }
 
 // WantsIndex reports whether to tick the option with the given index, from 0.

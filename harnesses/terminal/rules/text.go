@@ -66,7 +66,7 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter stands for any letter. In the text for which Coleo searches, it replaces each letter
+// anyLetter stands for any letter. In the text that Coleo searches for, it replaces each letter
 // that has a combining mark.
 const anyLetter = '\uffff'
 

@@ -208,7 +208,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 	return e
 }
 
-// lostError returns the error for a prompt whose arrival nothing proves.
+// lostError returns the error for a prompt if nothing proves that the prompt arrived.
 func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.MayType(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt that it works on, or whose keys it has
-// received. It begins to draw the prompt immediately, but it is slow on a busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt that it has received, or that it
+// already works on. It begins to draw the prompt immediately, but it is slow on a busy machine.
 const proveTimeout = 5 * time.Second
 
 // Past is what is known about a terminal before this process attached to it.
