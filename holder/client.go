@@ -76,9 +76,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender checks that an answer comes from the process that it names. The parameter named is
-// that process. checkSender returns EUnproven if another process is at the other end of the
-// connection.
+// checkSender returns EUnproven if the process at the other end of the connection is not the one
+// that the answer names.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {

@@ -100,7 +100,7 @@ func threadIn(path string) string {
 const longestHead = 4 << 20
 
 // conversationIn returns the id of the conversation to which the rollout of a subagent belongs. It
-// returns "" for any other rollout. The result whole is false if the first line is not complete yet.
+// returns "" for any other rollout. If the first line is not complete yet, whole is false.
 func conversationIn(path string) (id string, whole bool) {
 	var head struct {
 		Payload struct {

@@ -77,9 +77,9 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 	return out, nil
 }
 
-// addServer adds a server to the rules. private is true if the server's name may lead to a private
-// address, because the user has named the server. If the server is on this machine, the same port
-// inside the sandbox leads to it.
+// addServer adds a server to the rules. private is true if the user has named the server. Its name
+// may then lead to a private address. If the server is on this machine, the same port inside the
+// sandbox leads to it.
 func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	rule := proxy.Rule{Host: server.Host, Port: server.Port, Private: private || server.Loopback()}
 	to.Allow = append(to.Allow, rule)

@@ -86,10 +86,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds proposes changes of the conditions in list, which belong to one item. The parameter it is the
-// item's index. If shouldHold is true, the item should hold on all pictures of the group, and the changes
-// make the item hold on more of them. Otherwise the item should hold on none of them, and the changes
-// keep the item from holding.
+// conds proposes changes of the conditions in list, which belong to the item with the index it. If
+// shouldHold is true, the item should hold on all pictures of the group, and the changes make the item
+// hold on more of them. Otherwise the item should hold on none of them, and the changes keep the item
+// from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -318,7 +318,7 @@ func (e *editor) order(laterIndex int, earlierName string) {
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
 // dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. The
-// parameter it is the index of the dialog's item.
+// dialog is the item with the index it.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {

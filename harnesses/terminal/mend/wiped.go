@@ -14,8 +14,8 @@ const (
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// A guard may fail on one of mostMissed pictures with text in the composer, but not on more of
-	// them. It may fail at all because the label of such a picture can be late.
+	// A guard may fail on one in mostMissed pictures with text in the composer, because the label of
+	// such a picture can be late.
 	mostMissed = 20
 )
 
@@ -40,7 +40,7 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 }
 
 // wiped returns a screen without its last rows. The parameter composer is the index of the first row of
-// the composer. The result whole is false if the wipe leaves a part of the composer.
+// the composer. If the wipe leaves a part of the composer, whole is false.
 func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1
 	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {

@@ -180,8 +180,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 }
 
 // mostCautious returns the witness with the most cautious claim, or nil if no claim counts. While the
-// agent CLI starts, some claims do not count yet. The result wait is the time until the first of them
-// counts.
+// agent CLI starts, some claims do not count yet. In the result, wait is the time until the first of
+// these claims counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
 	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing

@@ -85,8 +85,8 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine combines two verdicts on one picture. The parameter own is the verdict of the Spec's own rules,
-// and the parameter theirs is the verdict of the Spec's pack. Combine returns two verdicts:
+// Combine combines two verdicts on one picture. own is the verdict of the Spec's own rules, and theirs is
+// the verdict of the Spec's pack. Combine returns two verdicts:
 //
 //   - counts is a verdict that allows Coleo to type.
 //   - raised is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.

@@ -237,7 +237,7 @@ func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 
 // awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has begun. It
 // returns 0 or less if the Reader does not wait. Until the sign comes, neither an idle screen nor the error
-// of an earlier turn counts. A screen may show the prompt in its transcript some time before it shows work.
+// of an earlier turn counts. Some screens show the prompt in the transcript some time before they show work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0

@@ -133,8 +133,8 @@ func (w *witness) forgive() {
 }
 
 // check ends the claim if the screen has contradicted the claim for at least the duration bound. It
-// returns the kind and the note of the change that the Reader must emit, or "" for both. The result
-// next is how long to wait until the next check.
+// returns the kind and the note of the change that the Reader must emit, or "" for both. It also
+// returns how long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {

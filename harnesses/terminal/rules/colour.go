@@ -103,8 +103,8 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 }
 
 // otherBackgrounds searches the given columns of row y for cells with a background that is not in
-// grounds. The result found is the index of the first such column in the list, or -1. The result
-// others is the number of further columns with such a background.
+// grounds. It returns the index of the first such column in the list, or -1. It also returns the
+// number of further columns with such a background.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {

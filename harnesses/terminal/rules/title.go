@@ -162,8 +162,8 @@ func (w wrappedRows) join(text string, i int) string {
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
 // pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog that shows several questions one at a time. The result page
-// is 0 unless exactly one name stands out.
+// of all questions. It is for a dialog that shows several questions one at a time. If not exactly
+// one name stands out, page is 0.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0

@@ -77,8 +77,8 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings in an entry to which a path leads, without those that t.Without excludes.
-// The parameter keys contains the keys of the path.
+// texts returns the strings at the end of a path in an entry, without those that t.Without excludes.
+// keys are the keys of the path.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
