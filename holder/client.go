@@ -320,7 +320,7 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens another connection for a viewer, on which the holder sends the output from the given
+// Stream opens another connection for a viewer. On it, the holder sends the output from the given
 // offset on. The stream ends when ctx is canceled. The errors are those of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})

@@ -91,7 +91,7 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits until the transcript contains an answer that the screen
+	// transcriptLag is how long Coleo waits for the transcript to contain an answer that the screen
 	// already shows. It is long because some agent CLIs write their transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the time between two reads of the transcript. A read takes about a

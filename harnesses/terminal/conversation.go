@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// firstSearch is how long Coleo waits until a prompt is in the record. After that, Coleo
+	// firstSearch is how long Coleo waits for a prompt to appear in the record. Afterwards Coleo
 	// searches other conversations for the prompt. Agent CLIs need less than half a second to record
 	// a prompt.
 	firstSearch = time.Second

@@ -166,7 +166,7 @@ func (h *Harness) Login(environ []string) coleo.Login {
 	return out
 }
 
-// Asks returns the actions about which the agent CLI asks, as the Spec lists them.
+// Asks returns the actions that the agent CLI asks about, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 
 // QuietTools returns the tools that never ask, as the Spec lists them.

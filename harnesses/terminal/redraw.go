@@ -142,7 +142,7 @@ func (s *session) askRedraw() {
 	}
 }
 
-// drawLimit is how long Coleo waits during a redraw until a program has drawn for a new size. A
+// drawLimit is how long Coleo waits, during a redraw, for a program to draw for a new size. A
 // program that needs longer does not notice the new size. When the program checks its size, Coleo
 // has already restored the old one, and the program draws nothing. If ten other programs compete
 // for each core, Codex 0.150.0 takes over 5 s.

@@ -14,9 +14,9 @@ const (
 	// size, some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for 100
 	// ms. If it receives its old size again within these 100 ms, it draws nothing new.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits until a program has drawn for its last size, if the
-	// program draws a whole frame for each size. On a loaded machine, such a frame takes over a
-	// second. The time is limited because a stopped program never draws.
+	// resizeLimit is how long Coleo waits for a program to draw for its last size, if the program
+	// draws a whole frame for each size. On a loaded machine, such a frame takes over a second. The
+	// time is limited because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long the output must pause before the program's picture counts as complete.
 	// It is longer than the 100 ms between two pictures of a working agent CLI.

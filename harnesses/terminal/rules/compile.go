@@ -22,7 +22,7 @@ const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
 	maxSettings = 60        // number of settings that users may have chosen
-	maxAsks     = 60        // number of actions about which the agent CLI asks
+	maxAsks     = 60        // number of actions that the agent CLI asks about
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
@@ -199,7 +199,7 @@ type pattern struct {
 }
 
 // regexps compiles the patterns of one TOML table. table is the path of the table, with a dot at
-// its end. The keys of list are keys of the table.
+// its end. The keys of the map list are the keys in that table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

@@ -92,9 +92,9 @@ type DialogRule struct {
 	// subject is not part of the identity. A dialog of kind `permission` must not have this key.
 	TypedSubject bool `toml:"typed_subject"`
 	// Tail is the pattern of the sign after the label of an option that the user has chosen before: ` ✔$`.
-	// Coleo removes the sign only if the option has a color that neither another option nor the mark has.
-	// Another label that ends with the same sign keeps it. An option with the group `tick` has no such
-	// sign.
+	// Coleo removes the sign only from an option whose color differs from the colors of all other options
+	// and of the mark. If another label ends with the same sign, Coleo keeps it. An option with the group
+	// `tick` has no such sign.
 	Tail patternText `toml:"tail"`
 	// TailWhen are the conditions that a screen without colors meets if an option was chosen before. While
 	// they hold on such a screen, Coleo removes the text that `tail` matches from each option.

@@ -92,7 +92,7 @@ type Report struct {
 	Detail string `toml:"detail"`
 }
 
-// PolicyRule describes how a policy judges the calls about which the agent CLI asks. Without a
+// PolicyRule describes how a policy judges the calls that the agent CLI asks about. Without a
 // PolicyRule, a policy leaves each dialog to a person.
 type PolicyRule struct {
 	// The shell that runs commands.

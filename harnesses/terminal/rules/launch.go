@@ -160,7 +160,7 @@ func (c *compiler) part(path string, p Part) {
 	}
 }
 
-// checkAsks checks the [[asks]] tables, which list the actions about which the agent CLI asks.
+// checkAsks checks the [[asks]] tables, which list the actions that the agent CLI asks about.
 func (c *compiler) checkAsks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}

@@ -181,7 +181,7 @@ type outcome struct {
 	blocked  bool // a dialog is open, which only the user can answer
 }
 
-// undecided is the outcome of a prompt about which nothing is known.
+// undecided is the outcome if nothing is known about the prompt.
 var undecided outcome
 
 func (o outcome) decided() bool { return o.taken || o.blocked }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// tickTimeout is how long Coleo waits until the screen shows that an option was ticked, or a text
-	// was typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
+	// tickTimeout is how long Coleo waits for the screen to show that an option was ticked or a text was
+	// typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
 	tickTimeout = 20 * time.Second
 	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody
 	// ticks options in a longer list. The limit also ends the search in a list whose mark jumps
