@@ -35,8 +35,8 @@ const (
 	guardPipe     = 6 // only on systems where the intake has a pipe
 )
 
-// restartGuard is the pause before a new guard starts after one has ended early. It keeps a guard
-// that always fails from taking the processor.
+// restartGuard is the pause before a new guard starts after one has ended early. Without the pause,
+// a guard that always fails would use a whole processor.
 const restartGuard = time.Second
 
 // guardOrder says which start of an arm a guard must guard.

@@ -58,8 +58,9 @@ func (f *rolloutFinder) look() {
 	}
 }
 
-// below returns the subfolders of the given folders. It leaves out each path that sorts before the
-// parameter first. For this comparison, first is cut to the length of the path.
+// below returns the subfolders of the given folders. It leaves out folders with a smaller path than
+// the path in the parameter `first`. It compares each path only with the beginning of `first` that
+// has the same length.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)

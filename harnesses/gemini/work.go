@@ -54,8 +54,8 @@ type workCall struct {
 // Gemini CLI writes each reply twice: first without its calls, and again with the same id when all
 // calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.
 type worker struct {
-	reply   string          // id of the newest reply whose texts are reported
-	calls   map[string]bool // the calls of that reply whose ends are reported
+	reply   string          // id of the newest reply whose texts have been reported
+	calls   map[string]bool // the calls of this reply that have been reported as ended
 	model   string
 	asked   bool // there is a prompt without a reply
 	ended   bool // the turn was canceled, so the repeated history can follow

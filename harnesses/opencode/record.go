@@ -113,7 +113,7 @@ func (t *tail) state(messages []message) []record.Entry {
 			t.since = max(t.since, m.created)
 			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		case !t.shell[m.Parent]: // the reply to a command of the user does not show how it ended
+		case !t.shell[m.Parent]: // the reply to a command of the user does not show how the command ended
 			out = append(out, t.reply(m)...)
 		}
 	}

@@ -340,11 +340,12 @@ func unparsed(input json.RawMessage) string {
 }
 
 const (
-	// cutOff begins the error of a call that was running when the turn was interrupted.
+	// cutOff is the beginning of the error of a call that was running when the turn was interrupted.
 	cutOff = "Tool execution aborted"
-	// ruled begins the error of a call that a rule of the user forbids.
+	// ruled is the beginning of the error of a call that a rule of the user forbids.
 	ruled = "The user has specified a rule which prevents"
-	// refused begins the error of a call that the user has refused, with or without a reason.
+	// refused is the beginning of the error of a call that the user has refused, with or without a
+	// reason.
 	refused = "The user rejected permission"
 )
 

@@ -68,7 +68,8 @@ type recordLine struct {
 }
 
 const (
-	// cancelled begins the result of a tool that the user has refused. The refusal ends the turn.
+	// cancelled is the beginning of the result of a tool that the user has refused. The refusal ends
+	// the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 	answered  = "qwen-code.api_response"

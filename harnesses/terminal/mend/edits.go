@@ -33,7 +33,7 @@ const (
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog whose first condition is neither its title nor taken from the description
+	costUnnamed = 30 // a new dialog whose first condition is new and not for the title
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.
@@ -86,10 +86,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds proposes changes of the conditions in list, which belong to the item with the index it. If
-// shouldHold is true, the item should hold on all pictures of the group, and the changes make the item
-// hold on more of them. Otherwise the item should hold on none of them, and the changes keep the item
-// from holding.
+// conds proposes changes of the conditions in list, which belong to one item. The parameter `it` is
+// the index of this item. If shouldHold is true, the item should hold on all pictures of the group,
+// and the changes make the item hold on more of them. Otherwise the item should hold on none of them,
+// and the changes keep the item from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -318,7 +318,7 @@ func (e *editor) order(laterIndex int, earlierName string) {
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
 // dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. The
-// dialog is the item with the index it.
+// parameter `it` is the dialog's index in the list of items.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {

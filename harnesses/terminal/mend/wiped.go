@@ -58,7 +58,8 @@ func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	return s, true
 }
 
-// drafts returns pictures of an idle agent CLI with text in its composer that no rule reads as idle yet.
+// drafts returns pictures of an idle agent CLI whose composer contains text. It leaves out the pictures
+// that the rules already read as idle.
 func drafts(spec *rules.Spec, all []taped) (out []*rules.Picture) {
 	for i := range all {
 		for _, s := range all[i].shots {

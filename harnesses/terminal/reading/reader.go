@@ -16,9 +16,9 @@ import (
 const HistoryRows = 2000
 
 // Reader turns a program's output into readings. It keeps the screen, the verdict of the rules, and
-// the reading that combines all witnesses. It has no clock: its caller passes the time, so that a
-// recording is read as a session would have read the output. A Reader is not safe for concurrent
-// use.
+// the reading that combines all witnesses. It has no clock: its caller passes the time. A Reader
+// therefore reads a recording in the same way as the output of a live session. A Reader is not safe
+// for concurrent use.
 type Reader struct {
 	spec *rules.Spec
 	emit func(coleo.Change) // called with each change

@@ -14,7 +14,8 @@ import (
 // unproven.
 const readyAfter = 30 * time.Second
 
-// neverReady is the reason why idle is unproven if the sign has not come within readyAfter.
+// neverReady is the reason that Coleo gives for an unproven idle reading if the sign has not come
+// within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
 // ruleStarting is the name of the rule for an idle screen before the sign that the agent CLI has

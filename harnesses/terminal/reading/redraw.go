@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// redrawUnknown is how long a picture that no rule knows must stay the same before its redraw. An
-	// agent CLI draws a new picture in a shorter time.
+	// redrawUnknown is how long a picture that no rule recognizes must stay the same before Coleo
+	// redraws it. An agent CLI draws a new picture in a shorter time.
 	redrawUnknown = 2 * time.Second
-	// redrawWork is how long a picture that shows work must stay the same before its redraw. The
-	// clocks and the spinners of agent CLIs change within a second.
+	// redrawWork is how long a picture that shows work must stay the same before Coleo redraws it.
+	// The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
 	// redrawStart is how long Coleo waits for a redraw to begin. Afterwards it reports that no rule
-	// knows the picture.
+	// recognizes the picture.
 	redrawStart = time.Second
 	// redrawEnd is how long a redraw may take. A slow agent CLI needs seconds before it draws for a
 	// new size.
@@ -47,7 +47,7 @@ type redraws struct {
 	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why      string        // the reason for the redraw
 	since    time.Time     // since when the picture has not changed
-	after    time.Duration // how long the picture must stay the same before its redraw
+	after    time.Duration // how long the picture must stay the same before Coleo redraws it
 	retry    time.Time     // the earliest time of the next attempt, after a redraw that was not possible
 	unhelped int           // number of redraws since the last picture that needed none
 

@@ -17,9 +17,10 @@ const (
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long new claims of a witness do not count after the screen has made its
-	// last claim lapse. The time is long enough for a person to use an arm between two forged
-	// claims. If the screen agrees with a claim earlier, the claim counts at once.
+	// forgiveAfter is how long new claims of a witness do not count after the screen has made an
+	// earlier claim of that witness lapse. The time is long enough for a person to use an arm
+	// between two forged claims. If the screen agrees with a claim earlier, the claim counts at
+	// once.
 	forgiveAfter = 10 * time.Second
 )
 

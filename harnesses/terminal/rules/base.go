@@ -9,8 +9,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. It moves the lists that the
-// method inherit merges later from s to the result under. A base cannot have a base of its own.
+// layBase fills s with the keys of the base that the file names, if any. The method inherit later
+// merges some lists of the base with those of the file. layBase removes these lists from s and
+// returns them in under. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {

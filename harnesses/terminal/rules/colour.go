@@ -85,8 +85,9 @@ func (p *Picture) markedOption(options []string) int {
 }
 
 // optionOfFrame returns the index of the only option whose background is the color of the frame, or
-// -1 if there is not exactly one. The frame is the first character of row y. It is for themes
-// without a background, in which the background of every button of OpenCode 1.18.33 stands out.
+// -1 if there is not exactly one. The frame is the first character of row y. optionOfFrame is for
+// themes without a background, in which the background of every button of OpenCode 1.18.33 stands
+// out.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1

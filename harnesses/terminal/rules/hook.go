@@ -37,9 +37,9 @@ type Hook struct {
 }
 
 // UserHook describes a file of the user that may already name a hook program. It is for an agent CLI
-// that supports only one hook. The user's hook always runs. If Coleo can read the value of Key,
-// Coleo's hook replaces the user's hook, and starts it. Otherwise the agent CLI has only the user's
-// hook.
+// that supports only one hook. The user's hook always runs. If Coleo can read the value of Key, the
+// agent CLI starts Coleo's hook, which then starts the user's hook. Otherwise the agent CLI has only
+// the user's hook.
 type UserHook struct {
 	// The environment variable that names the folder of the file. It takes precedence
 	// over `folder`.

@@ -168,8 +168,8 @@ func (c *compiler) readComposer(b *Composer) {
 // all built-in rules.
 func packName(name string) string { return "pack: " + name }
 
-// copySameFields sets fields of the struct to which the parameter to points. It copies each field
-// of the struct in the parameter from to the field with the same name.
+// copySameFields copies each field of the second argument to the field with the same name in the
+// first argument. The second argument is a struct, and the first is a pointer to a struct.
 func copySameFields(to, from any) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
 	for i := range source.NumField() {
