@@ -37,7 +37,7 @@ const (
 const modesAtStart = modeCursorVisible | modeWrap
 
 // modeTable lists the modes in the order of their bits. The sequences CSI ? NUMBER h and CSI ?
-// NUMBER l switch a mode on and off. If the field ansi is true, the sequences are CSI NUMBER h and
+// NUMBER l switch a mode on and off. If the field `ansi` is true, the sequences are CSI NUMBER h and
 // CSI NUMBER l. If the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode

@@ -198,7 +198,7 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time in the parameter text. If the text is not a time in the form RFC 3339,
+// timeOf returns the time in the parameter `text`. If the text is not a time in the form RFC 3339,
 // timeOf returns the second argument.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {

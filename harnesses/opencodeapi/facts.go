@@ -284,8 +284,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered copies the answers of the request in the parameter a to the open request with the same id.
-// It does nothing if the server no longer has that request.
+// answered copies the answers of the request `a` to the open request with the same id. It does nothing
+// if the server no longer has that request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {

@@ -186,7 +186,7 @@ type event struct {
 
 var errSilent = errors.New("it was silent")
 
-// events follows the server's events, and calls the function take for each of them. It skips an event
+// events follows the server's events, and calls the function `take` for each of them. It skips an event
 // that is incomplete or no JSON. It ends when the stream ends, when the stream is silent for too long,
 // when take returns an error, or when ctx ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {

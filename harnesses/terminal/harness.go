@@ -290,7 +290,7 @@ func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Readi
 // Explain is like Read, but also returns the evidence: the witnesses, and the rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording as a session would have read it, and calls the function tell with each
+// Replay reads a recording as a session would have read it, and calls the function `tell` with each
 // change. See reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)

@@ -100,7 +100,7 @@ func (s *session) behind(replay *past.Replay) bool {
 
 // feed writes output to the screen. If a picture is complete before the end of p, feed looks at that
 // picture. It reports whether the session is still reading old output afterwards; see the method
-// behind.
+// `behind`.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()

@@ -18,7 +18,7 @@ type recordFollower struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	pending []recordEntries // entries for the next call of the method entries
+	pending []recordEntries // entries for the next call of the method `entries`
 }
 
 // recordEntries contains the entries from one read of a record.
@@ -79,7 +79,7 @@ func (f *recordFollower) add(entries []record.Entry) {
 const catchUpLimit = time.Second
 
 // catchUp reads the record to its present end. It reports whether there are entries for the next
-// call of the method entries.
+// call of the method `entries`.
 func (f *recordFollower) catchUp() bool {
 	if f.follower == nil {
 		return false

@@ -56,7 +56,7 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin calls the function do in the background. It does nothing if a redraw is running, or after a
+// begin calls the function `do` in the background. It does nothing if a redraw is running, or after a
 // call of stop.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()

@@ -45,7 +45,7 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// If a size waits, postpone calls the function give when the program can receive the next size. It
+// If a size waits, postpone calls the function `give` when the program can receive the next size. It
 // calls the function only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()

@@ -57,9 +57,9 @@ func checkWritten(file *os.File) error {
 }
 
 // ReadWrittenIn reads a file that an agent CLI has written below the given folder. It returns the end of the
-// file, or the whole file if it is short. It returns at most as many bytes as the parameter most says.
-// ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make Coleo read
-// files that the sandbox hides.
+// file, or the whole file if it is short. The parameter `most` is the largest number of bytes that it
+// returns. ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make
+// Coleo read files that the sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -76,7 +76,7 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 
 // withDescendants returns the live processes for which isRoot returns true, and all live processes
 // below them. A parent comes before its children. Before a caller signals a process, it must call
-// the function in the field own. That function reads the process again, and uses stillIn instead of
+// the function in the field `own`. That function reads the process again, and uses stillIn instead of
 // isRoot.
 func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}

@@ -132,7 +132,7 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
 		// The model sent plain text instead of a JSON object. The call's arguments contain this text as a
-		// JSON string, or in the field raw if the API cannot transmit plain text.
+		// JSON string, or in the field `raw` if the API cannot transmit plain text.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}

@@ -184,7 +184,7 @@ var holes = map[gapKind][]string{
 }
 
 // findIn matches text with a copy of the pattern that accepts any text in the gap. It returns the texts
-// that it finds in the gap. The parameter limit is the largest number of these texts.
+// that it finds in the gap. The parameter `limit` is the largest number of these texts.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {

@@ -39,7 +39,7 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	return evenlySpaced(out, mostWiped)
 }
 
-// wiped returns a screen without its last rows. The parameter composer is the index of the first row of
+// wiped returns a screen without its last rows. The parameter `composer` is the index of the first row of
 // the composer. If the wipe leaves a part of the composer, whole is false.
 func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1

@@ -72,7 +72,7 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	return last
 }
 
-// The method from yields the marks of the given moment and all later marks. It also yields the earlier
+// The method `from` yields the marks of the given moment and all later marks. It also yields the earlier
 // marks of the same millisecond, because the times in the index are truncated to milliseconds.
 func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
@@ -293,8 +293,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect fills the piece in the parameter out with output and resizes. It begins at out.Next and at the
-// mark with the number in the parameter mark.
+// collect adds output and resizes to the piece `out`. It begins with the output at out.Next and with the
+// mark that has the number `mark`.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

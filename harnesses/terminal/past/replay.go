@@ -83,7 +83,7 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir from the given offset, and calls the function feed with each piece of
+// Read reads the journal in dir from the given offset, and calls the function `feed` with each piece of
 // output. It stops at r.Until, or at the end of the files.
 func (r *Replay) Read(dir string, offset int64, feed func(data []byte)) error {
 	journal := journal.NewReader(dir, offset)

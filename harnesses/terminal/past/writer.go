@@ -28,7 +28,7 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. The Writer calls the function covered with the
+// NewWriter returns a Writer for a handle's generation. The Writer calls the function `covered` with the
 // offset of each snapshot that has reached the disk.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
@@ -50,7 +50,7 @@ func (w *Writer) Newest() int64 {
 }
 
 // Capture writes a snapshot if a segment of the journal ends at the given offset, even in the middle of
-// a picture or an escape sequence. It calls the function take before it returns, and writes the snapshot
+// a picture or an escape sequence. It calls the function `take` before it returns, and writes the snapshot
 // in the background. It skips the snapshot if an earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
@@ -116,7 +116,7 @@ func (w *Writer) Stop() {
 }
 
 // Last takes a last snapshot, so that the next host agent has little output to read again. It calls
-// the function take before it returns. The returned function writes the snapshot to the disk. It is
+// the function `take` before it returns. The returned function writes the snapshot to the disk. It is
 // nil if less than lastBytes of output came since the newest snapshot, or if the encoding fails.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()

@@ -66,7 +66,7 @@ func (r *Reader) raised() rules.Verdict {
 // lowers reports whether the pack makes the reading less cautious. That is so if all of these hold:
 //
 //   - The Spec's own rules read idle or an error.
-//   - The pack has replaced that verdict by the state in the parameter next.
+//   - The pack has replaced that verdict by the state in the parameter `next`.
 //   - That state is less cautious than the reading's last state.
 //
 // Coleo then waits before it accepts that state, for as long as it waits before idle or an error.

@@ -87,7 +87,7 @@ type mode struct {
 }
 
 // New returns a Reader of an empty screen. The size of the screen is in columns and rows. The
-// Reader calls the function emit with each change. New itself makes the first of these calls.
+// Reader calls the function `emit` with each change. New itself makes the first of these calls.
 func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),

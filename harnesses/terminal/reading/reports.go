@@ -178,7 +178,7 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn with the prompt in the parameter text. The agent CLI must have
+// turn returns the newest reported turn with the prompt in the parameter `text`. The agent CLI must have
 // taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs change
 // them. turn returns nil if there is no such turn.
 func (h *hookReports) turn(text string, sentAt time.Time) *turn {

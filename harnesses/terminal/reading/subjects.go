@@ -54,7 +54,7 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// eachLeaf goes through a JSON document in order. It calls the function take with the name and the value
+// eachLeaf goes through a JSON document in order. It calls the function `take` with the name and the value
 // of each element, except the elements that are lists or objects.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))

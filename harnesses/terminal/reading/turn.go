@@ -89,7 +89,7 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 
 // emitTurn emits a change for a prompt in the record. It emits nothing for a prompt that Coleo itself has
 // submitted, unless Coleo has reported this prompt as lost. It ignores a prompt from before the Reader was
-// created, because an earlier host agent may have submitted it. The parameter ended is the last state of the
+// created, because an earlier host agent may have submitted it. The parameter `ended` is the last state of the
 // previous turn; see recorded.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)

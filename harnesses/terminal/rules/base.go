@@ -9,7 +9,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. The method inherit later
+// layBase fills s with the keys of the base that the file names, if any. The method `inherit` later
 // merges some lists of the base with those of the file. layBase removes these lists from s and
 // returns them in under. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
@@ -62,7 +62,7 @@ func (s *Spec) inherit(under Spec) {
 }
 
 // renameEnv renames the environment variables of a base, including those in `[[setting]]` and `[[asks]]`.
-// The parameter names maps each old prefix to the new one.
+// The parameter `names` maps each old prefix to the new one.
 func (s *Spec) renameEnv(names map[string]string) {
 	for _, list := range []*[]string{&s.Launch.CredentialsEnv, &s.Launch.EndpointEnv} {
 		*list = slices.Clone(*list)

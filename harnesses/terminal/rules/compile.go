@@ -38,7 +38,7 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn parses a harness.toml that may have a base. The function bases returns the
+// ParseSpecOn parses a harness.toml that may have a base. The function `bases` returns the
 // harness.toml of a base, or nil if there is no base with that name. The errors of ParseSpecOn are
 // EInvalid, and name the file and the line.
 //
@@ -199,7 +199,7 @@ type pattern struct {
 }
 
 // regexps compiles the patterns of one TOML table. table is the path of the table, with a dot at
-// its end. The keys of the map list are the keys in that table.
+// its end. The keys of the map `list` are the keys in that table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

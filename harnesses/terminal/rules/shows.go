@@ -148,8 +148,8 @@ func (p *Picture) Released(text string) bool {
 }
 
 // OtherText returns the text in the composer that the caller has not typed, or "" if there is none. The
-// parameter typed lists the texts that the caller has typed. The composer is known to contain one of the
-// texts in the parameter standing. If the composer's text ends with one of these, OtherText cuts off that
+// parameter `typed` lists the texts that the caller has typed. The composer is known to contain one of the
+// texts in the parameter `standing`. If the composer's text ends with one of these, OtherText cuts off that
 // end. It cuts off nothing else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {

@@ -194,7 +194,7 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne returns the number of the only column for which the function holds returns true, counted
+// onlyOne returns the number of the only column for which the function `holds` returns true, counted
 // from 1. It returns 0 if there is not exactly one such column.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0

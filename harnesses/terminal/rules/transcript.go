@@ -105,7 +105,7 @@ func holdsPair(v any, pair string) bool {
 }
 
 // walk follows a path through a JSON value. The path has several ends if it leads through a list. At
-// each end, walk calls the function take with the object there, and with the value in that object.
+// each end, walk calls the function `take` with the object there, and with the value in that object.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

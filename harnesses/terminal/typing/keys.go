@@ -119,7 +119,7 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. The function saying replaces this
+// nothingTyped is a part of most error messages of this package. The function `saying` replaces this
 // part if something was done.
 const nothingTyped = "nothing was typed"
 
@@ -131,7 +131,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns the error with the parameter done in place of nothingTyped in its message.
+// saying returns the error with another message: the text `done` replaces nothingTyped.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

@@ -304,9 +304,9 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 // somebody has left there.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
-// clearWhile clears the composer with keys. Before each key, it runs the check in the parameter may, and
-// stops if the check fails. If the composer contains a text that Coleo has not typed, clearWhile first
-// stores this text for the person who has typed it.
+// clearWhile clears the composer with keys. Before each key, it runs the check `may`, and stops if the
+// check fails. If the composer contains a text that Coleo has not typed, clearWhile first stores this text
+// for the person who has typed it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {

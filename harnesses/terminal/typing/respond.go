@@ -195,7 +195,7 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 }
 
 // moveMark presses a key, and waits until the mark of a list has left its option. The parameter
-// marked is the index of that option.
+// `marked` is the index of that option.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
