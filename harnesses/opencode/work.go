@@ -327,8 +327,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// unparsed returns the arguments of a call that are not JSON, which Kilo CLI puts into an object.
-// It returns "" if the arguments are JSON.
+// unparsed returns the arguments of a call if they are not JSON. Kilo CLI puts such arguments into
+// an object. It returns "" if the arguments are JSON.
 func unparsed(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string

@@ -50,8 +50,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping is like ScreenAt, but leaves out output that came after the first key that was
-// typed at the given moment or later. The terminal can include the immediate echo of that key.
+// ScreenBeforeTyping is like ScreenAt, but looks for the first key that was typed at the given
+// moment or later. It leaves out the output after that key. The terminal can include the immediate
+// echo of that key.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
@@ -114,8 +115,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, but leaves out output that came after the first key that was typed at the
-// moment or later.
+// endBeforeTyping is like endAt, but looks for the first key that was typed at the moment or later. It
+// leaves out the output after that key.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {

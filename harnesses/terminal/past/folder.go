@@ -99,8 +99,8 @@ func (f Folder) oldest(from int64) *reading.Snapshot {
 }
 
 // write writes a snapshot to the disk, either completely or not at all. After it has returned, the
-// file survives a loss of power. write creates the folder for snapshots, but not its parent folder,
-// so that an arm that is removed at the same time stays removed.
+// file survives a loss of power. write creates the folder for snapshots, but not its parent folder.
+// Otherwise it could create the folder of a removed arm again.
 func (f Folder) write(offset int64, data []byte) error {
 	if err := os.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)

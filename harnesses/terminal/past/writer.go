@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is how many bytes of output must have come since the newest snapshot, so that a closing
-// session takes another one. The emulator reads about 200 MB/s, so it reads less output again in 1
-// or 2 ms. A snapshot that saves so little time is not worth a write to the disk.
+// lastBytes is a limit: a session that is being closed takes another snapshot only after at least
+// this many bytes of new output. The emulator reads about 200 MB/s, so it reads less output again
+// in 1 or 2 ms. A snapshot that saves so little time is not worth a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for

@@ -18,8 +18,8 @@ const readyAfter = 30 * time.Second
 // within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
-// ruleStarting is the name of the rule for an idle screen before the sign that the agent CLI has
-// finished its start. The agent CLI may still ask a question, for example about trust.
+// ruleStarting is the name of the rule for an idle screen if the sign of a finished start has not
+// come yet. The agent CLI may still ask a question, for example about trust.
 const ruleStarting = "starting"
 
 // readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their

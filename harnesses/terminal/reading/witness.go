@@ -17,8 +17,8 @@ const (
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long new claims of a witness do not count after the screen has made an
-	// earlier claim of that witness lapse. The time is long enough for a person to use an arm
+	// forgiveAfter begins when the screen has made a claim of a witness lapse. During this time, new
+	// claims of that witness do not count. The time is long enough for a person to use an arm
 	// between two forged claims. If the screen agrees with a claim earlier, the claim counts at
 	// once.
 	forgiveAfter = 10 * time.Second

@@ -78,9 +78,9 @@ const tabOver = 3
 
 // endsBelow reports whether the last shown row is the end of a text with tabs. It allows for tabs that
 // are drawn wider than the agent CLI has counted. The last row begins with its own words, because the
-// agent CLI draws it last, over text that ran over from the row above. Text that runs over the edge of
-// the last row itself is lost: at most one word, and in addition tabOver columns for each tab in that
-// row.
+// agent CLI draws this row last. It then overwrites text that ran over from the row above. Text that
+// runs over the edge of the last row itself is lost: at most one word, and in addition tabOver columns
+// for each tab in that row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {

@@ -372,9 +372,9 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 // that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. oldList is the list before the move. At the free-text option,
-// move first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that
-// marks this option.
+// move moves the mark by one row. oldList is the list before the move. At the free-text option, it
+// first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that marks
+// this option.
 func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
 	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
