@@ -119,7 +119,7 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request. It decodes the answer into out, or ignores the answer if out is nil. The
+// do sends a request. It decodes the answer into `out`, or ignores the answer if `out` is nil. The
 // error is EUnavailable if Coleo cannot reach the server, ENotFound for the status 404, and
 // EUnauthorized if the server refuses the password. It is EInternal for any other refusal, and for
 // an answer that is no JSON.
@@ -188,7 +188,7 @@ var errSilent = errors.New("it was silent")
 
 // events follows the server's events, and calls the function `take` for each of them. It skips an event
 // that is incomplete or no JSON. It ends when the stream ends, when the stream is silent for too long,
-// when take returns an error, or when ctx ends. It always returns an error.
+// when `take` returns an error, or when ctx ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -54,7 +54,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 }
 
 // journal writes to the cast: the output of r up to the given offset, the resizes among the marks,
-// and the events that edit adds.
+// and the events that `edit` adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {

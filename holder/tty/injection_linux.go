@@ -57,8 +57,9 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls start on a new thread with a seccomp filter. Processes that start creates
-// cannot use TIOCSTI. The thread then ends, so the filter does not apply to the holder itself.
+// WithoutInjection calls `start` on a new thread with a seccomp filter. The processes that `start`
+// creates cannot use TIOCSTI. The thread then ends, so the filter does not apply to the holder
+// itself.
 //
 // Only root can set a filter without no_new_privs, but no_new_privs disables sudo and similar
 // programs. So WithoutInjection does not set no_new_privs in two cases:

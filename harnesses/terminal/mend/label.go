@@ -135,7 +135,7 @@ type span struct {
 }
 
 // differences returns the times at which a reading differs from its label. A state may begin up to
-// slack seconds earlier or later, but idle may not begin earlier than labelled.
+// `slack` seconds earlier or later, but idle may not begin earlier than labelled.
 func differences(want, got []told, slack float64) []span {
 	var out []span
 	slack += rounding

@@ -109,7 +109,7 @@ func unwrap(file string, data []byte) (envelope, error) {
 }
 
 // takeLine reads the first line of data. The line must consist of the given name and a value of
-// exactly size bytes, in base64. takeLine returns the value, and the data after the line.
+// exactly `size` bytes, in base64. takeLine returns the value, and the data after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))

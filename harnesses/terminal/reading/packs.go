@@ -88,12 +88,12 @@ func (r *Reader) unknownNote() string {
 // Combine combines two verdicts on one picture. own is the verdict of the Spec's own rules, and theirs is
 // the verdict of the Spec's pack. Combine returns two verdicts:
 //
-//   - counts is a verdict that allows Coleo to type.
-//   - raised is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
+//   - `counts` is a verdict that allows Coleo to type.
+//   - `raised` is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
 //
-// A dialog that only the pack knows is always in raised. Into such a dialog, Coleo types only a key that a
-// person names. Any other verdict of the pack can become counts, but only if the pack was judged on the
-// running version and the Spec was not.
+// A dialog that only the pack knows is always in `raised`. Into such a dialog, Coleo types only a key that
+// a person names. Any other verdict of the pack can become `counts`, but only if the pack was judged on
+// the running version and the Spec was not.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

@@ -115,7 +115,7 @@ type DialogRule struct {
 	// Chosen is the pattern of the text that names the marked option if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. The group is the label of the option.
 	Chosen patternText `toml:"chosen"`
-	// Default is the index of the option that counts as marked if Coleo finds no mark, from 0. Without
+	// Default is the index, from 0, of the option that counts as marked if Coleo finds no mark. Without
 	// this key the first option counts as marked. -1 means that the marked option is unknown. With `select
 	// = "arrows"` or `select = "row"` this key has no effect, because Coleo must see the mark.
 	Default int `toml:"default"`

@@ -151,8 +151,8 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	return t.awaitMode(ctx, out, func(mode string) bool { return mode != before })
 }
 
-// awaitMode waits until the function accepts returns true for the mode in the reading, and records
-// the mode in out.
+// awaitMode waits until the function `accepts` returns true for the mode in the reading, and
+// records the mode in out.
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()

@@ -20,11 +20,11 @@ type View interface {
 	// second. Still returns the error of the check, or the error of ctx. The At describes the session at
 	// the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture for which the function accepts returns true. It reports whether such a
-	// picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
+	// Await waits for a picture for which the function `accepts` returns true. It reports whether such
+	// a picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, accepts func(r *reading.Reader) bool) bool
-	// Update calls the function `change`, which can record in the Reader what was typed. If change returns
-	// true, the View looks at the screen again.
+	// Update calls the function `change`, which can record in the Reader what was typed. If `change`
+	// returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
 	// Write sends keys to the program, and reports whether they were typed. If ctx has ended, nobody waits
 	// for the keys anymore, and the error is a CallerGoneError.
