@@ -97,8 +97,9 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the function `look` with each new picture, until the function returns done or the limit has
-// passed. It returns the last value that the function found, and whether it was done in time.
+// await calls the function `look` with each new picture, until that function reports that it is done, or
+// the limit has passed. await returns the last value that the function found, and whether it was done in
+// time.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
