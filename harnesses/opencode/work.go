@@ -270,9 +270,8 @@ func (w *worker) tool(p eventPart) []told {
 	return out
 }
 
-// kinds maps OpenCode's own tools to their kinds. Of the tools of the kind ToolOther, it needs only
-// those with "_" in their names. Without an entry, kindOf would treat them as tools of an MCP
-// server.
+// kinds maps OpenCode's own tools to their kinds. Of the kind ToolOther, it contains only tools
+// with "_" in their names. Without an entry, kindOf would treat them as tools of an MCP server.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
@@ -344,8 +343,7 @@ const (
 	cutOff = "Tool execution aborted"
 	// ruled is the beginning of the error of a call that a rule of the user forbids.
 	ruled = "The user has specified a rule which prevents"
-	// refused is the beginning of the error of a call that the user has refused, with or without a
-	// reason.
+	// refused is the beginning of the error of a call that the user has refused.
 	refused = "The user rejected permission"
 )
 
