@@ -61,8 +61,8 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// withoutResult turns a check into a function for typeWhile that returns no result, and succeeds if
-// the check passes.
+// withoutResult turns a check into a function for typeWhile. That function returns no result, and
+// succeeds if the check passes.
 func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
