@@ -1,5 +1,5 @@
 // Package api offers the brain over HTTP and WebSocket to the dashboard, to the CLI and to other
-// programs. It also contains the Go client, which the CLI uses.
+// programs. The CLI uses the client in package apiclient.
 //
 // Package api makes no decisions about arms. Each route calls one method of the Brain. The package
 // decides who can call, how large and how slow a request can be, and which HTTP status an error

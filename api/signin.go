@@ -143,7 +143,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 
 // auditEntry writes into the audit that a browser has signed in. If this fails,
 // auditEntry signs the browser out again.
-func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
+func (s *Server) auditEntry(ctx context.Context, b wire.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
 	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})
 	if err != nil {

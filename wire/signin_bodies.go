@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api/signin"
 )
 
 // Link is a link that signs one browser in. It can be used once.
@@ -14,7 +13,7 @@ type Link struct {
 }
 
 type BrowsersReply struct {
-	Browsers []signin.Browser `json:"browsers"`
+	Browsers []Browser `json:"browsers"`
 }
 
 type SignedOut struct {
@@ -27,4 +26,12 @@ type TokenReply struct {
 
 type TokensReply struct {
 	Tokens []coleo.OperatorToken `json:"tokens"` // sorted by name, without the values
+}
+
+// Browser describes a signed-in browser for users.
+type Browser struct {
+	ID      string    `json:"id"`
+	Agent   string    `json:"agent"` // the User-Agent of the browser; anybody can forge it
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"`
 }

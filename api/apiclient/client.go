@@ -1,3 +1,5 @@
+// Package apiclient calls the API of `coleo serve`, over its socket or over HTTP. Its Client has a
+// method for each route.
 package apiclient
 
 import (
@@ -16,7 +18,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
-	"coleo.dev/api/signin"
 	"coleo.dev/brain/commands"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
@@ -341,7 +342,7 @@ func (c *Client) NewLink(ctx context.Context) (wire.Link, error) {
 }
 
 // Browsers returns the browsers that are signed in.
-func (c *Client) Browsers(ctx context.Context) ([]signin.Browser, error) {
+func (c *Client) Browsers(ctx context.Context) ([]wire.Browser, error) {
 	var out wire.BrowsersReply
 	err := c.call(ctx, get, "/api/browsers", nil, &out)
 	return out.Browsers, err
