@@ -20,7 +20,7 @@ type promptBody struct {
 	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 
 	Schema      json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the answer must fit"`
-	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often the model is asked again, from 0 to 5; 1 if left out"`
+	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often to ask again, 0 to 5; 1 if left out"`
 	Input       json.RawMessage `json:"input,omitempty" doc:"JSON that is added to the text"`
 	InputSchema json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema that the input must fit"`
 }
@@ -64,7 +64,7 @@ type respondBody struct {
 // suspensionBody is the answer to a suspension: a decision, options or a text.
 type suspensionBody struct {
 	ID       string       `json:"id,omitempty" doc:"Id of the suspension; can be left out if the arm has exactly one"`
-	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
+	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For plan, access, permission"`
 	Option   int          `json:"option,omitempty" minimum:"0" doc:"The option to choose, from 1"`
 	Options  []int        `json:"options,omitempty" doc:"Where several can be chosen"`
 	Text     string       `json:"text,omitempty" doc:"An answer in words, or words that go with the decision"`
@@ -106,7 +106,7 @@ type modelBody struct {
 	Model    string                 `json:"model,omitempty" doc:"PROVIDER/MODEL or MODEL"`
 	Scope    coleo.ModelScope       `json:"scope,omitempty" enum:"arm,thread,default" doc:"arm if left out"`
 	Restart  bool                   `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
-	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"Else config.toml's"`
 	Seen     bool                   `json:"seen,omitempty" doc:"Alone: a person has seen the fallback (not with a token)"`
 }
 
@@ -141,8 +141,8 @@ func (s *Server) steerRoutes(d table) {
 		"Send a prompt; answers when it is proven that the agent CLI has taken it", 0}, s.prompt, promptDetail)
 	change(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
 		"Make the agent CLI shorten its conversation; answers when it is proven to have begun", 0}, s.compact, onlyArm)
-	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "List the modes of the agent CLI, with the present mode", 0},
-		s.modes)
+	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm",
+		"List the modes of the agent CLI, with the present mode", 0}, s.modes)
 	change(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
 		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel, wholeBody)
@@ -163,7 +163,8 @@ func (s *Server) suspensionRoutes(d table) {
 	change(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
 		s.answerSuspension, answerDetail)
 	change(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
-		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0}, s.answerArm, armAnswerDetail)
+		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0},
+		s.answerArm, armAnswerDetail)
 	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "List the tasks that the arm's model has written", 0},
 		func(ctx context.Context, in *armOnly) (*reply[tasksReply], error) {
 			list, err := s.brain.Tasks(ctx, in.ID)

@@ -55,9 +55,11 @@ func (s *Server) triggerRoutes(d table) {
 		"Make a schedule or a webhook; the answer has the secret of a webhook, once (not with a token)", http.StatusCreated},
 		personOnly(s.addTrigger), newTriggerDetail)
 	change(d, operation{del, "/api/triggers/{name}", "remove-trigger",
-		"Remove a schedule or a webhook; its arms continue (not with a token)", 0}, personOnly(s.removeTrigger), triggerDetail)
+		"Remove a schedule or a webhook; its arms continue (not with a token)", 0},
+		personOnly(s.removeTrigger), triggerDetail)
 	change(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
-		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger), triggerDetail)
+		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted},
+		personOnly(s.runTrigger), triggerDetail)
 	add(d, operation{get, "/api/triggers/history", "list-trigger-history",
 		"List runs of triggers, missed runs and refused requests, the newest first", 0}, s.triggerHistory)
 }
