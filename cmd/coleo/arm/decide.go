@@ -192,8 +192,8 @@ func newTodosCommand() *cobra.Command {
 // asksNothing returns the error for an answer to an arm without an open dialog.
 func asksNothing(arm coleo.Arm) error {
 	if arm.State == coleo.Dead {
-		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again", arm.Name,
-			arm.Name)
+		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again",
+			arm.Name, arm.Name)
 	}
 	if arm.State == coleo.WaitingApproval {
 		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or changed: nothing was typed; "+
