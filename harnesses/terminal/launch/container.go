@@ -38,8 +38,8 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 		return nil, coleo.Errorf(coleo.EInvalid, "a container needs an image: name it with --sandbox-image")
 	}
 	if c.OwnNetwork {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the scripted model is not reachable in a container: choose --sandbox %s",
-			coleo.SandboxBwrap)
+		return nil, coleo.Errorf(coleo.EUnsupported,
+			"the scripted model is not reachable in a container: choose --sandbox %s", coleo.SandboxBwrap)
 	}
 	engine, err := container.Find(c.Sandbox.Kind, c.Environ)
 	if err != nil {
