@@ -44,8 +44,8 @@ func (s *Server) armRoutes(d table) {
 	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Rename an arm", 0},
 		s.renameArm, wholeBody)
 	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "Show the budgets that apply to an arm", 0}, s.armBudget)
-	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
-		personOnly(s.setBudget), wholeBody)
+	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget",
+		"Change the budget of an arm (not with a token)", 0}, personOnly(s.setBudget), wholeBody)
 	change(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
 		personOnly(s.labelArm), wholeBody)
 	change(d, operation{post, "/api/arms/{id}/kill", "kill-arm",

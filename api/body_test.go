@@ -77,7 +77,8 @@ func TestWorkMayTakeLongerThanItsBody(t *testing.T) {
 	if r, err := c.Prompt(t.Context(), "a1", coleo.Prompt{Text: "x"}, ""); err != nil || r.ID != "r" {
 		t.Errorf("Prompt = %+v, %v", r, err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/api/arms/a1/interrupt", strings.NewReader("{}"))
+	interrupt := base + "/api/arms/a1/interrupt"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, interrupt, strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,16 +65,16 @@ func (s *Server) lookRoutes(d table) {
 		do(s.brain.Usage))
 	add(d, operation{get, "/api/arms/{id}/last", "last-run",
 		"Show the arm's last run that has ended, with its answer", 0}, do(s.brain.LastRun))
-	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, now or at an earlier time",
-		0}, s.screen)
+	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen",
+		"Show the arm's screen, now or at an earlier time", 0}, s.screen)
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
 		"Wait until the arm has one of these states; 504 if that takes too long", 0}, s.wait)
 	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
 		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
-	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch",
-		0}, s.files)
+	add(d, operation{get, "/api/arms/{id}/files", "arm-files",
+		"List the files that the arm has changed, without a patch", 0}, s.files)
 	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0},
 		s.checkpoints)
 	change(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Restore the files of a checkpoint", 0},
@@ -204,12 +204,12 @@ func (s *Server) output(ctx context.Context, in *outputInput) (*outputReply, err
 
 type diffInput struct {
 	ID         string   `path:"id" doc:"Id or name of the arm"`
-	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeatable"`
 	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply accepts it"`
 	Why        bool     `query:"why" doc:"Add to each hunk which call of the arm made it"`
 	Since      string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
-	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
-	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
+	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a changed diff, at most 10m; Linux only"`
+	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Changes since the checkpoint before this one"`
 }
 
 // addFollow makes a request wait for a new diff. The caller already has the diff with the mark `since`.
@@ -248,9 +248,9 @@ func (s *Server) diff(ctx context.Context, in *diffInput) (*reply[changes.Diff],
 
 type filesInput struct {
 	ID    string   `path:"id" doc:"Id or name of the arm"`
-	Path  []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Path  []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeatable"`
 	Since string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
-	Wait  string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
+	Wait  string   `query:"wait" default:"0s" doc:"How long to wait for a changed diff, at most 10m; Linux only"`
 }
 
 func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff], error) {

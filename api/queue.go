@@ -28,7 +28,8 @@ type entryBody struct {
 func (s *Server) queueRoutes(d table) {
 	const arm = "/api/arms/{id}"
 	change(d, operation{post, arm + "/steer", "steer-arm",
-		"Send a prompt at once, also while a turn runs; the answer says how it reached the agent CLI", 0}, s.steer, steerDetail)
+		"Send a prompt at once, also while a turn runs; the answer says how it reached the agent CLI", 0},
+		s.steer, steerDetail)
 	change(d, operation{post, arm + "/abort", "abort-arm",
 		"Stop the running turn, and pause the queue if it is not empty; answers when the arm is idle", 0}, s.abort, onlyArm)
 	change(d, operation{post, arm + "/followup", "follow-up",
@@ -43,9 +44,10 @@ func (s *Server) queueRoutes(d table) {
 		s.removeQueued, entryDetail)
 	change(d, operation{post, arm + "/queue/move", "move-queued", "Move a prompt to another place in the queue", 0},
 		s.moveQueued, wholeBody)
-	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "Show what the arm does at a limit of its model", 0}, s.onLimit)
-	change(d, operation{post, arm + "/on-limit", "set-arm-on-limit", "Change what the arm does at a limit of its model", 0},
-		s.setOnLimit, wholeBody)
+	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "Show what the arm does at a limit of its model", 0},
+		s.onLimit)
+	change(d, operation{post, arm + "/on-limit", "set-arm-on-limit",
+		"Change what the arm does at a limit of its model", 0}, s.setOnLimit, wholeBody)
 	change(d, operation{post, arm + "/unpark", "unpark-arm",
 		"Continue a parked arm now, or end its wait", 0}, s.unpark, wholeBody)
 	// the arm itself has the same two routes, because pausing an arm means pausing its queue
@@ -58,12 +60,12 @@ func (s *Server) queueRoutes(d table) {
 	}
 	add(d, operation{get, "/api/arms/{id}/comments", "list-comments",
 		"List the comments on the arm's changes that are not sent", 0}, s.comments)
-	change(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0},
-		s.comment, commentDetail)
+	change(d, operation{post, "/api/arms/{id}/comments", "add-comment",
+		"Store a comment on a line of the arm's changes", 0}, s.comment, commentDetail)
 	change(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0},
 		s.dropComments, onlyArm)
-	change(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt",
-		0}, do(s.brain.SendComments), onlyArm)
+	change(d, operation{post, "/api/arms/{id}/comments/send", "send-comments",
+		"Send all comments to the arm as one prompt", 0}, do(s.brain.SendComments), onlyArm)
 }
 
 func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {

@@ -44,8 +44,8 @@ func (s *Server) steerRoutes(d table) {
 		"Send a prompt; answers when it is proven that the agent CLI has taken it", 0}, s.prompt, promptDetail)
 	change(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
 		"Make the agent CLI shorten its conversation; answers when it is proven to have begun", 0}, s.compact, onlyArm)
-	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "List the modes of the agent CLI, with the present mode", 0},
-		s.modes)
+	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm",
+		"List the modes of the agent CLI, with the present mode", 0}, s.modes)
 	change(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
 		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel, wholeBody)
@@ -66,7 +66,8 @@ func (s *Server) suspensionRoutes(d table) {
 	change(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
 		s.answerSuspension, answerDetail)
 	change(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
-		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0}, s.answerArm, armAnswerDetail)
+		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0},
+		s.answerArm, armAnswerDetail)
 	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "List the tasks that the arm's model has written", 0},
 		func(ctx context.Context, in *armOnly) (*reply[wire.TasksReply], error) {
 			list, err := s.brain.Tasks(ctx, in.ID)
@@ -86,11 +87,13 @@ func (s *Server) answerSuspension(ctx context.Context, in *suspensionInput) (*re
 	return s.answered(ctx, "", in.ID, in.Body)
 }
 
-func (s *Server) answerArm(ctx context.Context, in *armBody[wire.SuspensionBody]) (*reply[wire.SuspensionReply], error) {
+func (s *Server) answerArm(ctx context.Context,
+	in *armBody[wire.SuspensionBody]) (*reply[wire.SuspensionReply], error) {
 	return s.answered(ctx, in.ID, in.Body.ID, in.Body)
 }
 
-func (s *Server) answered(ctx context.Context, arm, id string, b wire.SuspensionBody) (*reply[wire.SuspensionReply], error) {
+func (s *Server) answered(ctx context.Context, arm, id string,
+	b wire.SuspensionBody) (*reply[wire.SuspensionReply], error) {
 	d := coleo.Decision{Choice: b.Decision, Option: b.Option, Options: b.Options, Words: b.Text}
 	if d.Choice == "" {
 		d.Choice = coleo.ChoiceAnswer

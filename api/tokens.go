@@ -34,7 +34,8 @@ func (s *Server) tokenRoutes(d table) {
 	add(d, operation{get, "/api/tokens", "list-tokens", "List the operator tokens (not with a token)", 0},
 		personOnly(s.listTokens))
 	change(d, operation{del, "/api/tokens/{name}", "revoke-token",
-		"Revoke an operator token; its open streams end at once (not with a token)", 0}, personOnly(s.revokeToken), tokenDetail)
+		"Revoke an operator token; its open streams end at once (not with a token)", 0},
+		personOnly(s.revokeToken), tokenDetail)
 }
 
 // personOnly wraps f so that it refuses callers with a token of any kind.

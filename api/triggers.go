@@ -49,9 +49,11 @@ func (s *Server) triggerRoutes(d table) {
 		"Make a schedule or a webhook; the answer has the secret of a webhook, once (not with a token)", http.StatusCreated},
 		personOnly(s.addTrigger), newTriggerDetail)
 	change(d, operation{del, "/api/triggers/{name}", "remove-trigger",
-		"Remove a schedule or a webhook; its arms continue (not with a token)", 0}, personOnly(s.removeTrigger), triggerDetail)
+		"Remove a schedule or a webhook; its arms continue (not with a token)", 0},
+		personOnly(s.removeTrigger), triggerDetail)
 	change(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
-		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger), triggerDetail)
+		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted},
+		personOnly(s.runTrigger), triggerDetail)
 	add(d, operation{get, "/api/triggers/history", "list-trigger-history",
 		"List runs of triggers, missed runs and refused requests, the newest first", 0}, s.triggerHistory)
 }
@@ -93,7 +95,8 @@ func (s *Server) runTrigger(ctx context.Context, in *triggerOnly) (*reply[trigge
 	return &reply[trigger.Entry]{e}, err
 }
 
-func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*reply[wire.TriggerHistoryReply], error) {
+func (s *Server) triggerHistory(ctx context.Context,
+	in *triggerHistoryInput) (*reply[wire.TriggerHistoryReply], error) {
 	if s.triggers == nil {
 		return nil, errNoTriggers()
 	}

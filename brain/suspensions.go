@@ -208,8 +208,9 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	}
 	config := subarm.Config(s.Arm, *parent.Config, *r)
 	arm := coleo.Arm{ID: r.Arm, Name: r.Name, Harness: r.Harness, ParentArmID: s.Arm, Domain: row.Domain, AgentID: host,
-		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered, Workdir: config.Workdir,
-		Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(), Labels: row.Labels}
+		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered,
+		Workdir: config.Workdir, Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(),
+		Labels: row.Labels}
 	if len(row.Labels) > 0 {
 		config.Chosen = config.Chosen.Change(func(c *coleo.Chosen) { c.Labels = row.Labels })
 	}

@@ -38,7 +38,7 @@ type nowInput struct {
 
 type waitInput struct {
 	Arm     string   `json:"arm" jsonschema:"id or name of the arm"`
-	States  []string `json:"states" jsonschema:"initializing, idle, processing, executing, waiting_approval, error or dead"`
+	States  []string `json:"states" jsonschema:"initializing, idle, processing, executing, waiting_approval, error, dead"`
 	Seconds int      `json:"seconds,omitempty" jsonschema:"how many seconds to wait: at most 50, 30 if left out"`
 }
 
@@ -65,7 +65,7 @@ type eventsInput struct {
 
 type spawnInput struct {
 	Name          string `json:"name"`
-	Harness       string `json:"harness" jsonschema:"name of a harness whose agent CLI asks before it acts; see the harnesses of other arms"`
+	Harness       string `json:"harness" jsonschema:"a harness whose agent CLI asks before it acts: see other arms"`
 	Workdir       string `json:"workdir" jsonschema:"absolute path on the arm's machine"`
 	Model         string `json:"model,omitempty" jsonschema:"MODEL or PROVIDER/MODEL"`
 	Plan          bool   `json:"plan,omitempty" jsonschema:"start in the permission mode plan"`
@@ -106,13 +106,14 @@ type row struct {
 // tools returns all tools. The name of each tool is a verb of the command line.
 func tools() []tool {
 	return append(readTools(), []tool{
-		{"arm_prompt", coleo.MayPrompt, "Send a prompt to an idle arm. The result comes when it is proven that the " +
-			"agent has taken the prompt. The result's id is the id of the run: wait for the answer with run_wait.", calls(prompt)},
+		{"arm_prompt", coleo.MayPrompt, "Send a prompt to an idle arm. The result comes when it is proven that the agent " +
+			"has taken the prompt. The result's id is the id of the run: wait for the answer with run_wait.", calls(prompt)},
 		{"arm_follow_up", coleo.MayPrompt, "Add a prompt to the arm's queue. It is sent when the arm is idle. The result's " +
 			"id becomes the id of its run.", calls(followUp)},
 		{"arm_steer", coleo.MayPrompt, "Send a prompt at once, also while a turn runs. The result says how it reached the " +
 			"agent.", calls(steer)},
-		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result names the pressed keys and the state afterwards.",
+		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result names the pressed keys and the state " +
+			"afterwards.",
 			onArm(func(ctx context.Context, c *apiclient.Client, arm string) (any, error) { return c.Interrupt(ctx, arm) })},
 		{"arm_abort", coleo.MayPrompt, "Stop the running turn, and pause a queue that is not empty.",
 			onArm(func(ctx context.Context, c *apiclient.Client, arm string) (any, error) { return c.Abort(ctx, arm) })},

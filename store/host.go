@@ -254,7 +254,8 @@ func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (
 
 // NewestOfRun returns a run's newest event of one of the given kinds. It returns false if the log
 // contains no such event.
-func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...coleo.EventKind) (coleo.Event, bool, error) {
+func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string,
+	kinds ...coleo.EventKind) (coleo.Event, bool, error) {
 	args := []any{arm, run}
 	for _, kind := range kinds {
 		args = append(args, string(kind))

@@ -32,7 +32,7 @@ type UnparkBody struct {
 }
 
 type OnLimitBody struct {
-	OnLimit coleo.OnLimit `json:"onLimit" minLength:"1" maxLength:"500" doc:"A list of model:NAME, handover:HARNESS, and wait or ask"`
+	OnLimit coleo.OnLimit `json:"onLimit" minLength:"1" maxLength:"500" doc:"List of model:NAME, handover:NAME, wait, ask"`
 }
 
 type SteerBody struct {

@@ -15,7 +15,7 @@ type PromptBody struct {
 	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 
 	Schema      json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the answer must fit"`
-	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often the model is asked again, from 0 to 5; 1 if left out"`
+	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often to ask again, 0 to 5; 1 if left out"`
 	Input       json.RawMessage `json:"input,omitempty" doc:"JSON that is added to the text"`
 	InputSchema json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema that the input must fit"`
 }
@@ -44,7 +44,7 @@ type RespondBody struct {
 // SuspensionBody is the answer to a suspension: a decision, options or a text.
 type SuspensionBody struct {
 	ID       string       `json:"id,omitempty" doc:"Id of the suspension; can be left out if the arm has exactly one"`
-	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
+	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For plan, access, permission"`
 	Option   int          `json:"option,omitempty" minimum:"0" doc:"The option to choose, from 1"`
 	Options  []int        `json:"options,omitempty" doc:"Where several can be chosen"`
 	Text     string       `json:"text,omitempty" doc:"An answer in words, or words that go with the decision"`
@@ -77,7 +77,7 @@ type ModelBody struct {
 	Model    string                 `json:"model,omitempty" doc:"PROVIDER/MODEL or MODEL"`
 	Scope    coleo.ModelScope       `json:"scope,omitempty" enum:"arm,thread,default" doc:"arm if left out"`
 	Restart  bool                   `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
-	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"Else config.toml's"`
 	Seen     bool                   `json:"seen,omitempty" doc:"Alone: a person has seen the fallback (not with a token)"`
 }
 

@@ -136,7 +136,8 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 	if len(parts) == 1 && loose != "" {
 		advice = "move it elsewhere, or use --force"
 	}
-	return each, coleo.Errorf(coleo.EConflict, "the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
+	return each, coleo.Errorf(coleo.EConflict,
+		"the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
@@ -306,8 +307,8 @@ func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, k
 		return w, true, coleo.Errorf(coleo.EConflict, "arm %s has nothing new in its repositories %s: nothing was done; "+
 			"--repo NAME names one of them", all[0].Name, repoNames(all))
 	}
-	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was done; "+
-		"name one with --repo NAME", all[0].Name, repoNames(changed))
+	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was "+
+		"done; name one with --repo NAME", all[0].Name, repoNames(changed))
 }
 
 // repoNames returns the names of the repositories for a message.

@@ -80,8 +80,8 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 		}
 	}
 	if refs.has(tagRefs) {
-		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
-			elsewhere...)...)
+		young := fmt.Sprintf("--max-age=%d", created.Unix())
+		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{young, "--tags"}, elsewhere...)...)
 		if err != nil {
 			return err
 		}

@@ -42,8 +42,8 @@ type Unsaved struct {
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
-		len(u.Submodules) == 0
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+
+		len(u.InProgress)+len(u.Submodules) == 0
 }
 
 // namesShown is the largest number of names of one kind in a message.
@@ -146,8 +146,8 @@ func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {
 		if at.Git == w.Git && at.Path != w.Path && !at.Gone() {
-			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to %s "+
-				"('git worktree move')", w.Name, at.Path, w.Path)
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to "+
+				"%s ('git worktree move')", w.Name, at.Path, w.Path)
 		}
 	}
 	return err

@@ -111,7 +111,8 @@ func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Remo
 // delivered. After any other error, the prompt may have been delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out wire.PromptReply
-	in, text := wire.PromptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files},
+	in, text := wire.PromptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease,
+		Files: p.Files},
 		p.Text
 	if q := p.Check; q != nil {
 		in.Schema, in.Retries, in.Input, in.InputSchema = q.Schema, &q.Retries, q.Input, q.InputSchema

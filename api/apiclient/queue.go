@@ -35,7 +35,8 @@ func (c *Client) FollowUpOnce(ctx context.Context, arm, id, text string) (coleo.
 // EditQueued changes an entry of the queue. It returns ENotFound if there is no such entry, and
 // EBusy if the entry is being sent now.
 func (c *Client) EditQueued(ctx context.Context, arm, entry, text string, files []string) (coleo.QueueReport, error) {
-	return c.queue(ctx, patch, armPath(arm, "/queue/"+url.PathEscape(entry)), wire.FollowUpBody{Prompt: text, Files: files})
+	body := wire.FollowUpBody{Prompt: text, Files: files}
+	return c.queue(ctx, patch, armPath(arm, "/queue/"+url.PathEscape(entry)), body)
 }
 
 // RemoveQueued removes an entry from the queue. It returns the errors of EditQueued.

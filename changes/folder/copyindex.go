@@ -47,8 +47,8 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case len(data) > mostIndex:
-		return coleo.Errorf(coleo.EUnsupported, "the index of %s is larger than %d MB, so its changes are not known", f.Root(),
-			mostIndex>>20)
+		return coleo.Errorf(coleo.EUnsupported, "the index of %s is larger than %d MB, so its changes are not known",
+			f.Root(), mostIndex>>20)
 	}
 	c := copying{hash: store{format: f.format}, in: &parents{files: f.files}}
 	written := c.readOlder(path)
@@ -186,7 +186,9 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 			absent.WriteString(name + "\x00")
 		}
 	}
-	for _, one := range []struct{ how, list string }{{"--index-info", all.String()}, {"--skip-worktree", absent.String()}} {
+	for _, one := range []struct{ how, list string }{
+		{"--index-info", all.String()}, {"--skip-worktree", absent.String()},
+	} {
 		args := []string{"update-index", "-z", one.how}
 		if one.how != "--index-info" {
 			args = append(args, "--stdin")
@@ -235,7 +237,8 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 		if name+2 > last {
 			return 0, errIndex
 		}
-		e := indexEntry{about: data[at : at+statSize], id: data[at+statSize : at+statSize+idSize], bits: data[name-2 : name+2]}
+		e := indexEntry{about: data[at : at+statSize], id: data[at+statSize : at+statSize+idSize],
+			bits: data[name-2 : name+2]}
 		if e.flags()&extended != 0 {
 			name += 2
 		}

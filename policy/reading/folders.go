@@ -197,7 +197,8 @@ var typeGlobs = map[string][]string{
 	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
 		"*.cats"},
 	"json": {"*.json*", "composer.lock", "*.sarif"}, "yaml": {"*.yaml", "*.yml"},
-	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
+	"md": {"*.m*"}, "markdown": {"*.m*"},
+	"ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
 var fewThreads = regexp.MustCompile(`^[0-9]{1,2}$`)

@@ -41,7 +41,8 @@ func Command() *cobra.Command {
 // verb prints the line that the function returns. With --json, it prints the function's result
 // instead.
 func oneArmCommand(
-	use, short string, do func(c *cobra.Command, client *apiclient.Client, name string) (line string, result any, err error),
+	use, short string,
+	do func(c *cobra.Command, client *apiclient.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",

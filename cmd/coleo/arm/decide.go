@@ -130,7 +130,8 @@ func optionNumbers(list string) ([]int, error) {
 }
 
 // answerQuestion answers a question that the arm's model has asked with one of Coleo's tools.
-func answerQuestion(c *cobra.Command, client *apiclient.Client, name, id string, d coleo.Decision) (string, any, error) {
+func answerQuestion(c *cobra.Command, client *apiclient.Client, name, id string,
+	d coleo.Decision) (string, any, error) {
 	s, err := client.AnswerSuspension(c.Context(), name, id, d)
 	if err != nil {
 		return "", nil, err
@@ -192,8 +193,8 @@ func newTodosCommand() *cobra.Command {
 // asksNothing returns the error for an answer to an arm without an open dialog.
 func asksNothing(arm coleo.Arm) error {
 	if arm.State == coleo.Dead {
-		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again", arm.Name,
-			arm.Name)
+		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again",
+			arm.Name, arm.Name)
 	}
 	if arm.State == coleo.WaitingApproval {
 		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or changed: nothing was typed; "+

@@ -317,7 +317,8 @@ func pullText(arm string) string {
 	text := ""
 	for _, id := range ids {
 		if r, ok, err := pull.Read(s.Workspaces(), id); err == nil && ok && r.Number > 0 {
-			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
+			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base),
+				printable.Line(r.URL))
 		}
 	}
 	return text

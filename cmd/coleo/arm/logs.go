@@ -86,7 +86,8 @@ const logWait = 20 * time.Second
 
 // copyOutput writes the arm's terminal output to w, beginning at offset. If followOutput is true,
 // it continues until the arm ends. Otherwise it stops at the present end of the output.
-func copyOutput(c *cobra.Command, client *apiclient.Client, name string, offset int64, followOutput bool, w io.Writer) error {
+func copyOutput(c *cobra.Command, client *apiclient.Client, name string, offset int64, followOutput bool,
+	w io.Writer) error {
 	wait := time.Duration(0)
 	for {
 		out, err := client.Output(c.Context(), name, offset, wait)

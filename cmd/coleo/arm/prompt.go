@@ -143,10 +143,11 @@ func promptSeveral(c *cobra.Command, client *apiclient.Client, words []string, f
 	if err != nil {
 		return err
 	}
-	b := bulk{appliesTo: notStopped, do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
+	send := func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 		receipt, err := client.Prompt(ctx, name, p, "")
 		return show.Sent("Sent", receipt, "; "), deliveredPrompt{true, receipt.ID, receipt}, err
-	}}
+	}
+	b := bulk{appliesTo: notStopped, do: send}
 	names, err := b.chosenNames(c.Context(), client, choice{selectors: f.selectors}, nil)
 	if err != nil {
 		return err

@@ -214,6 +214,6 @@ func ifServeEnded(ctx context.Context, name string, err error) error {
 	if setupErr != nil || s.ServeStopped() != nil || s.ServeAnswers(ctx) {
 		return err
 	}
-	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has ended: "+
-		"run 'coleo up', then 'coleo arm wait %s'", name))
+	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has "+
+		"ended: run 'coleo up', then 'coleo arm wait %s'", name))
 }

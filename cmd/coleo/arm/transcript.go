@@ -61,7 +61,8 @@ func transcript(ctx context.Context, client *apiclient.Client, name string) ([]c
 
 // transcriptAfter returns the part of an arm's conversation after a cursor, and the cursor of the
 // end of that part.
-func transcriptAfter(ctx context.Context, client *apiclient.Client, name, after string) ([]conversationStep, string, error) {
+func transcriptAfter(ctx context.Context, client *apiclient.Client, name,
+	after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
 		list, next, err := client.Events(ctx, f)

@@ -151,8 +151,8 @@ func newRestoreCommand() *cobra.Command {
 }
 
 func restoredText(arm string, r changes.Restored) string {
-	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %s written, %d deleted.", r.N, verb.Counted(len(r.Written), "file"),
-		len(r.Deleted))}
+	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %s written, %d deleted.",
+		r.N, verb.Counted(len(r.Written), "file"), len(r.Deleted))}
 	for _, l := range r.Left {
 		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), printable.Escaped(l.Why)))
 	}

@@ -41,7 +41,8 @@ arm's folder.`,
 			if err == nil {
 				noteUnchanged(c, args[0], d, []string{path})
 			}
-			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.", verb.Counted(len(list), "comment"), args[0]), list)
+			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.",
+				verb.Counted(len(list), "comment"), args[0]), list)
 		}),
 	}
 }

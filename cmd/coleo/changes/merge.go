@@ -144,8 +144,8 @@ func branchIn(repo, branch string) string {
 }
 
 func conflictText(arm string, w changes.MergeRequest, m changes.Merged, ask bool) string {
-	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", branchIn(m.Repo, m.Branch),
-		printable.Escaped(m.Into))}
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:",
+		branchIn(m.Repo, m.Branch), printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
 		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), printable.Escaped(c.Kind))
 		if c.Commit != "" {

@@ -212,7 +212,8 @@ func (k *keeping) printText(c *cobra.Command, list []removed) error {
 	place, next := k.kept.Workdir, ""
 	if own := worktreeOf(k.kept); own != nil {
 		place = fmt.Sprintf("%s, on the branch %s", k.kept.Workdir, verb.Shown(own.Branch))
-		next = fmt.Sprintf("See whether its work can be merged with: coleo arm merge %s --commit MESSAGE --dry-run\n", k.kept.Name)
+		next = fmt.Sprintf("See whether its work can be merged with: coleo arm merge %s --commit MESSAGE --dry-run\n",
+			k.kept.Name)
 	}
 	fmt.Fprintf(w, "%s\tkept\t%s\n", k.kept.Name, place)
 	if err := w.Flush(); err != nil {

@@ -111,7 +111,8 @@ func followUp(c *cobra.Command, client *apiclient.Client, name string, words, fi
 		line += fmt.Sprintf("\nThe queue is paused (%s): 'coleo arm resume %s' continues it.", r.Queue.Paused, name)
 	}
 	if arm, err := client.Arm(c.Context(), name); err == nil && arm.State == coleo.Dead {
-		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.", name, name)
+		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.",
+			name, name)
 	}
 	return verb.Say(c, line, r)
 }

@@ -112,8 +112,8 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
 	for _, r := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)), show.Since(r.Started, now),
-			durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)),
+			show.Since(r.Started, now), durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
 	}
 	_ = w.Flush() // writing to memory never fails
 	return show.CutLines(table.String(), width)

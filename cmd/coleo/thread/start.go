@@ -73,7 +73,8 @@ func (f *startFlags) choose(ctx context.Context, client *apiclient.Client) error
 }
 
 // printStarted waits until the arm is ready, and prints what Coleo has started.
-func (f *startFlags) printStarted(c *cobra.Command, client *apiclient.Client, reply wire.SpawnReply, what string) error {
+func (f *startFlags) printStarted(c *cobra.Command, client *apiclient.Client, reply wire.SpawnReply,
+	what string) error {
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)
 	}
