@@ -14,7 +14,7 @@ import (
 	"coleo.dev/boottime"
 )
 
-// This file sends orders to host agents and waits for their reports. It also receives orders.
+// The functions in this file send orders to host agents and wait for their reports. Others receive orders.
 
 const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the

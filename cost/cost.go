@@ -75,8 +75,8 @@ type Amount struct {
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts contains the part of Dollars from each source. The part of coleo.PriceUnknown is always
-	// 0, because Unpriced counts its tokens instead.
+	// Parts contains the part of Dollars from each source. The part of coleo.PriceUnknown is always 0,
+	// because Unpriced counts the tokens without a known price.
 	Parts map[Source]float64 `json:"parts"`
 	// Unpriced is the number of tokens without a known price. Dollars does not include
 	// them.

@@ -42,7 +42,7 @@ type Trigger struct {
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // an absolute path
-	Args     map[string]string `json:"args,omitempty"` // the arguments of the template that the user has given
+	Args     map[string]string `json:"args,omitempty"` // the arguments that the user has given for the template
 	MaxArms  int               `json:"maxArms"`        // the largest number of live arms
 
 	Cron    string `json:"cron,omitempty"`    // only for a schedule: five fields, or a word such as @daily

@@ -159,8 +159,8 @@ type looked struct {
 	found bool // the path contains something that git can read
 }
 
-// lookAll checks what each path contains. It returns the paths to compare, and the paths that are
-// left out. direct is true if git can compare the files without storing them first.
+// lookAll checks what each path contains. It returns the paths to compare, and the paths that are left out.
+// The result `direct` is true if git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
