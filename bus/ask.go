@@ -14,7 +14,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// The functions in this file send orders to host agents and wait for their reports. Others receive orders.
+// The functions in this file send orders to host agents and wait for their reports. Other functions here
+// receive orders.
 
 const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
