@@ -134,8 +134,8 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsR
 	return &reply[eventsReply]{eventsReply{list(events), next}}, err
 }
 
-// followed answers requests that want to receive new events as they happen. It passes all other
-// requests to next.
+// followed answers requests that want to receive new events as they happen. It passes all other requests to
+// `next`.
 func (s *Server) followed(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
 	for _, path := range []string{"/api/events", "/api/arms/{id}/events", "/api/runs/{run}/events"} {

@@ -40,16 +40,15 @@ const (
 // alive.
 const opAlive Op = "alive"
 
-// Ask sends an order to a host agent and waits for the host agent's report. It decodes
-// the report into out, unless out is nil. If ctx has no deadline, Ask waits for
-// DefaultTimeout.
+// Ask sends an order to a host agent and waits for the host agent's report. It decodes the report into `out`,
+// unless `out` is nil. If ctx has no deadline, Ask waits for DefaultTimeout.
 //
 // If nothing was done, Ask returns one of these errors:
 //   - EInvalid if the order is too large;
 //   - EUnavailable if no host agent listens.
 //
-// If the host agent may have carried out the order, Ask returns one of these errors,
-// and IsUnanswered returns true for them:
+// If the host agent may have carried out the order, Ask returns one of these errors, and IsUnanswered
+// returns true for them:
 //   - ETimeout if the deadline passes;
 //   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //

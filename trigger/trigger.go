@@ -116,7 +116,7 @@ func (e Entry) Open() bool { return e.State == RunAccepted || e.State == RunStar
 // beginning of the names of arms, the value of a label, and the name of a file.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName returns EInvalid if name is not a valid name of a trigger.
+// CheckName returns EInvalid if `name` is not a valid name of a trigger.
 func CheckName(name string) error {
 	if nameForm.MatchString(name) {
 		return nil

@@ -67,8 +67,8 @@ func (s Workspaces) Group(id string) ([]Workspace, error) {
 	return all, nil
 }
 
-// In returns the worktrees of an arm with several repositories, if folder is the folder above them. Otherwise
-// it returns nil.
+// In returns the worktrees of an arm with several repositories, if `folder` is the folder above them.
+// Otherwise it returns nil.
 func (s Workspaces) In(folder string) ([]Workspace, error) {
 	all, _ := s.List() // unreadable records are ignored
 	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {

@@ -47,7 +47,7 @@ func (p *parents) real(dir string) bool {
 	return real
 }
 
-// lstat returns the file information of name, without following links. It returns nil if the file does not
+// lstat returns the file information of `name`, without following links. It returns nil if the file does not
 // exist, or if a folder in the name is a symbolic link. An arm can write any name into its index, so lstat
 // returns an error for a name that no file can have.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {

@@ -48,7 +48,7 @@ func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exe
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
 
-// startWithin starts git with a bound of limit bytes. If `outside` is true, Coleo sets the bound as soon as
+// startWithin starts git with a bound of `limit` bytes. If `outside` is true, Coleo sets the bound as soon as
 // git runs. Otherwise a shell sets the bound before git starts.
 //
 // startWithin must not start git as a stopped process under ptrace. If Coleo were killed during such a start,
