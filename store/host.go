@@ -267,7 +267,7 @@ func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...cole
 	return e, found, err
 }
 
-// NewestOfPrompt returns an arm's newest event about the prompt with the given id: the start of the
+// NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of the
 // prompt's run, or a change of the arm's queue. It returns false if the log contains no such event.
 //
 // No index contains the ids of prompts, so the query reads all of Coleo's own events of the arm.

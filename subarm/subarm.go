@@ -13,8 +13,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// These constants limit subarms for two reasons: each agent CLI takes a few hundred megabytes of
-// memory, and a person must be able to follow the work of all subarms.
+// These constants limit subarms for two reasons. Each agent CLI takes a few hundred megabytes of memory, and
+// a person must be able to follow the work of all subarms.
 const (
 	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
 	// and its subarm has the depth 1.
