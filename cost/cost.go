@@ -60,8 +60,8 @@ const Reported Source = "agent"
 
 // Row is the cost of one group.
 type Row struct {
-	// By contains the value of each key of the group: the name of an arm, a day such as 2026-01-31,
-	// PROVIDER/MODEL, a folder, the id of a run, or a harness.
+	// By contains the value of each key of the group. Such a value is the name of an arm, a day such as
+	// 2026-01-31, PROVIDER/MODEL, a folder, the id of a run, or a harness.
 	By map[Key]string `json:"by"`
 	Amount
 }

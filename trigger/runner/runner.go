@@ -272,8 +272,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It
-// returns nil if another goroutine has reserved the run, if there is no slot, or if too many arms of
+// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It returns nil
+// if another goroutine has reserved the run, or if there is no slot. It also returns nil if too many arms of
 // the run's trigger are starting.
 func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	r.mu.Lock()
