@@ -23,8 +23,8 @@ type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
 	// Hosts returns the hosts that can list conversations.
 	Hosts func() []string
-	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes
-	// the report into out.
+	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes the report
+	// into `out`.
 	Ask func(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error
 }
 
