@@ -134,9 +134,9 @@ func oldest(parts []part, position int64, limit int) (string, []any) {
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
-// Newest returns the newest events of an arm before a position, oldest first. If kind is not "", it
-// returns only events of that kind. The position 0 means the end of the log. Newest returns at most
-// limit events, and fewer if their payloads are large.
+// Newest returns the newest events of an arm before a position, oldest first. If `kind` is not "", it returns
+// only events of that kind. The position 0 means the end of the log. Newest returns at most limit events, and
+// fewer if their payloads are large.
 func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, before uint64, limit int) ([]Entry,
 	error) {
 	var kinds []coleo.EventKind
