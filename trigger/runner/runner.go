@@ -79,7 +79,7 @@ type Runner struct {
 	wake   chan struct{} // has a buffer of one, so that a wake is never lost
 
 	adding  sync.Mutex                // held from the count of live arms until the new run is stored
-	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by adding
+	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by the mutex `adding`
 
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
