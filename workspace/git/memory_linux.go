@@ -95,7 +95,7 @@ var canBound = sync.OnceValue(func() bool {
 })
 
 // boundAll bounds the data of a process group's first process, and of the children that it started before the
-// bound. Each later child inherits the bound. It reports whether no process has more data already.
+// bound. Each later child inherits the bound. boundAll reports whether no process has more data already.
 func boundAll(first int, limit uint64) bool {
 	within := true
 	for pids := []int{first}; len(pids) > 0; pids = pids[1:] {
