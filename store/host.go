@@ -223,9 +223,9 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 // hostInsertion is the statement that adds an event to the log.
 var hostInsertion = insertion("events", append(eventFields(&coleo.Event{}), field{name: "seq"}, field{name: "epoch"}))
 
-// Events returns the events after the given sequence number, in order. It returns at most limit
-// events, or 1000 if limit is 0. If the events are large, it returns fewer. An empty result means
-// that the log contains no events after that number.
+// Events returns the events after the given sequence number, in order. It returns at most `limit` events, or
+// 1000 if `limit` is 0. If the events are large, it returns fewer. An empty result means that the log
+// contains no events after that number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -268,7 +268,7 @@ func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string,
 	return e, found, err
 }
 
-// NewestOfPrompt returns an arm's newest event about the prompt with the given id: the start of the
+// NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of the
 // prompt's run, or a change of the arm's queue. It returns false if the log contains no such event.
 //
 // No index contains the ids of prompts, so the query reads all of Coleo's own events of the arm.

@@ -230,8 +230,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
 		return nil
 	}
-	// The arm has replaced commits, for example by an amend. A move of the main repository's branch would drop the
-	// old commits, so it is allowed only if Coleo made the last move of this branch.
+	// The arm has replaced commits, for example by an amend. A move of the main repository's branch would
+	// drop the old commits. So it is allowed only if Coleo made the last move of this branch.
 	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 	ours := []string{fetchedMessage(w), madeMessage(w)}
 	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {

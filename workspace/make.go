@@ -263,8 +263,8 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 // mostBranches is how many names are tried in the search for a free branch name.
 const mostBranches = 1000
 
-// freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,
-// name-3 and so on.
+// freeBranch returns `name` if no branch has this name. Otherwise it returns the first free name of
+// `name`-2, `name`-3 and so on.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if !r.CanBeBranch(ctx, name) {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)

@@ -307,7 +307,8 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	return m.ready()
 }
 
-// ready makes all worktrees ready by one write of the first record. It returns the results of make.
+// ready makes all worktrees ready when it writes the first record, which lists them. Its results are those of
+// make.
 func (m *several) ready() (made bool, err error) {
 	first := m.first()
 	first.Status, first.Again, first.Whole = Ready, false, nil

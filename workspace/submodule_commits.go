@@ -112,7 +112,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 const mostNamed = 1000
 
 // newCommits returns the given commits, those that the arguments of git rev-list select, and the ancestors of
-// all of them. It omits commits that base contains.
+// all of them. It omits the commits that `base` contains.
 func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
 	var from strings.Builder
 	for _, id := range commits {

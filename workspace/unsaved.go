@@ -194,9 +194,9 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFo
 	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
 }
 
-// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
-// there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own. The
-// function takes a path below root, the folder of the worktree.
+// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put
+// it there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own.
+// The function takes a path below `root`, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {

@@ -190,8 +190,7 @@ func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (co
 	return out.Lease, err
 }
 
-// Input types data, for a caller that types by hand. It returns EBusy if the arm's lease does not
-// have the given id.
+// Input types `data` into the arm's terminal. It returns EBusy if the arm's lease does not have the given id.
 func (c *Client) Input(ctx context.Context, arm, leaseID string, data []byte) error {
 	return c.call(ctx, post, armPath(arm, "/input"), wire.InputBody{Lease: leaseID, Data: data}, nil)
 }

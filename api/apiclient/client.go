@@ -100,8 +100,8 @@ func New(c Config) (*Client, error) {
 // Close closes the idle connections of the client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request. If out is not nil, call decodes the answer into out. It waits for the
-// answer for at most lookTime.
+// call sends a request. If `out` is not nil, call decodes the answer into `out`. It waits for the answer for
+// at most lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }

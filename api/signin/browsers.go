@@ -59,7 +59,7 @@ type browser struct {
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at the given origin from the file at path. If the file belongs
+// Open reads the browsers that are signed in at the given origin from the file at `path`. If the file belongs
 // to another origin, Open signs out all browsers in the file. Another program may have served that origin
 // since then, and may have used the keys of these browsers. Open always returns a usable set, even together
 // with an error. The error says what could not be read or written.

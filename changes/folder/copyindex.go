@@ -30,15 +30,15 @@ const (
 // index returns the path of the work folder's index.
 func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
-// copyIndex writes a copy of the work folder's index to path.
+// copyIndex writes a copy of the work folder's index to `path`.
 //
 // An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy
 // contains only the names, modes and objects of the files, and marks no file as unchanged. A mark can say
 // that a sparse checkout leaves out a file. The copy keeps this mark only if the file is really missing.
 // copyIndex computes the ids of the trees from the files: see trees.
 //
-// There may be an older copy at path, in which git has noted the size and the times of each file that it has read.
-// copyIndex keeps these notes for each file whose object in the index is still the same.
+// There may be an older copy at `path`, in which git has noted the size and the times of each file that it
+// has read. copyIndex keeps these notes for each file whose object in the index is still the same.
 func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {

@@ -59,8 +59,8 @@ type awkLoop struct {
 // text.
 type awkGrowth struct {
 	uses []awkUse
-	// long contains the variables that can hold a part of an earlier record. joined contains the variables that
-	// can hold a text that the script has concatenated or changed.
+	// `long` contains the variables that can hold a part of an earlier record. `joined` contains the
+	// variables that can hold a text that the script has concatenated or changed.
 	long, joined map[string]bool
 	factor       int // the largest factor by which a record can become longer
 	added, once  int // the number of bytes that the script adds per record, and in BEGIN and END

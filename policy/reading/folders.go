@@ -336,7 +336,7 @@ func (w Workspace) checkList(path string) error {
 	return checkIgnored(path, text)
 }
 
-// checkIgnored returns an error if the text of the ignore list at path can make rg read a hidden file.
+// checkIgnored returns an error if the text of the ignore list at `path` can make rg read a hidden file.
 func checkIgnored(path, text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(line, "\ufeff")

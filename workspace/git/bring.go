@@ -70,8 +70,8 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	return nil
 }
 
-// These constants bound what one Bring copies. The sizes are those of the unpacked objects, because a few bytes of a
-// pack can contain an object of any size.
+// These constants limit what one call of Bring copies. The sizes are those of the unpacked objects, because a
+// few bytes of a pack can contain an object of any size.
 const (
 	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
