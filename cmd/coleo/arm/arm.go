@@ -14,6 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
 	"coleo.dev/wire"
@@ -27,13 +28,12 @@ func Command() *cobra.Command {
 		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.ChoiceApprove),
 		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.ChoiceDeny),
 		newAnswerCommand(), newQuestionsCommand(), newTodosCommand(), newInterruptCommand(), newCompactCommand(),
-		newModeCommand(), newModelCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
-		newOpenCommand(),
-		newScreenCommand(), newRecordCommand(), newExplainCommand(), newLastCommand(), newTranscriptCommand(),
-		newUsageCommand(), newLogsCommand(),
+		newModeCommand(), newModelCommand(), newRecoverCommand(), newWatchCommand(),
+		newExplainCommand(), newLastCommand(), newTranscriptCommand(), newUsageCommand(),
 		newKillCommand(), newRemoveCommand(), newCleanupCommand(), newRenameCommand(), newLabelCommand(), newNamesCommand(),
 	)
 	c.AddCommand(queue.Commands()...)
+	c.AddCommand(terminal.Commands()...)
 	return c
 }
 
@@ -246,37 +246,6 @@ func waitArm(ctx context.Context, client *apiclient.Client, name string, limit t
 	}
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now),
 		limit.Round(time.Millisecond))
-}
-
-// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the
-// verb calls the given function. Otherwise the verb returns the error of hasEnded.
-func liveArmCommand(use, short string,
-	do func(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error) *cobra.Command {
-	return &cobra.Command{
-		Use:   use + " NAME",
-		Short: short,
-		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
-			arm, err := client.Arm(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if err := hasEnded(arm); err != nil {
-				return err
-			}
-			return do(c, client, arm)
-		}),
-	}
-}
-
-// hasEnded returns EExited if the arm has no live session. The error names the verb
-// that recovers the arm. Otherwise hasEnded returns nil.
-func hasEnded(arm coleo.Arm) error {
-	if arm.Status != coleo.StatusStopped {
-		return nil
-	}
-	return coleo.Errorf(coleo.EExited, "arm %s has no live session (%s: %s): 'coleo arm recover %s' recovers it",
-		arm.Name, arm.Runtime.State, arm.Runtime.Reason, arm.Name)
 }
 
 func newExplainCommand() *cobra.Command {

@@ -29,15 +29,6 @@ const (
 	watchAgain = time.Second
 )
 
-// These are the escape sequences of the alternate screen.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l"
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	screenTop   = "\x1b[H"
-	clearLine   = "\x1b[K"
-	clearBelow  = "\x1b[J"
-)
-
 // watchArms shows the list of arms on the whole terminal. It redraws the list after
 // each change, until the command's context ends.
 func watchArms(c *cobra.Command, client *apiclient.Client, table func([]coleo.Arm) string) error {
@@ -45,10 +36,10 @@ func watchArms(c *cobra.Command, client *apiclient.Client, table func([]coleo.Ar
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
 		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs use the WebSocket /ws")
 	}
-	if _, err := io.WriteString(out, enterScreen); err != nil {
+	if _, err := io.WriteString(out, show.EnterScreen); err != nil {
 		return err
 	}
-	defer func() { _, _ = io.WriteString(out, leaveScreen) }()
+	defer func() { _, _ = io.WriteString(out, show.LeaveScreen) }()
 	arms, lost := map[string]coleo.Arm{}, error(nil)
 	changes := followArms(c, client)
 	tick := time.NewTicker(watchTick)
@@ -122,14 +113,14 @@ func drawArms(out *os.File, table func([]coleo.Arm) string, arms map[string]cole
 		lines = lines[:rows]
 	}
 	var picture strings.Builder
-	picture.WriteString(screenTop)
+	picture.WriteString(show.ScreenTop)
 	for i, line := range lines {
 		if i > 0 {
 			picture.WriteString("\r\n")
 		}
-		picture.WriteString(show.Cut(show.TextFor(out, line), cols) + clearLine)
+		picture.WriteString(show.Cut(show.TextFor(out, line), cols) + show.ClearLine)
 	}
-	picture.WriteString(clearBelow)
+	picture.WriteString(show.ClearBelow)
 	_, err = io.WriteString(out, picture.String())
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/wire"
 )
 
@@ -59,7 +60,7 @@ func recoverArm(ctx context.Context, client *apiclient.Client, name string, f re
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
-	f.q.WindowEnviron = windowEnviron(os.LookupEnv)
+	f.q.WindowEnviron = terminal.WindowEnviron(os.LookupEnv)
 	reply, err := client.Recover(ctx, name, f.q)
 	if err != nil {
 		return "", nil, err
@@ -72,10 +73,10 @@ func recoverArm(ctx context.Context, client *apiclient.Client, name string, f re
 	}
 	line := reply.ModelChange.FirstLine() + recoveredLine(reply)
 	if reply.Arm.Window != nil {
-		if reply.Arm, err = awaitWindow(ctx, client, reply.Arm); err != nil {
+		if reply.Arm, err = terminal.AwaitWindow(ctx, client, reply.Arm); err != nil {
 			return "", nil, err
 		}
-		line += "\n" + windowLine(reply.Arm)
+		line += "\n" + terminal.WindowLine(reply.Arm)
 	}
 	if reply.Warning != "" {
 		line += "\nNote: " + reply.Warning

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/window"
 	"coleo.dev/wire"
@@ -81,16 +82,16 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	line := reply.ModelChange.FirstLine() + spawnedLine(reply.Arm)
 	switch {
 	case reply.Arm.Window != nil && !f.noWait:
-		if reply.Arm, err = awaitWindow(c.Context(), client, reply.Arm); err != nil {
-			return openFailed(err, reply.Arm.Name)
+		if reply.Arm, err = terminal.AwaitWindow(c.Context(), client, reply.Arm); err != nil {
+			return terminal.OpenFailed(err, reply.Arm.Name)
 		}
-		line += "\n" + windowLine(reply.Arm)
+		line += "\n" + terminal.WindowLine(reply.Arm)
 	case f.terminal != "" && f.q.Terminal == "":
-		done, err := openWindow(c, client, reply.Arm, window.Terminal(f.terminal))
+		done, err := terminal.OpenWindow(c, client, reply.Arm, window.Terminal(f.terminal))
 		if err != nil {
-			return openFailed(err, reply.Arm.Name)
+			return terminal.OpenFailed(err, reply.Arm.Name)
 		}
-		line += "\n" + done.line()
+		line += "\n" + done.Line()
 	}
 	return verb.Say(c, line, reply)
 }
@@ -141,7 +142,7 @@ func (f *spawnFlags) addWindowPlace(ctx context.Context, client *apiclient.Clien
 	}
 	at := slices.IndexFunc(list, func(i coleo.Info) bool { return i.Name == name })
 	if shown := at >= 0 && list[at].Capabilities.Window; shown || name == "" && f.terminal != "" {
-		f.q.Terminal, f.q.WindowEnviron = f.terminal, windowEnviron(os.LookupEnv)
+		f.q.Terminal, f.q.WindowEnviron = f.terminal, terminal.WindowEnviron(os.LookupEnv)
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	case f.terminal == "":
 		return nil
 	}
-	return window.Check(windowOf(coleo.Arm{}, window.Terminal(f.terminal), ""))
+	return terminal.CheckWindow(window.Terminal(f.terminal))
 }
 
 // prepare checks the flags and fills in the request f.q.

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -159,7 +160,7 @@ func (p *statusPage) addStart(arm coleo.Arm) {
 	}
 	p.line("Generation", arm.Generation)
 	if arm.Window != nil {
-		p.line("Window", strings.TrimPrefix(windowLine(arm), "Window: "))
+		p.line("Window", strings.TrimPrefix(terminal.WindowLine(arm), "Window: "))
 	}
 	if names := envNames(arm); len(names) > 0 {
 		p.line("Environment", strings.Join(names, ", "))

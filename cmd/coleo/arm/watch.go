@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -66,7 +67,7 @@ func watchArm(c *cobra.Command, client *apiclient.Client, args []string, f watch
 	if err != nil {
 		return err
 	}
-	if err := hasEnded(arm); err != nil {
+	if err := terminal.HasEnded(arm); err != nil {
 		return err
 	}
 	if onTerminal {
@@ -132,7 +133,7 @@ func watchStates(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) erro
 			return nil
 		}
 		for {
-			next, err := waitArm(c.Context(), client, arm.ID, logWait, otherStates(arm.State)...)
+			next, err := waitArm(c.Context(), client, arm.ID, terminal.OutputWait, otherStates(arm.State)...)
 			if coleo.ErrorCode(err) == coleo.ETimeout {
 				continue
 			}

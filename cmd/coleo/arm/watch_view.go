@@ -16,6 +16,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/watch"
 )
 
@@ -56,10 +57,10 @@ func watchView(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, f watc
 		defer func() { _ = term.Restore(fd, before) }()
 		go w.readKeys(ctx)
 	}
-	if _, err := io.WriteString(os.Stdout, enterScreen); err != nil {
+	if _, err := io.WriteString(os.Stdout, show.EnterScreen); err != nil {
 		return err
 	}
-	defer func() { _, _ = io.WriteString(os.Stdout, leaveScreen) }()
+	defer func() { _, _ = io.WriteString(os.Stdout, show.LeaveScreen) }()
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
@@ -143,7 +144,7 @@ func (w *watcher) read(ctx context.Context) error {
 	default:
 		return err
 	}
-	if hasEnded(arm) != nil {
+	if terminal.HasEnded(arm) != nil {
 		return errArmEnded
 	}
 	steps, cursor, err := transcriptAfter(ctx, w.client, arm.ID, w.cursor)
@@ -181,14 +182,14 @@ func (w *watcher) draw() error {
 		return err
 	}
 	var picture strings.Builder
-	picture.WriteString(screenTop)
+	picture.WriteString(show.ScreenTop)
 	for i, line := range w.view.Lines(cols, rows, time.Now()) {
 		if i > 0 {
 			picture.WriteString("\r\n")
 		}
-		picture.WriteString(show.TextFor(os.Stdout, line) + clearLine)
+		picture.WriteString(show.TextFor(os.Stdout, line) + show.ClearLine)
 	}
-	picture.WriteString(clearBelow)
+	picture.WriteString(show.ClearBelow)
 	_, err = io.WriteString(os.Stdout, picture.String())
 	return err
 }
@@ -217,7 +218,7 @@ func (w *watcher) markChanged() {
 // the output ends.
 func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
-		out, err := w.client.Output(ctx, id, from, logWait)
+		out, err := w.client.Output(ctx, id, from, terminal.OutputWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
 			return // the arm has no terminal; w.read notices the arm's end
 		}

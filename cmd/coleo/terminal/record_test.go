@@ -1,4 +1,4 @@
-package arm
+package terminal
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package arm
+package terminal
 
 import (
 	"context"
@@ -28,11 +28,11 @@ func newOpenCommand() *cobra.Command {
 			if arm.Window != nil {
 				return reopenWindow(c, client, arm, terminal)
 			}
-			done, err := openWindow(c, client, arm, window.Terminal(terminal))
+			done, err := OpenWindow(c, client, arm, window.Terminal(terminal))
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, done.line(), done)
+			return verb.Say(c, done.Line(), done)
 		})
 	c.Long = `Show the arm in a terminal window of its own, by 'coleo arm attach'.
 
@@ -63,14 +63,15 @@ func terminalNames() []string {
 	return out
 }
 
-// opened is the JSON output of arm open.
-type opened struct {
+// Opened is the JSON output of arm open.
+type Opened struct {
 	Name     string          `json:"opened"`
 	Terminal window.Terminal `json:"terminal"`
 	Session  string          `json:"session,omitempty"` // the tmux session, if a new one was started
 }
 
-func (o opened) line() string {
+// Line describes the window, for users.
+func (o Opened) Line() string {
 	if o.Session != "" {
 		return fmt.Sprintf("Opened %s in tmux: 'tmux attach -t =%s' shows it", o.Name, o.Session)
 	}
@@ -84,16 +85,16 @@ func reopenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, ter
 		terminal = "" // "" means the same terminal program as before
 	}
 	arm, err := client.OpenWindow(c.Context(), arm.ID, wire.WindowRequest{Terminal: terminal,
-		Environ: windowEnviron(os.LookupEnv)})
+		Environ: WindowEnviron(os.LookupEnv)})
 	if err != nil {
 		return err
 	}
-	return verb.Say(c, windowLine(arm), arm)
+	return verb.Say(c, WindowLine(arm), arm)
 }
 
-// windowEnviron returns the variables that a terminal program needs to find this user's display or
+// WindowEnviron returns the variables that a terminal program needs to find this user's display or
 // server.
-func windowEnviron(lookup func(string) (string, bool)) map[string]string {
+func WindowEnviron(lookup func(string) (string, bool)) map[string]string {
 	out := map[string]string{}
 	for _, name := range coleo.WindowVariables() {
 		if value, ok := lookup(name); ok {
@@ -103,8 +104,8 @@ func windowEnviron(lookup func(string) (string, bool)) map[string]string {
 	return out
 }
 
-// windowLine describes the window of an arm.
-func windowLine(arm coleo.Arm) string {
+// WindowLine describes the window of an arm.
+func WindowLine(arm coleo.Arm) string {
 	w := arm.Window
 	if w == nil {
 		return arm.Name + " has no window"
@@ -124,27 +125,33 @@ func windowLine(arm coleo.Arm) string {
 	return fmt.Sprintf("Window: failed (%s); 'coleo arm open %s' opens it again", w.Reason, arm.Name)
 }
 
-// openWindow opens a window that shows the arm with 'coleo arm attach'.
-func openWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
+// OpenWindow opens a window that shows the arm with 'coleo arm attach'.
+func OpenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, terminal window.Terminal) (Opened, error) {
 	self, err := executable.Path()
 	if err != nil {
-		return opened{}, err
+		return Opened{}, err
 	}
 	w := windowOf(arm, terminal, self)
 	if err := window.Check(w); err != nil {
-		return opened{}, err
+		return Opened{}, err
 	}
 	if err := mayAttach(c, client, arm); err != nil {
-		return opened{}, err
+		return Opened{}, err
 	}
 	if err := window.Open(c.Context(), w, os.Environ()); err != nil {
-		return opened{}, err
+		return Opened{}, err
 	}
-	done := opened{Name: arm.Name, Terminal: terminal}
+	done := Opened{Name: arm.Name, Terminal: terminal}
 	if terminal == window.Tmux && !w.Inside {
 		done.Session = window.Session(arm.Name)
 	}
 	return done, nil
+}
+
+// CheckWindow returns an error if no window of the given kind can be opened here. It is for the time
+// before the start of an arm.
+func CheckWindow(kind window.Terminal) error {
+	return window.Check(windowOf(coleo.Arm{}, kind, ""))
 }
 
 // windowOf returns the description of a window in which the program ownProgram runs 'arm attach'
@@ -182,9 +189,9 @@ func mayAttach(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error 
 	return err
 }
 
-// openFailed returns the error for a window that could not be opened although its arm runs. If err
+// OpenFailed returns the error for a window that could not be opened although its arm runs. If err
 // has a code, the error also states that the arm runs.
-func openFailed(err error, name string) error {
+func OpenFailed(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
 		return err
@@ -194,8 +201,8 @@ func openFailed(err error, name string) error {
 	return &told
 }
 
-// awaitWindow waits until an arm's window has opened or has failed to open.
-func awaitWindow(ctx context.Context, client *apiclient.Client, arm coleo.Arm) (coleo.Arm, error) {
+// AwaitWindow waits until an arm's window has opened or has failed to open.
+func AwaitWindow(ctx context.Context, client *apiclient.Client, arm coleo.Arm) (coleo.Arm, error) {
 	tick := time.NewTicker(windowLook)
 	defer tick.Stop()
 	for arm.Window == nil || arm.Window.State == coleo.WindowOpening {

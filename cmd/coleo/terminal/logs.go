@@ -1,4 +1,4 @@
-package arm
+package terminal
 
 import (
 	"io"
@@ -81,8 +81,8 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// logWait is how long one request to serve waits for more output.
-const logWait = 20 * time.Second
+// OutputWait is how long one request to serve waits for more output.
+const OutputWait = 20 * time.Second
 
 // copyOutput writes the arm's terminal output to w, beginning at offset. If followOutput is true,
 // it continues until the arm ends. Otherwise it stops at the present end of the output.
@@ -102,7 +102,7 @@ func copyOutput(c *cobra.Command, client *apiclient.Client, name string, offset 
 			return nil
 		}
 		if followOutput {
-			wait = logWait
+			wait = OutputWait
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package arm
+package terminal
 
 import (
 	"fmt"
@@ -21,16 +21,23 @@ import (
 
 func newScreenCommand() *cobra.Command {
 	var at string
-	c := oneArmCommand("screen", "Print the arm's screen, now or at an earlier time",
-		func(c *cobra.Command, client *apiclient.Client, name string) (string, any, error) {
-			s, err := screenWhen(c, client, name, at)
-			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
-		})
-	c.Long = `Print the arm's screen, now or at an earlier time. Times are accurate to 50 ms.
+	c := &cobra.Command{
+		Use:   "screen NAME",
+		Short: "Print the arm's screen, now or at an earlier time",
+		Long: `Print the arm's screen, now or at an earlier time. Times are accurate to 50 ms.
 
 With --at this also works after the arm's end. TIME is 2006-01-02T15:04:05Z, or
 15:04:05 (the last one, in the time zone of this machine), or an age such as
-30s or 5m.`
+30s or 5m.`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
+			s, err := screenWhen(c, client, args[0], at)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s)
+		}),
+	}
 	c.Flags().StringVar(&at, "at", "", "`TIME` of the screen (default: now)")
 	return c
 }

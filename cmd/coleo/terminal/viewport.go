@@ -1,4 +1,4 @@
-package arm
+package terminal
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/pty"
 )
 
@@ -73,7 +74,7 @@ func (v *viewport) resize(cols, rows int) {
 	defer v.mu.Unlock()
 	v.cols, v.rows = cols, rows
 	v.screen.Resize(v.armSize())
-	_, _ = io.WriteString(v.out, screenTop+clearBelow)
+	_, _ = io.WriteString(v.out, show.ScreenTop+show.ClearBelow)
 	if !v.fits() {
 		v.drawSoon()
 	}
@@ -103,7 +104,7 @@ func (v *viewport) picture() string {
 	cx, cy := view.Cursor[0], view.Cursor[1]
 	v.x, v.y = moveWindow(cx, v.x, v.cols, view.Cols), moveWindow(cy, v.y, v.rows, view.Rows)
 	var out strings.Builder
-	out.WriteString(screenTop)
+	out.WriteString(show.ScreenTop)
 	for row := range v.rows {
 		if row > 0 {
 			out.WriteString("\r\n")
@@ -111,7 +112,7 @@ func (v *viewport) picture() string {
 		if at := v.y + row; at < len(view.Lines) {
 			out.WriteString(cells(view.Lines[at], v.x, v.cols))
 		}
-		out.WriteString(clearLine)
+		out.WriteString(show.ClearLine)
 	}
 	fmt.Fprintf(&out, "\x1b[%d;%dH", cy-v.y+1, min(cx-v.x, v.cols-1)+1)
 	return out.String()

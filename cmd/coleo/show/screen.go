@@ -1,0 +1,10 @@
+package show
+
+// These are the escape sequences for a verb that draws on the whole terminal.
+const (
+	EnterScreen = "\x1b[?1049h\x1b[?25l" // shows the alternate screen and hides the cursor
+	LeaveScreen = "\x1b[?25h\x1b[?1049l" // undoes EnterScreen
+	ScreenTop   = "\x1b[H"
+	ClearLine   = "\x1b[K" // from the cursor to the end of the line
+	ClearBelow  = "\x1b[J" // from the cursor to the end of the screen
+)
