@@ -1,32 +1,11 @@
 package coleo_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"coleo.dev"
 )
-
-func TestNamesAreInTheOrderInWhichPeopleCount(t *testing.T) {
-	t.Parallel()
-	want := []string{"a", "arm-1", "arm-2", "arm-2-x", "arm-02", "arm-10", "arm-10a", "arm-100", "b2",
-		"b10c2", "b10c10"}
-	got := slices.Clone(want)
-	slices.Reverse(got)
-	slices.SortFunc(got, func(a, b string) int {
-		switch {
-		case coleo.NameLess(a, b):
-			return -1
-		case coleo.NameLess(b, a):
-			return 1
-		}
-		return 0
-	})
-	if !slices.Equal(got, want) {
-		t.Errorf("sorted: %q, want %q", got, want)
-	}
-}
 
 func TestWhatAnArmNeeds(t *testing.T) {
 	t.Parallel()

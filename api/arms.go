@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/token"
+	"coleo.dev/armname"
 	"coleo.dev/wire"
 )
 
@@ -120,7 +121,7 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 
 // spawn starts an arm. armExists says whether Coleo already has an arm with this name.
 func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool) (*reply[wire.SpawnReply], error) {
-	if err := coleo.CheckName(r.Name); err != nil {
+	if err := armname.Check(r.Name); err != nil {
 		return nil, err
 	}
 	if err := s.checkSpawn(ctx, r, armExists); err != nil {

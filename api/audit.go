@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 	"coleo.dev/wire"
 )
 
@@ -126,7 +127,7 @@ type startRecord struct {
 // of a long prompt or script. It does not contain the values of environment variables.
 func startOf(q wire.SpawnRequest) startRecord {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
-	names := coleo.EnvNames(q.Env)
+	names := armenv.Names(q.Env)
 	q.Env, q.MemoSchema = nil, nil // a schema can be long
 	return startRecord{SpawnRequest: q, Env: names}
 }

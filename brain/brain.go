@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/brain/audit"
 	"coleo.dev/brain/catalogue"
 	"coleo.dev/brain/commands"
@@ -211,7 +212,7 @@ func (b *Brain) Harnesses(context.Context) ([]coleo.Info, error) {
 // EUnavailable or ETimeout if the host agent did not reply. After these two errors, the arm has
 // either the old name or the new name.
 func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, error) {
-	if err := coleo.CheckName(name); err != nil {
+	if err := armname.Check(name); err != nil {
 		return coleo.Arm{}, err
 	}
 	arm, err := b.Arm(ctx, idOrName)

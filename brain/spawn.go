@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/brain/placement"
 	"coleo.dev/brain/roster"
 	"coleo.dev/brain/start"
@@ -220,7 +221,7 @@ func (b *Brain) hostsNow() placement.Hosts {
 // named returns the arm with the given name, and true. If there is no such arm, named returns a new
 // arm, and false. It returns EConflict if the arm exists and is not stopped.
 func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
-	if err := coleo.CheckName(name); err != nil {
+	if err := armname.Check(name); err != nil {
 		return coleo.Arm{}, false, err
 	}
 	arm, err = b.DB.Arm(ctx, name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
 	"coleo.dev/store"
@@ -16,7 +17,7 @@ import (
 
 // spawn starts an arm, or the next generation of a stopped arm.
 func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
-	if err := coleo.CheckName(o.Name); err != nil {
+	if err := armname.Check(o.Name); err != nil {
 		return nil, err
 	}
 	harness, err := h.Registry.Get(o.Harness)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
@@ -198,7 +199,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 // rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's folder. If the
 // change of the worktrees' records or of host.db fails, the arm keeps its old name.
 func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
-	if err := coleo.CheckName(o.Name); err != nil {
+	if err := armname.Check(o.Name); err != nil {
 		return nil, err
 	}
 	a, err := h.arm(o.Arm)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 )
 
 // HostDB is the database of a host agent. It contains the append-only log of the events of the
@@ -106,7 +107,7 @@ func (h *HostDB) Host() string { return *h.host.Load() }
 // SetHost changes the id of the host agent. To a program that follows the log, the new id is a new
 // host, so the program reads the log from the beginning. SetHost returns EInvalid for a bad id.
 func (h *HostDB) SetHost(ctx context.Context, id string) error {
-	if err := coleo.CheckName(id); err != nil {
+	if err := armname.Check(id); err != nil {
 		return err
 	}
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {

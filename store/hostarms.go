@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/sqlite"
 	"coleo.dev/trace"
 )
@@ -235,7 +236,7 @@ func oneRow(done sql.Result, err error, id string) error {
 // checkArm returns EInvalid for a row that the database would reject, because SQLite's own error
 // message is less clear.
 func checkArm(id, name, harness string, status coleo.Status) error {
-	if err := coleo.CheckName(name); err != nil {
+	if err := armname.Check(name); err != nil {
 		return err
 	}
 	switch {

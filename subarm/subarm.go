@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/paths"
 	"coleo.dev/printable"
 )
@@ -113,11 +114,11 @@ func CheckLimit(ofParent, ofAllArms int) error {
 // The dot shows a person that another arm has asked for this arm.
 func nameOf(p Parent, own string) (string, error) {
 	name := p.Name + "." + own
-	if own == "" || len(own) > maxOwnName || strings.Contains(own, ".") || coleo.CheckName(own) != nil {
+	if own == "" || len(own) > maxOwnName || strings.Contains(own, ".") || armname.Check(own) != nil {
 		return "", coleo.Errorf(coleo.EInvalid,
 			"the name must have 1 to %d letters, digits, '_' or '-', and begin with a letter or digit", maxOwnName)
 	}
-	if coleo.CheckName(name) != nil {
+	if armname.Check(name) != nil {
 		return "", coleo.Errorf(coleo.EInvalid, "the name %q is too long: choose a shorter one", name)
 	}
 	return name, nil

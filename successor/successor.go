@@ -218,7 +218,7 @@ func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) cole
 	return out
 }
 
-// maxName is the largest length of an arm's name, in bytes: see coleo.CheckName.
+// maxName is the largest length of an arm's name, in bytes: see armname.Check.
 const maxName = 63
 
 // Name returns a name for the successor of an arm: the arm's name and the successor's harness. If another arm

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/changes"
 )
 
@@ -114,7 +115,7 @@ func TestTheNameOfASuccessorIsFreeAndValid(t *testing.T) {
 			}
 			return false
 		})
-		if got != c.want || coleo.CheckName(got) != nil {
+		if got != c.want || armname.Check(got) != nil {
 			t.Errorf("the successor of %s is called %q, want %q", c.first, got, c.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/armname"
 	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
@@ -112,7 +113,7 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	now := t.now().UTC()
 	one := coleo.OperatorToken{Name: q.Name, Scopes: q.Scopes, Labels: q.Labels, Created: now,
 		Expires: q.Expires.UTC()}
-	if coleo.CheckName(q.Name) != nil {
+	if armname.Check(q.Name) != nil {
 		return one, coleo.Errorf(coleo.EInvalid, "%q cannot name a token: use 1 to 63 letters, digits, '.', '_' or '-', "+
 			"beginning with a letter or digit", q.Name)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 	"coleo.dev/wire"
 )
 
@@ -107,7 +108,7 @@ func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, h
 		func() error { return checkUnguarded(before, *c, q.YesWithoutSandbox) },
 		func() error { return checkJudged(before, *c, arm.Harness, info, q.Untested) },
 		func() error { return r.configureTools(c, q, harness, known) },
-		func() error { return coleo.CheckEnv(q.Env) },
+		func() error { return armenv.Check(q.Env) },
 		func() error { return r.checkScripted(harness, c, q) },
 		func() error { return checkWorkdir(c.Workdir) },
 		func() error { return r.configureWindow(c, q, harness, arm.Name) },

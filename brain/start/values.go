@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 	"coleo.dev/wire"
 )
 
@@ -38,7 +39,7 @@ func (r Rules) takeValues(c *coleo.SpawnConfig, q wire.SpawnRequest, known bool)
 		c.MCPServers = q.MCPServers
 	}
 	if len(q.Env) > 0 {
-		c.EnvNames = coleo.EnvNames(q.Env)
+		c.EnvNames = armenv.Names(q.Env)
 	}
 }
 

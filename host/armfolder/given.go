@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 )
 
 // These files in the arm's folder contain data that the user gave to the arm.
@@ -56,7 +57,7 @@ func (f Folder) takeEnv(c *coleo.SpawnConfig, given map[string]string, name stri
 		if undo, err = f.replace(envFile, raw, name); err != nil {
 			return nil, err
 		}
-		c.Env, c.EnvNames = given, coleo.EnvNames(given)
+		c.Env, c.EnvNames = given, armenv.Names(given)
 		return undo, nil
 	}
 	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames),
@@ -66,7 +67,7 @@ func (f Folder) takeEnv(c *coleo.SpawnConfig, given map[string]string, name stri
 				"'coleo arm spawn -n %s' with -e or --env-file gives them again",
 			strings.Join(lost, ", "), f.File(envFile), name)
 	}
-	c.Env, c.EnvNames = kept, coleo.EnvNames(kept)
+	c.Env, c.EnvNames = kept, armenv.Names(kept)
 	return undo, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/armenv"
 	"coleo.dev/wire"
 )
 
@@ -40,14 +41,14 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 		}
 		env[name] = value
 	}
-	return env, coleo.CheckEnv(env)
+	return env, armenv.Check(env)
 }
 
 // variable parses NAME=VALUE. If the text is only a NAME, variable returns the value that NAME has
 // in the caller's environment.
 func variable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
-	if err := coleo.CheckEnvName(name); err != nil {
+	if err := armenv.CheckName(name); err != nil {
 		return "", "", err
 	}
 	if assigned {

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/armname"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
@@ -57,7 +58,7 @@ func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 			if c := order(a, b); c != 0 {
 				return c
 			}
-			if coleo.NameLess(a.Name, b.Name) {
+			if armname.Less(a.Name, b.Name) {
 				return -1
 			}
 			return 1

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/armname"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -39,7 +40,7 @@ func newNamesCommand() *cobra.Command {
 				return err
 			}
 			if stats {
-				s := nameStats{coleo.NameCount(), len(list)}
+				s := nameStats{armname.Count(), len(list)}
 				return verb.Say(c, fmt.Sprintf("%d names of two words; %d arms have a name", s.Words, s.Taken), s)
 			}
 			taken := map[string]bool{}
@@ -48,7 +49,7 @@ func newNamesCommand() *cobra.Command {
 			}
 			var names []string
 			for range count {
-				name := coleo.NewName(func(name string) bool { return taken[name] })
+				name := armname.New(func(name string) bool { return taken[name] })
 				names, taken[name] = append(names, name), true
 			}
 			return verb.Say(c, strings.Join(names, "\n"), names)
@@ -90,7 +91,7 @@ func freeName(ctx context.Context, client *apiclient.Client) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return coleo.NewName(func(name string) bool {
+	return armname.New(func(name string) bool {
 		return slices.ContainsFunc(list, func(arm coleo.Arm) bool { return arm.Name == name })
 	}), nil
 }

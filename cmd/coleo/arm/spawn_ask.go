@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/armname"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
 )
@@ -51,7 +52,7 @@ func (f *spawnFlags) askAll(ctx context.Context, q questions, client *apiclient.
 		if f.q.Name, err = q.line("name", name); err != nil {
 			return err
 		}
-		if wrong := coleo.CheckName(f.q.Name); wrong != nil {
+		if wrong := armname.Check(f.q.Name); wrong != nil {
 			fmt.Fprintln(q.out, wrong)
 		} else {
 			ask = false

@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/armname"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
@@ -66,7 +67,7 @@ func (f *startFlags) choose(ctx context.Context, client *apiclient.Client) error
 	if err != nil {
 		return err
 	}
-	f.q.Name = coleo.NewName(func(name string) bool {
+	f.q.Name = armname.New(func(name string) bool {
 		return slices.ContainsFunc(arms, func(a coleo.Arm) bool { return a.Name == name })
 	})
 	return nil

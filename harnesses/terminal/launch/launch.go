@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 	"coleo.dev/config"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
@@ -116,7 +117,7 @@ func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files
 // addVariables adds the user's own variables to env. It refuses a variable that the harness sets
 // itself, because the agent CLI must run with the harness's value under Coleo.
 func addVariables(s *rules.Spec, env, own, given map[string]string) error {
-	for _, name := range coleo.EnvNames(given) {
+	for _, name := range armenv.Names(given) {
 		if _, taken := own[name]; taken {
 			return coleo.Errorf(coleo.EInvalid,
 				"the environment variable %s cannot be given to this arm: the harness %s sets it itself", name, s.Name)

@@ -1,10 +1,11 @@
-package coleo_test
+package armenv_test
 
 import (
 	"strings"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/armenv"
 )
 
 func TestVariablesThatAnArmMayNotGetAreRefusedByTheirNameAlone(t *testing.T) {
@@ -16,15 +17,15 @@ func TestVariablesThatAnArmMayNotGetAreRefusedByTheirNameAlone(t *testing.T) {
 		"TERM", "HOME",
 		"PWD", "LINES",
 	} {
-		err := coleo.CheckEnv(map[string]string{"FINE": "x", name: secret})
+		err := armenv.Check(map[string]string{"FINE": "x", name: secret})
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), name) ||
 			strings.Contains(err.Error(), secret) {
-			t.Errorf("CheckEnv with %q = %v, want an error that names it, without its value", name, err)
+			t.Errorf("Check with %q = %v, want an error that names it, without its value", name, err)
 		}
 	}
 	for _, name := range []string{"A", "_", "a1_B", "PATH", "LDFLAGS", "COLEOPTERA", "TERMINFO", "HOMEBREW_PREFIX"} {
-		if err := coleo.CheckEnv(map[string]string{name: ""}); err != nil {
-			t.Errorf("CheckEnv with %q = %v, want none", name, err)
+		if err := armenv.Check(map[string]string{name: ""}); err != nil {
+			t.Errorf("Check with %q = %v, want none", name, err)
 		}
 	}
 }
@@ -38,9 +39,9 @@ func TestValuesThatNoProgramCanGetAreRefused(t *testing.T) {
 			"C": strings.Repeat("hunter2", 9<<10), "D": strings.Repeat("hunter2", 9<<10),
 			"E": strings.Repeat("hunter2", 9<<10)},
 	} {
-		if err := coleo.CheckEnv(env); coleo.ErrorCode(err) != coleo.EInvalid ||
+		if err := armenv.Check(env); coleo.ErrorCode(err) != coleo.EInvalid ||
 			strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: CheckEnv = %v, want an error without the value", what, err)
+			t.Errorf("%s: Check = %v, want an error without the value", what, err)
 		}
 	}
 }

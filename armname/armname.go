@@ -1,25 +1,29 @@
-package coleo
+// Package armname says which names an arm can have, and in which order people sort them. It also
+// invents names for arms that get none.
+package armname
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"coleo.dev"
 )
 
 // maxArmName is the maximum length of an arm's name, in bytes. Ids of host agents have the same
 // maximum, because they become parts of the bus's subjects.
 const maxArmName = 63
 
-// CheckName returns an EInvalid error if a text cannot be the name of an arm. The name of an arm
+// Check returns coleo.EInvalid if a text cannot be the name of an arm. The name of an arm
 // has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a letter or digit.
-func CheckName(name string) error {
+func Check(name string) error {
 	ok := name != "" && len(name) <= maxArmName
 	for i, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		ok = ok && (letter || i > 0 && (c == '.' || c == '_' || c == '-'))
 	}
 	if !ok {
-		return Errorf(EInvalid,
+		return coleo.Errorf(coleo.EInvalid,
 			"%q cannot name an arm: use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or digit",
 			name)
 	}
@@ -35,15 +39,15 @@ var (
 		"lagoon", "mantle", "nook", "otter", "polyp", "ripple", "shoal", "trench", "whorl"}
 )
 
-// nameTries is the number of names that NewName tries before it adds numbers to names. If 40 random
+// nameTries is the number of names that New tries before it adds numbers to names. If 40 random
 // names are taken, most names are taken.
 const nameTries = 40
 
-// NameCount returns the number of possible two-word names.
-func NameCount() int { return len(nameHeads) * len(nameTails) }
+// Count returns the number of possible two-word names.
+func Count() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name for which taken returns false.
-func NewName(taken func(name string) bool) string {
+// New returns a random arm name for which taken returns false.
+func New(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]
 		if try >= nameTries {
@@ -55,9 +59,9 @@ func NewName(taken func(name string) bool) string {
 	}
 }
 
-// NameLess reports whether the name a comes before the name b in natural order: arm-2 comes
+// Less reports whether the name a comes before the name b in natural order: arm-2 comes
 // before arm-10.
-func NameLess(a, b string) bool {
+func Less(a, b string) bool {
 	for a != "" && b != "" {
 		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
 		if digitsA == 0 || digitsB == 0 {

@@ -1,9 +1,12 @@
-package coleo
+// Package armenv says which environment variables a user may give to an arm.
+package armenv
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"coleo.dev"
 )
 
 // Limits for the environment variables that a user gives to an arm.
@@ -30,16 +33,16 @@ var reservedEnv = map[string]string{
 	"PWD":            "the work folder decides it",
 }
 
-// CheckEnvName returns EInvalid if users are not allowed to give an arm a variable with
+// CheckName returns coleo.EInvalid if users are not allowed to give an arm a variable with
 // this name.
-func CheckEnvName(name string) error {
+func CheckName(name string) error {
 	if !isEnvName(name) {
-		return Errorf(EInvalid,
+		return coleo.Errorf(coleo.EInvalid,
 			"%q cannot name an environment variable: use letters, digits and '_', beginning with a letter or '_'", name)
 	}
 	for _, reserved := range slices.Sorted(maps.Keys(reservedEnv)) {
 		if name == reserved || strings.HasSuffix(reserved, "_") && strings.HasPrefix(name, reserved) {
-			return Errorf(EInvalid, "the environment variable %s cannot be given to an arm: %s", name,
+			return coleo.Errorf(coleo.EInvalid, "the environment variable %s cannot be given to an arm: %s", name,
 				reservedEnv[reserved])
 		}
 	}
@@ -56,32 +59,33 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// CheckEnv returns EInvalid if users are not allowed to give an arm the variables in env. The error
-// shows names of variables, but no values, because values can be secrets.
-func CheckEnv(env map[string]string) error {
+// Check returns coleo.EInvalid if users are not allowed to give an arm the variables in env. The
+// error shows names of variables, but no values, because values can be secrets.
+func Check(env map[string]string) error {
 	size := 0
-	for _, name := range EnvNames(env) {
+	for _, name := range Names(env) {
 		value := env[name]
-		if err := CheckEnvName(name); err != nil {
+		if err := CheckName(name); err != nil {
 			return err
 		}
 		if strings.ContainsRune(value, 0) {
-			return Errorf(EInvalid,
+			return coleo.Errorf(coleo.EInvalid,
 				"the value of the environment variable %s contains a zero byte, which no program can receive", name)
 		}
 		if len(value) > maxEnvValue {
-			return Errorf(EInvalid, "the value of the environment variable %s has %d bytes, and %d are allowed",
-				name, len(value), maxEnvValue)
+			return coleo.Errorf(coleo.EInvalid,
+				"the value of the environment variable %s has %d bytes, and %d are allowed", name, len(value), maxEnvValue)
 		}
 		size += len(name) + len(value)
 	}
 	if size > maxEnv {
-		return Errorf(EInvalid, "the environment variables have %d bytes together, and %d are allowed", size, maxEnv)
+		return coleo.Errorf(coleo.EInvalid, "the environment variables have %d bytes together, and %d are allowed",
+			size, maxEnv)
 	}
 	return nil
 }
 
-// EnvNames returns the names of the variables, sorted, or nil if there are none.
-func EnvNames(env map[string]string) []string {
+// Names returns the names of the variables, sorted, or nil if there are none.
+func Names(env map[string]string) []string {
 	return slices.Sorted(maps.Keys(env))
 }
