@@ -10,6 +10,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
+	"coleo.dev/store/reserve"
 )
 
 // If fewer than littleRoom bytes are free on the disk, the host agent asks the holders whether they
@@ -26,7 +27,7 @@ type fullDisk struct {
 // disk is almost full, or if an arm was blocked when the host agent last asked. At other times, the
 // host agent asks the holders only before each beat.
 func (h *Host) lookBlocked() {
-	left, known := store.FreeBytes(h.Dir)
+	left, known := reserve.FreeBytes(h.Dir)
 	need := known && left < littleRoom
 	arms := h.allArms()
 	for _, a := range arms {

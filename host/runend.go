@@ -171,7 +171,7 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	}
 	var events []coleo.Event
 	for _, c := range open[:last] {
-		earlier := endEarlier(c, end.Status, answers)
+		earlier := endOfEarlier(c, end.Status, answers)
 		earlier.Orphans = r.Trace.Orphans(c.ID)
 		r.Trace = r.Trace.End(c.ID)
 		events = append(events, checkEvents(r, c, &earlier)...)
@@ -190,9 +190,9 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	return append(events, park(r, open[last], end, replied)...)
 }
 
-// endEarlier returns the end of a run whose turn has ended together with the turn of a later
+// endOfEarlier returns the end of a run whose turn has ended together with the turn of a later
 // prompt.
-func endEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.AssistantText) coleo.RunEnd {
+func endOfEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.AssistantText) coleo.RunEnd {
 	end := coleo.RunEnd{Status: status, Outcome: coleo.OutcomeOf(status, c.Interrupted), Compact: c.Compact}
 	text, found := answers[c.ID]
 	if !found {

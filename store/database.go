@@ -21,6 +21,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/sqlite"
+	"coleo.dev/store/lock"
+	"coleo.dev/store/reserve"
 )
 
 const (
@@ -62,7 +64,7 @@ func open(path string, s schema) (*database, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	d := &database{path: path}
-	if d.lock, err = lock(path); err != nil {
+	if d.lock, err = lock.Take(path); err != nil {
 		return nil, err
 	}
 	err = d.connect(s)
@@ -154,7 +156,7 @@ func (d *database) shrinkable() error {
 	if err != nil || mode == incremental || pages*pageSize > rewriteMost {
 		return err
 	}
-	if left, known := room(d.path); known && left < 2*int64(pages)*pageSize {
+	if left, known := reserve.FreeBytes(d.path); known && left < 2*int64(pages)*pageSize {
 		return nil
 	}
 	_, err = d.writer.Exec("VACUUM")
@@ -196,5 +198,5 @@ func (d *database) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	return errors.Join(append(errs, unlock(d.lock))...)
+	return errors.Join(append(errs, lock.Release(d.lock))...)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev/sqlite"
+	"coleo.dev/store/lock"
 )
 
 // checkTime is the time limit for checking a database when it is opened. SQLite reads about 500 MB
@@ -54,11 +55,11 @@ func SetAside(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	held, err := lock(path)
+	held, err := lock.Take(path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = unlock(held) }()
+	defer func() { _ = lock.Release(held) }()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
-	"coleo.dev/store"
+	"coleo.dev/store/lock"
 )
 
 // This file starts serve and the host agent in the background.
@@ -99,7 +99,7 @@ func (s Setup) startOne(ctx context.Context, name string, start launching,
 // databaseHeld reports whether a process has the verb's database open.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
-	return ok && store.Held(path)
+	return ok && lock.Held(path)
 }
 
 // lockStart takes a lock, so that only one process at a time starts background

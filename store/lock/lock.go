@@ -1,4 +1,5 @@
-package store
+// Package lock lets only one process at a time open a database.
+package lock
 
 import (
 	"errors"
@@ -17,17 +18,17 @@ const (
 	// pidBytes is the number of bytes of a lock file that are read. The text of every pid is
 	// shorter.
 	pidBytes = 32
-	// lockTime is how long lock tries while another process has the file locked, and lockLook is
-	// the time between two attempts. lock must not fail at once, because Held locks the file for a
+	// lockTime is how long Take tries while another process has the file locked, and lockLook is
+	// the time between two attempts. Take must not fail at once, because Held locks the file for a
 	// moment.
 	lockTime = 100 * time.Millisecond
 	lockLook = 5 * time.Millisecond
 )
 
-// lock creates and locks the lock file of the database at the given path. Only one process at a
+// Take creates and locks the lock file of the database at the given path. Only one process at a
 // time can lock the file. The kernel releases the lock when the process ends, even if the process
 // is killed. The lock file contains the process's pid, for people to read.
-func lock(path string) (*os.File, error) {
+func Take(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -64,10 +65,10 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock releases the lock and closes the lock file. Closing the file would not release the lock if
+// Release releases the lock and closes the lock file. Closing the file would not release the lock if
 // another goroutine has just forked a child. The child also has the file open, until it executes
 // its program.
-func unlock(f *os.File) error {
+func Release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 

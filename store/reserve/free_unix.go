@@ -1,13 +1,13 @@
 //go:build linux || darwin
 
-package store
+package reserve
 
 //platform:linux Report of a full disk = free room is measured
 //platform:macos Report of a full disk = free room is measured
 
 import "syscall"
 
-func room(path string) (int64, bool) {
+func free(path string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, false
