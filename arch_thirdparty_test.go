@@ -28,7 +28,8 @@ var home = map[string][]string{
 		"boottime", "conformance/netns", "sandbox", "sandbox/container", "sandbox/inside", "sandbox/limits", "workspace/git"},
 	"github.com/netresearch/go-cron": {"trigger"},
 	"mvdan.cc/sh":                    {"policy/commandline", "workspace/script"},
-	"golang.org/x/term":              {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/terminal", "cmd/coleo/workspace"},
+	"golang.org/x/term": {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/terminal",
+		"cmd/coleo/workspace"},
 }
 
 func TestEachThirdPartyPackageHasOneHome(t *testing.T) {

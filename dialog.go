@@ -3,6 +3,7 @@ package coleo
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Fingerprint identifies one appearance of one dialog. It is computed from the dialog's
@@ -121,4 +122,35 @@ type Decision struct {
 	// value is the name of one key, such as ESCAPE, or one character. If Key is set, all other fields must
 	// be empty.
 	Key string `json:"key,omitempty"`
+}
+
+// Blocked returns the error for an action that is impossible while the dialog d is open. If the
+// dialog is unknown, d is nil.
+func Blocked(d *Dialog) *Error {
+	if d == nil {
+		return Errorf(EBlocked, "a dialog waits for an answer: answer, approve or deny it first")
+	}
+	article := "a "
+	if strings.IndexAny(string(d.Kind), "aeiou") == 0 {
+		article = "an "
+	}
+	what, subject := article+string(d.Kind)+" dialog", strings.Join(strings.Fields(d.Subject), " ")
+	if d.Kind == DialogOther {
+		what = "a dialog"
+	}
+	if subject != "" {
+		subject = " (" + subject + ")"
+	}
+	do := "answer"
+	switch {
+	case d.Kind.Approves() && d.Several:
+		do = "answer or deny" // an approval cannot choose options
+	case d.Kind.Approves():
+		do = "approve or deny"
+	case len(d.Options) == 0:
+		do = "answer, approve or deny" // Coleo cannot read what the dialog asks
+	}
+	e := Errorf(EBlocked, "%s waits for an answer: %q%s; %s it first", what, d.Title, subject, do)
+	e.Dialog = d
+	return e
 }

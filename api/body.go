@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/trigger"
+	"coleo.dev/typingtime"
 	"coleo.dev/wire"
 )
 
@@ -129,7 +130,7 @@ func awaited(next http.Handler) http.Handler {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		if coleo.MayType(r.Context()) != nil || hungUp(r.Context()) {
+		if typingtime.Check(r.Context()) != nil || hungUp(r.Context()) {
 			writeError(w, coleo.Errorf(coleo.ETimeout,
 				"the deadline of the request had passed when it arrived: nothing was done"))
 			return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // bar reports the median of several runs. The benchmark fails if the median exceeds most.
@@ -77,7 +78,7 @@ func turns(b *testing.B) (drawn, reported []moment) {
 	defer func() { _ = s.Kill(context.Background()); _ = s.Close() }()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	_, err = coleo.WaitForIdle(ctx, s)
+	_, err = waitfor.Idle(ctx, s)
 	ok(b, err)
 	follow, stop := context.WithCancel(ctx)
 	defer stop()

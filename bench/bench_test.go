@@ -18,6 +18,7 @@ import (
 	"coleo.dev/conformance/netns"
 	"coleo.dev/holder"
 	"coleo.dev/registry"
+	"coleo.dev/waitfor"
 )
 
 // These constants select a role of the benchmarks' binary, which also acts as holder, scripted
@@ -131,7 +132,7 @@ func spawn(b *testing.B, h coleo.Harness, endpoint string) coleo.Session {
 	b.Cleanup(func() { _ = s.Kill(context.Background()); _ = s.Close() })
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
-	_, err = coleo.WaitForIdle(ctx, s)
+	_, err = waitfor.Idle(ctx, s)
 	ok(b, err)
 	return s
 }
@@ -195,7 +196,7 @@ func BenchmarkPrompt(b *testing.B) {
 		r, err := s.SendPrompt(b.Context(), coleo.Prompt{Text: "say done"})
 		ok(b, err)
 		took = append(took, time.Since(start)-gap)
-		_, err = coleo.WaitForTurn(b.Context(), s, r)
+		_, err = waitfor.Turn(b.Context(), s, r)
 		ok(b, err)
 	}
 	report(b, took, "prompt")
@@ -221,7 +222,7 @@ func BenchmarkPromptToModel(b *testing.B) {
 				})
 				ok(b, err)
 				took = append(took, q.At.Sub(start))
-				_, err = coleo.WaitForTurn(b.Context(), s, r)
+				_, err = waitfor.Turn(b.Context(), s, r)
 				ok(b, err)
 			}
 			report(b, took, "model")

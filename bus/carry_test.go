@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/boottime"
+	"coleo.dev/typingtime"
 )
 
 // An order that has waited in a queue until its sender gave it up must be refused.
@@ -40,7 +41,7 @@ func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	type times struct{ Left, Waited time.Duration }
 	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
 		end, _ := ctx.Deadline()
-		waited, _ := coleo.TypingTimeLeft(ctx)
+		waited, _ := typingtime.Left(ctx)
 		return times{Left: time.Until(end), Waited: waited}, nil
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 // attempt is one try to open the dialog that a line of the catalogue describes.
@@ -89,7 +89,7 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 		if err := t.spawn(ctx, change); err != nil {
 			return nil, err
 		}
-		reading, err = coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
+		reading, err = waitfor.State(ctx, t.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
 	} else {
 		reading, err = x.prompt(ctx, change)
 	}
@@ -111,7 +111,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 			return coleo.Reading{}, err
 		}
 	}
-	now, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
+	now, err := waitfor.State(ctx, x.Session, coleo.Idle, coleo.Failed, coleo.WaitingApproval)
 	if err == nil && now.State == coleo.WaitingApproval {
 		err = fmt.Errorf("it asks before it was asked to: %w", coleo.Blocked(now.Dialog))
 	}
@@ -127,9 +127,9 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 		}
 	}
 	if x.ask.OnlyTyped() {
-		return coleo.WaitFor(ctx, x.Session, coleo.WaitingApproval)
+		return waitfor.State(ctx, x.Session, coleo.WaitingApproval)
 	}
-	if _, err := coleo.WaitFor(ctx, x.Session, coleo.Idle, coleo.Failed); err != nil {
+	if _, err := waitfor.State(ctx, x.Session, coleo.Idle, coleo.Failed); err != nil {
 		return coleo.Reading{}, err
 	}
 	word := Nonce()
@@ -144,7 +144,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 		return coleo.Reading{}, err
 	}
 	x.receipt.Text = text
-	return coleo.WaitForTurn(ctx, x.Session, x.receipt)
+	return waitfor.Turn(ctx, x.Session, x.receipt)
 }
 
 // answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers
@@ -275,7 +275,7 @@ func (x *attempt) results() (out []string) {
 // respond answers the open dialog, and waits for the next dialog or the turn's end. It
 // returns an error if the turn fails, the agent CLI ends or ctx ends.
 func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
-	from, answered := coleo.NewestCursor(x.Session), x.dialog.Fingerprint
+	from, answered := waitfor.NewestCursor(x.Session), x.dialog.Fingerprint
 	if err := x.Session.Respond(ctx, answered, d); err != nil {
 		return err
 	}
@@ -300,33 +300,6 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 		}
 	}
 	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
-}
-
-// refused checks that Coleo refuses an answer and types nothing. Then it denies the dialog or ends
-// the agent CLI.
-func (x *attempt) refused(ctx context.Context, w way) error {
-	before := *x.dialog
-	decision := coleo.Decision{Choice: w.choice}
-	switch {
-	case w.words:
-		decision.Words = Nonce()
-	case w.choice == coleo.ChoiceAnswer:
-		decision.Option = 1
-	}
-	err := x.Session.Respond(ctx, x.dialog.Fingerprint, decision)
-	if err == nil || !strings.Contains(err.Error(), w.refuse) {
-		return fmt.Errorf("it got %v, want an error with %q", err, w.refuse)
-	}
-	if now := x.Session.State().Dialog; now == nil || !reflect.DeepEqual(*now, before) {
-		return fmt.Errorf("the dialog after the refusal is %+v, want %+v", now, before)
-	}
-	if err := x.undone(false); err != nil {
-		return err
-	}
-	if _, refused := x.ask.Refuses[string(coleo.ChoiceDeny)]; refused || x.ask.OwnStart() {
-		return x.renew(ctx)
-	}
-	return x.denied(ctx)
 }
 
 // denied denies all dialogs. After that, the agent CLI must take the next prompt. If

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // question is a turn in which the agent CLI has asked for permission to write a file. The agent CLI
@@ -32,7 +33,7 @@ func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 		" with some words"}); err != nil {
 		return q, err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
+	reading, err := waitfor.Turn(ctx, t.Session, q.receipt)
 	if err != nil {
 		return q, err
 	}
@@ -53,11 +54,11 @@ func (q question) unwritten() error {
 // deny denies all dialogs of the turn until the turn ends.
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
-		q.receipt.Cursor = coleo.NewestCursor(t.Session)
+		q.receipt.Cursor = waitfor.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny}); err != nil {
 			return fmt.Errorf("deny: %w", err)
 		}
-		reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
+		reading, err := waitfor.Turn(ctx, t.Session, q.receipt)
 		if err != nil {
 			return fmt.Errorf("after the denial: %w", err)
 		}
@@ -101,7 +102,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny}); err != nil {
 			return fmt.Errorf("deny: %w", err)
 		}
-		err := coleo.SendInstead(ctx, t.Session, dialog.Fingerprint, func(ctx context.Context) (err error) {
+		err := waitfor.SendInstead(ctx, t.Session, dialog.Fingerprint, func(ctx context.Context) (err error) {
 			receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: words})
 			return err
 		})
@@ -114,7 +115,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 		}
 		dialog = e.Dialog // the next dialog of the same turn
 	}
-	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	answer, err := waitfor.Response(ctx, t.Session, receipt)
 	if err != nil {
 		return fmt.Errorf("after the words: %w", err)
 	}
@@ -203,7 +204,7 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	reading, err := waitfor.Turn(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}
@@ -219,12 +220,12 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 	if option == 0 {
 		return fmt.Errorf("the options are %q, want one with %q", reading.Dialog.Options, right)
 	}
-	receipt.Cursor = coleo.NewestCursor(t.Session)
+	receipt.Cursor = waitfor.NewestCursor(t.Session)
 	if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
 		coleo.Decision{Choice: coleo.ChoiceAnswer, Option: option}); err != nil {
 		return err
 	}
-	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 		return err
 	}
 	for _, q := range t.Model.Record() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // command is a script in the work folder. The script writes a line each time it runs.
@@ -47,7 +48,7 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	if err != nil {
 		return nil, r, err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+	reading, err := waitfor.Turn(ctx, t.Session, r)
 	if err != nil || reading.State != coleo.WaitingApproval {
 		return nil, r, err
 	}
@@ -59,11 +60,11 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 // d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.ChoiceApprove {
-		r.Cursor = coleo.NewestCursor(t.Session)
+		r.Cursor = waitfor.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, now.Fingerprint, coleo.Decision{Choice: choice}); err != nil {
 			return err
 		}
-		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+		reading, err := waitfor.Turn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder/process"
 	"coleo.dev/pty"
+	"coleo.dev/waitfor"
 )
 
 // live contains everything that the fake's sessions can do.
@@ -183,7 +184,7 @@ func firstLine(text string) string {
 
 // typed types a prompt into the terminal, whatever the terminal shows.
 func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Receipt, error) {
-	r := coleo.Receipt{Text: p.Text, Proof: coleo.ProofStarted, Cursor: coleo.NewestCursor(s)}
+	r := coleo.Receipt{Text: p.Text, Proof: coleo.ProofStarted, Cursor: waitfor.NewestCursor(s)}
 	err := s.Input(ctx, pty.Paste(p.Text, true))
 	if err == nil && keys != "" {
 		err = s.Input(ctx, []byte(keys))

@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance/mcpserver"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 // This file contains the checks of the start, of simple prompts, of states and of MCP servers.
@@ -39,7 +40,7 @@ func (t *Trial) exchange(ctx context.Context, prompt, wantedAnswer string) error
 	if err != nil {
 		return err
 	}
-	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	answer, err := waitfor.Response(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func fileCreation(ctx context.Context, t *Trial) error {
 // approved. If beforeFirst is not nil, approveAll calls it before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst func() error) (int, error) {
 	for n := 0; ; n++ {
-		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+		reading, err := waitfor.Turn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
 			return n, err
 		}
@@ -104,7 +105,7 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst fun
 				return n, err
 			}
 		}
-		r.Cursor = coleo.NewestCursor(t.Session)
+		r.Cursor = waitfor.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
 			coleo.Decision{Choice: coleo.ChoiceApprove}); err != nil {
 			return n, err
@@ -158,7 +159,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 		return err
 	}
 	ended := time.Now()

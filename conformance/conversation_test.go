@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // newConversation contains, by harness, the command with which a person begins another conversation in
@@ -101,7 +102,7 @@ func (t *Trial) endTyped(ctx context.Context, text string) error {
 	if _, err := (&player{Trial: t, ctx: ctx}).waitUnchanged(quietFor); err != nil {
 		return err
 	}
-	_, err := coleo.WaitForIdle(ctx, t.Session)
+	_, err := waitfor.Idle(ctx, t.Session)
 	return err
 }
 
@@ -110,7 +111,7 @@ func (t *Trial) say(ctx context.Context) error {
 	nonce := Nonce()
 	err := t.exchange(ctx, "say "+nonce, nonce)
 	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // the agent CLI is still carrying out the command
-		if _, err = coleo.WaitForIdle(ctx, t.Session); err == nil {
+		if _, err = waitfor.Idle(ctx, t.Session); err == nil {
 			err = t.exchange(ctx, "say "+nonce, nonce)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 // refusal makes the model refuse a request permanently. It checks that the turn ends and that the
@@ -21,7 +22,7 @@ func refusal(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	reading, err := waitfor.Turn(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func retry(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 		return err
 	}
 	ended, failures := time.Now(), 0
@@ -88,7 +89,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	if t.Session, err = t.Harness.Attach(ctx, handle); err != nil {
 		return fmt.Errorf("take up the session: %w", err)
 	}
-	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
+	if _, err := waitfor.Idle(ctx, t.Session); err != nil {
 		return err
 	}
 	if !answered(t.Model, prompt, time.Now()) {
@@ -98,7 +99,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 		return fmt.Errorf("the agent CLI is process %d now, was %d", got.Process.PID, handle.Process.PID)
 	}
 	nonce := Nonce()
-	receipt.Cursor = coleo.NewestCursor(t.Session)
+	receipt.Cursor = waitfor.NewestCursor(t.Session)
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return fmt.Errorf("after it was reattached: %w", err)
 	}
@@ -112,7 +113,7 @@ func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
 	if err != nil {
 		return err
 	}
-	end, err := coleo.WaitForTurn(ctx, s, receipt)
+	end, err := waitfor.Turn(ctx, s, receipt)
 	switch {
 	case err != nil:
 		return err

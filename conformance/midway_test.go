@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each way, for each agent CLI")
@@ -159,7 +160,7 @@ func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 		return
 	}
 	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	newest := coleo.NewestCursor(trial.Session)
+	newest := waitfor.NewestCursor(trial.Session)
 	for c, err := range trial.Session.Changes(ctx, 0) {
 		named := err == nil && strings.Contains(oneLine(c.Note), oneLine(prompt))
 		switch {
@@ -193,7 +194,7 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 			return receipt, err
 		}
 		waitFor(ctx, busyRetry)
-		if _, err := coleo.WaitForIdle(ctx, s); err != nil {
+		if _, err := waitfor.Idle(ctx, s); err != nil {
 			return receipt, err
 		}
 	}
@@ -248,9 +249,9 @@ func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb
 	t.Logf("%d bytes: %s, %v after %s", len(prompt), receipt.Proof, err, time.Since(began).Round(time.Millisecond))
 	f.record(t, prompt, err)
 	if err == nil {
-		_, err = coleo.WaitForTurn(ctx, trial.Session, receipt)
+		_, err = waitfor.Turn(ctx, trial.Session, receipt)
 	} else {
-		_, err = coleo.WaitForIdle(ctx, trial.Session)
+		_, err = waitfor.Idle(ctx, trial.Session)
 	}
 	if err != nil {
 		t.Fatalf("after %.60q: %v", prompt, err)
@@ -284,7 +285,7 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	receipt, err := sendPatiently(ctx, trial.Session, asks)
 	f.record(t, asks, err)
 	if err != nil {
-		_, _ = coleo.WaitForIdle(ctx, trial.Session)
+		_, _ = waitfor.Idle(ctx, trial.Session)
 		return
 	}
 	thinks := func(q modelserver.Request) bool { return q.Side == "" && strings.Contains(q.Prompt, file) }
@@ -298,7 +299,7 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	t.Logf("%d bytes: %s, %v after %s", len(prompt), sent.Proof, err, time.Since(began).Round(time.Millisecond))
 	f.record(t, prompt, err)
-	reading, turnErr := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	reading, turnErr := waitfor.Turn(ctx, trial.Session, receipt)
 	if turnErr != nil || reading.State != coleo.WaitingApproval {
 		t.Fatalf("%q: reads %s, %v; want a dialog", asks, reading.State, turnErr)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // switchModes switches to each mode of the agent CLI and back to the first mode. After each switch,
@@ -51,7 +52,7 @@ func switchModes(ctx context.Context, t *Trial) error {
 // tryMode switches to a mode. It checks that the session reports the mode, and that the mode allows
 // what it should.
 func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode) error {
-	from, was := t.Session.State(), coleo.NewestCursor(t.Session)
+	from, was := t.Session.State(), waitfor.NewestCursor(t.Session)
 	done, err := s.SwitchMode(ctx, m.ID)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (t *Trial) reachesModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 		return err
 	}
 	n := 0
@@ -131,7 +132,7 @@ func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) e
 	if err != nil {
 		return err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	reading, err := waitfor.Turn(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 // This file contains the checks of special prompts and answers.
@@ -69,7 +70,7 @@ func specialLeading(ctx context.Context, t *Trial) error {
 		if err != nil {
 			return fmt.Errorf("%q: %w", prompt, err)
 		}
-		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 			return fmt.Errorf("%q: %w", prompt, err)
 		}
 		if timesPrompted(t.Model, prompt) == 0 {
@@ -123,7 +124,7 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	if _, err := t.Model.Wait(ctx, isAnswered); err != nil {
 		return fmt.Errorf("the queued prompt never reached the model: %w", err)
 	}
-	_, err = coleo.WaitForIdle(ctx, t.Session)
+	_, err = waitfor.Idle(ctx, t.Session)
 	t.details = "queued, and answered after the running turn"
 	return err
 }
@@ -139,7 +140,7 @@ func answerExtraction(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	answer, err := waitfor.Response(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func dialogInAnswer(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	reading, err := coleo.WaitForTurn(ctx, t.Session, receipt)
+	reading, err := waitfor.Turn(ctx, t.Session, receipt)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // Over HTTP, the server's list of messages proves a prompt. A real server is asked by the session
@@ -49,7 +50,7 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 		want coleo.Proof
 	}{"its own receipt", receipt, coleo.ProofAccepted})
 	prove(trial.Session, "once it is sent", true)
-	if _, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, trial.Session, receipt); err != nil {
 		t.Fatal(err)
 	}
 	prove(trial.Session, "behind its turn", true)
@@ -58,7 +59,7 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	if _, err := coleo.WaitForIdle(ctx, next); err != nil {
+	if _, err := waitfor.Idle(ctx, next); err != nil {
 		t.Fatal(err)
 	}
 	prove(next, "by the next session", true)
@@ -79,7 +80,7 @@ func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 		{"Which colour?", "question 1 of 2", "Red", "Blue"}, {"Which size?", "question 2 of 2", "Small", "Large"},
 	}
 	for i, want := range asks {
-		reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+		reading, err := waitfor.Turn(ctx, trial.Session, receipt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 			!slices.Equal(d.Options, []string{want.first, want.second}) {
 			t.Fatalf("dialog %d is %+v (%s), want %+v", i+1, d, reading.State, want)
 		}
-		receipt.Cursor = coleo.NewestCursor(trial.Session)
+		receipt.Cursor = waitfor.NewestCursor(trial.Session)
 		answer := coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}
 		if err := trial.Session.Respond(ctx, d.Fingerprint, answer); err != nil {
 			t.Fatal(err)
@@ -97,7 +98,7 @@ func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 			t.Errorf("a second answer to dialog %d: %v, want %s", i+1, err, coleo.EStale)
 		}
 	}
-	if reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil || reading.State != coleo.Idle {
+	if reading, err := waitfor.Turn(ctx, trial.Session, receipt); err != nil || reading.State != coleo.Idle {
 		t.Fatalf("after the answers it reads %s, %v", reading.State, err)
 	}
 	requests := trial.Model.Record()

@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 var (
@@ -122,7 +123,7 @@ func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand)
 	prompt := midwayPrompt(n)
 	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	f.record(t, prompt, err)
-	if _, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil {
+	if _, err := waitfor.Turn(ctx, trial.Session, receipt); err != nil {
 		t.Fatalf("%q: %v%s", first, err, trial.evidence())
 	}
 	f.Turns++
@@ -171,7 +172,7 @@ func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt 
 // idle waits until the agent CLI is idle, and reads the reports of that time.
 func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
-	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
+	if _, err := waitfor.Idle(ctx, trial.Session); err != nil {
 		t.Fatalf("it does not become idle: %v%s", err, trial.evidence())
 	}
 	f.readUnsettled(ctx, t, trial)

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/pty"
+	"coleo.dev/waitfor"
 )
 
 // People pass recordings on, so a recording must not contain any folder of this machine.
@@ -27,7 +28,7 @@ func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 		_, err = trial.Session.SendPrompt(t.Context(), coleo.Prompt{Text: prompt})
 	}
 	if err == nil {
-		_, err = coleo.WaitForIdle(t.Context(), trial.Session)
+		_, err = waitfor.Idle(t.Context(), trial.Session)
 	}
 	if closeErr := trial.close(); err != nil || closeErr != nil {
 		t.Fatal(err, closeErr)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // redrawLook is the time between two checks of a screen that is being redrawn.
@@ -87,7 +88,7 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 // before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
-	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
+	was, from := t.Session.State(), waitfor.NewestCursor(t.Session)
 	text, what := "\x1b[2J\x1b[H", "the whole picture was wiped"
 	kept := 0
 	if rows > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,33 @@ func waysOf(a coleo.Ask) []way {
 		out = append(out, way{name: "own words", choice: coleo.ChoiceAnswer, words: true})
 	}
 	return out
+}
+
+// refused checks that Coleo refuses an answer and types nothing. Then it denies the dialog or ends
+// the agent CLI.
+func (x *attempt) refused(ctx context.Context, w way) error {
+	before := *x.dialog
+	decision := coleo.Decision{Choice: w.choice}
+	switch {
+	case w.words:
+		decision.Words = Nonce()
+	case w.choice == coleo.ChoiceAnswer:
+		decision.Option = 1
+	}
+	err := x.Session.Respond(ctx, x.dialog.Fingerprint, decision)
+	if err == nil || !strings.Contains(err.Error(), w.refuse) {
+		return fmt.Errorf("it got %v, want an error with %q", err, w.refuse)
+	}
+	if now := x.Session.State().Dialog; now == nil || !reflect.DeepEqual(*now, before) {
+		return fmt.Errorf("the dialog after the refusal is %+v, want %+v", now, before)
+	}
+	if err := x.undone(false); err != nil {
+		return err
+	}
+	if _, refused := x.ask.Refuses[string(coleo.ChoiceDeny)]; refused || x.ask.OwnStart() {
+		return x.renew(ctx)
+	}
+	return x.denied(ctx)
 }
 
 // replied answers the model's questions one after another. If a dialog follows the questions,

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder/process"
+	"coleo.dev/waitfor"
 )
 
 // resizeMidstream changes the size of the terminal while the model streams an answer. It checks
@@ -57,7 +58,7 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 // answersAfter waits for the end of a turn. Then it sends another prompt and checks the
 // answer.
 func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
-	reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+	reading, err := waitfor.Turn(ctx, t.Session, r)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
+	"coleo.dev/waitfor"
 )
 
 // These flags set the sizes of the long runs. `make safety` makes them larger.
@@ -125,7 +126,7 @@ func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo
 	if err != nil {
 		t.Fatalf("%q: %v", prompt, err)
 	}
-	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	reading, err := waitfor.Turn(ctx, trial.Session, receipt)
 	if err != nil || reading.State != coleo.WaitingApproval {
 		t.Fatalf("%q: reads %s, %v; want a dialog", prompt, reading.State, err)
 	}
@@ -244,14 +245,14 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	// The prompt was not typed, because the agent CLI is working or stalls.
 	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil {
-		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
+		if _, err = waitfor.Idle(ctx, trial.Session); err == nil {
 			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
+	reading, err := waitfor.Turn(ctx, trial.Session, receipt)
 	// The agent CLI may ask whether to send a long conversation.
 	if err == nil && reading.State == coleo.WaitingApproval {
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.ChoiceApprove)

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 // SettingReport is the outcome of the checks that ran with one of the user's settings.
@@ -87,7 +88,7 @@ func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 		if _, err := t.Model.Wait(ctx, isAnswered); err != nil {
 			return fmt.Errorf("wait for the end of the answer to %q: %w", prompt, err)
 		}
-		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
+		if _, err := waitfor.Turn(ctx, t.Session, receipt); err != nil {
 			return err
 		}
 		if early, at := t.idleBefore(receipt, t.lastByte(prompt)); early {

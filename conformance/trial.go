@@ -16,6 +16,7 @@ import (
 	"coleo.dev/conformance/hosted"
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/holder/journal"
+	"coleo.dev/waitfor"
 )
 
 // Config is the configuration for tests of harnesses.
@@ -152,13 +153,13 @@ func (t *Trial) spawnConfig() coleo.SpawnConfig {
 // spawnIdle uses that session and starts nothing.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
-		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
+		_, err := waitfor.State(ctx, t.Session, coleo.Idle, coleo.Failed)
 		return err
 	}
 	if err := t.spawn(ctx, change); err != nil {
 		return err
 	}
-	_, err := coleo.WaitForIdle(ctx, t.Session)
+	_, err := waitfor.Idle(ctx, t.Session)
 	return err
 }
 

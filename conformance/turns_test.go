@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/waitfor"
 )
 
 var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the model's record, for each agent CLI")
@@ -124,7 +125,7 @@ func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	if err != nil {
 		t.Fatalf("%q: %v%s", prompt, err, screenOf(err))
 	}
-	if r, err := coleo.WaitForTurn(ctx, trial.Session, receipt); err != nil || r.State != coleo.Idle {
+	if r, err := waitfor.Turn(ctx, trial.Session, receipt); err != nil || r.State != coleo.Idle {
 		t.Fatalf("%q: reads %s, %v; want idle", prompt, r.State, err)
 	}
 	return next

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // tmux is a tmux server for the windows of one trial. It is separate from any tmux server of the
@@ -143,7 +144,7 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nonce, from := Nonce(), coleo.NewestCursor(t.Session)
+	nonce, from := Nonce(), waitfor.NewestCursor(t.Session)
 	prompt := "say " + nonce
 	if _, err := t.tmux.run("send-keys", "-t", pane, "-l", prompt); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 			break
 		}
 	}
-	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
+	if _, err := waitfor.Idle(ctx, t.Session); err != nil {
 		return fmt.Errorf("after a prompt that was typed in the window: %w", err)
 	}
 	answer, err := t.Session.Answer(ctx, coleo.Receipt{})
@@ -204,7 +205,7 @@ func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string)
 	if !strings.Contains(w.Reason, "its user") {
 		return 0, fmt.Errorf("its user has closed the window, but what is told is %q", w.Reason)
 	}
-	answer, err := coleo.WaitForResponse(ctx, t.Session, receipt)
+	answer, err := waitfor.Response(ctx, t.Session, receipt)
 	if err != nil {
 		return 0, fmt.Errorf("after its window was closed: %w", err)
 	}

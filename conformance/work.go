@@ -13,6 +13,7 @@ import (
 	"coleo.dev/conformance/hosted"
 	"coleo.dev/conformance/modelserver"
 	"coleo.dev/conformance/workcheck"
+	"coleo.dev/waitfor"
 )
 
 // deed is a prompt that the scripted model understands, with the expected outcomes of the calls
@@ -64,7 +65,7 @@ func (t *Trial) hostArm(ctx context.Context) error {
 		return err
 	}
 	t.hosted = arm
-	_, err = coleo.WaitForIdle(ctx, arm.Session())
+	_, err = waitfor.Idle(ctx, arm.Session())
 	return err
 }
 
@@ -90,7 +91,7 @@ const busyLook = 100 * time.Millisecond
 // no prompt.
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
-		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
+		reading, err := waitfor.Idle(ctx, t.hosted.Session())
 		if err != nil {
 			return err
 		}

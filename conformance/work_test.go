@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/waitfor"
 )
 
 // deedTimeout is the time limit for one prompt. The slowest agent CLI takes 20 s.
@@ -26,14 +27,14 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 		choice = coleo.ChoiceDeny
 	}
 	for {
-		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
+		reading, err := waitfor.Turn(ctx, t.Session, r)
 		if err != nil {
 			tb.Fatalf("%q: %v", d.prompt, err)
 		}
 		if reading.State != coleo.WaitingApproval {
 			return
 		}
-		r.Cursor = coleo.NewestCursor(t.Session)
+		r.Cursor = waitfor.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint, coleo.Decision{Choice: choice}); err != nil {
 			tb.Fatalf("%q: %v", d.prompt, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/store"
 	"coleo.dev/trace"
+	"coleo.dev/waitfor"
 )
 
 // prompt sends a prompt and begins a run. It stores the prompt before it sends it. If the host
@@ -263,12 +264,12 @@ func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Rec
 
 func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) error {
 	if prover, ok := s.(coleo.Prover); ok {
-		before := coleo.NewestCursor(s)
+		before := waitfor.NewestCursor(s)
 		proof, err := prover.Prove(ctx, p)
 		if err != nil {
 			return err // the host agent looks for the prompt again after the next attach
 		}
-		if proof == coleo.ProofStarted && (s.State().State.Working() || coleo.NewestCursor(s) > before) {
+		if proof == coleo.ProofStarted && (s.State().State.Working() || waitfor.NewestCursor(s) > before) {
 			p.Cursor = before // an idle state from before the proof is not the end of this turn
 		}
 		if p.Proof = proof; proof != "" {

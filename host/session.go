@@ -10,6 +10,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
 	"coleo.dev/store"
+	"coleo.dev/waitfor"
 )
 
 // rereadEvery is the time between two checks whether the user's harnesses have changed. It is short
@@ -275,7 +276,7 @@ const readingTimeout = 2 * time.Second
 func awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
-	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,
+	_, _ = waitfor.State(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,
 		coleo.Dead)
 }
 

@@ -8,6 +8,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
+	"coleo.dev/waitfor"
 )
 
 // beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type
@@ -64,7 +65,7 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 // the next prompt, because this agent CLI's dialogs do not accept words.
 func (a *arm) promptAfterDenial(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words,
 	lease string) error {
-	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
+	err := waitfor.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
 		return err
 	})

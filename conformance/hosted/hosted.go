@@ -18,6 +18,7 @@ import (
 	"coleo.dev/host"
 	"coleo.dev/registry"
 	"coleo.dev/store"
+	"coleo.dev/waitfor"
 )
 
 const (
@@ -152,14 +153,14 @@ func (a *Arm) Prompt(ctx context.Context, text string, decide func(coleo.Dialog)
 	}
 	run := r.ID
 	for {
-		reading, err := coleo.WaitForTurn(ctx, a.Session(), r)
+		reading, err := waitfor.Turn(ctx, a.Session(), r)
 		if err != nil {
 			return err
 		}
 		if reading.State != coleo.WaitingApproval {
 			return a.awaitEnd(ctx, run)
 		}
-		r.Cursor = coleo.NewestCursor(a.Session())
+		r.Cursor = waitfor.NewestCursor(a.Session())
 		err = a.order(ctx, bus.OpRespond, bus.RespondOrder{Arm: a.id, Dialog: reading.Dialog.Fingerprint,
 			Decision: decide(*reading.Dialog)}, nil)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/pty"
+	"coleo.dev/typingtime"
 )
 
 // A prompt must not be typed after its sender has given up. If the sender gives up after the text
@@ -21,7 +22,7 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	st.say(s, []byte(composing("type")))
 	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
 	var over atomic.Bool
-	waiting := coleo.WithLeft(t.Context(), func() time.Duration {
+	waiting := typingtime.With(t.Context(), func() time.Duration {
 		if over.Load() {
 			return -time.Millisecond
 		}

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder/process"
+	"coleo.dev/waitfor"
 )
 
 // drawer is a program under a real holder. It draws one text at its start, and another text at each
@@ -81,7 +82,7 @@ func (d *drawer) awaitIdle(s *session) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
-	if _, err := coleo.WaitForIdle(ctx, s); err != nil {
+	if _, err := waitfor.Idle(ctx, s); err != nil {
 		d.t.Fatal(err)
 	}
 }

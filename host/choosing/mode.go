@@ -16,6 +16,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
+	"coleo.dev/waitfor"
 )
 
 // Config is what a Chooser needs from its arm and from the host agent.
@@ -181,7 +182,7 @@ const notedTimeout = 5 * time.Second
 // awaitNoted waits until the log has every change that the session had when awaitNoted was called. It
 // gives up after notedTimeout, or when the session ends.
 func (ch *Chooser) awaitNoted(s coleo.Session) {
-	newest := coleo.NewestCursor(s)
+	newest := waitfor.NewestCursor(s)
 	limit := time.NewTimer(notedTimeout)
 	defer limit.Stop()
 	for {

@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/typingtime"
 )
 
 // patience limits each wait of these tests, in fake time. A wait ends as soon as its condition
@@ -215,7 +216,7 @@ func (s *show) Update(change func(*reading.Reader) bool) {
 }
 
 func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
-	if err := coleo.MayType(ctx); err != nil {
+	if err := typingtime.Check(ctx); err != nil {
 		return false, CallerGoneError{err}
 	}
 	s.mu.Lock()
