@@ -123,7 +123,8 @@ const (
 //
 // SendInstead returns EBlocked if the agent CLI shows another dialog, and EExited if the agent CLI
 // has ended. It returns ETimeout if ctx ends first. It returns the errors of send unchanged.
-func SendInstead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, send func(context.Context) error) error {
+func SendInstead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint,
+	send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {
 			return err

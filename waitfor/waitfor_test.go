@@ -42,12 +42,17 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 		story, then []coleo.State
 		code        coleo.Code
 	}{
-		"it holds already":            {story: []coleo.State{coleo.Initializing, coleo.Idle}},
-		"it held once and comes":      {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Processing}, then: []coleo.State{coleo.Idle}},
-		"it held once and never":      {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Processing}, code: coleo.ETimeout},
-		"it ends on the way":          {story: []coleo.State{coleo.Initializing}, then: []coleo.State{coleo.Dead}, code: coleo.EExited},
-		"it has ended, idle before":   {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Dead}, code: coleo.EExited},
-		"it passes and does not stay": {story: []coleo.State{coleo.Initializing}, then: []coleo.State{coleo.Idle, coleo.Processing}},
+		"it holds already": {story: []coleo.State{coleo.Initializing, coleo.Idle}},
+		"it held once and comes": {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Processing},
+			then: []coleo.State{coleo.Idle}},
+		"it held once and never": {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Processing},
+			code: coleo.ETimeout},
+		"it ends on the way": {story: []coleo.State{coleo.Initializing},
+			then: []coleo.State{coleo.Dead}, code: coleo.EExited},
+		"it has ended, idle before": {story: []coleo.State{coleo.Initializing, coleo.Idle, coleo.Dead},
+			code: coleo.EExited},
+		"it passes and does not stay": {story: []coleo.State{coleo.Initializing},
+			then: []coleo.State{coleo.Idle, coleo.Processing}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
