@@ -150,6 +150,8 @@ var mayImport = map[string][]string{
 	"api/sse":                 {},
 	"api/signin":              {".", "wire", "wholefile"},
 	"api/token":               {".", "wire", "printable"},
+	"conformance/junit":       {},
+	"conformance/patience":    {"."},
 	"conformance/netns":       {},
 	"conformance/stranger":    {},
 	"conformance/modelserver": {},

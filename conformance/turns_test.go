@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 )
 
 var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the model's record, for each agent CLI")
@@ -116,7 +117,7 @@ func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
 
 func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), turnTimeout)
+	ctx, cancel := patience.With(t.Context(), turnTimeout)
 	defer cancel()
 	next := turn{nonce: Nonce(), sent: time.Now()}
 	prompt := fmt.Sprintf("Say it %s, %s.", how, next.nonce)
