@@ -29,7 +29,7 @@ func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 			if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 				t.Fatalf("the new worktree has %v, %v", u, err)
 			}
-			refusesToLose(s, w, do, "ignored file (build/dep/)", s.Files)
+			refusesToLose(s, w, 0, do, "ignored file (build/dep/)", s.Files)
 		})
 	}
 }

@@ -113,19 +113,6 @@ func (g FatalGit) Chosen() (numbers []int) {
 	return numbers
 }
 
-// shortPart reduces the number of kills with -short to one in shortPart. Otherwise the kills would take
-// most of the time of `make test-short`.
-const shortPart = 6
-
-// Repeats returns how often a test should repeat a kill that it normally repeats n times. With -short, the
-// number is smaller than n, but at least 1.
-func Repeats(n int) int {
-	if testing.Short() {
-		return min(n, 1+n/shortPart)
-	}
-	return n
-}
-
 // Killed returns the moment and the arguments of the fatal call, or "" if there was no fatal call.
 func (g FatalGit) Killed() string {
 	data, _ := os.ReadFile(filepath.Join(g.dir, "killed"))

@@ -61,8 +61,13 @@ func Content(t testing.TB, dir string) fstest.MapFS {
 			return err
 		}
 		file := &fstest.MapFile{Mode: info.Mode()}
-		if info.Mode().IsRegular() {
+		switch info.Mode().Type() {
+		case 0:
 			file.Data, err = fs.ReadFile(all, path)
+		case fs.ModeSymlink:
+			var target string
+			target, err = fs.ReadLink(all, path)
+			file.Data = []byte(target)
 		}
 		files[path] = file
 		return err
