@@ -186,6 +186,9 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 
 // noteLFS notes which files are only pointers to files of Git LFS.
 func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) error {
+	if !tree.MayTrack(".gitattributes") {
+		return nil
+	}
 	out, err := tree.Output(ctx, "ls-files", "-z", "--", ":(glob)**/.gitattributes")
 	if err != nil {
 		return err

@@ -1,0 +1,106 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// This file answers questions about objects and about the index from the files of the repository if it can. It avoids
+// starts of git, because a start takes longer than all other work for most of these questions.
+
+// mostLoose is the size in bytes of the largest object that looseKind reads.
+const mostLoose = 1 << 20
+
+// wholeCommit matches the lines of a commit that git needs. Git refuses a commit without them.
+var wholeCommit = regexp.MustCompile(`^tree [0-9a-f]+\n(parent [0-9a-f]+\n)*author `)
+
+// looseKind returns the type of an object, such as commit, if the object has a file of its own and is small. Otherwise
+// it returns "", and only git knows whether the object exists. It checks the content against the id, as git does.
+func (r *Repo) looseKind(id string) string {
+	if !wholeID.MatchString(id) {
+		return ""
+	}
+	packed, err := ReadRegular(filepath.Join(r.Common, "objects", id[:2], id[2:]), mostLoose)
+	if err != nil {
+		return ""
+	}
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return ""
+	}
+	object, err := io.ReadAll(io.LimitReader(z, mostLoose))
+	if err != nil || len(object) == mostLoose {
+		return ""
+	}
+	head, content, _ := bytes.Cut(object, []byte{0})
+	kind, size, _ := strings.Cut(string(head), " ")
+	if size != strconv.Itoa(len(content)) || hashOf(object, len(id)) != id || kind == "commit" && !wholeCommit.Match(content) {
+		return ""
+	}
+	return kind
+}
+
+// hashOf returns the id of an object in the format whose ids have the given length.
+func hashOf(object []byte, length int) string {
+	if sum := sha256.Sum256(object); length == hex.EncodedLen(len(sum)) {
+		return hex.EncodeToString(sum[:])
+	}
+	sum := sha1.Sum(object)
+	return hex.EncodeToString(sum[:])
+}
+
+// LooseKinds returns the types of the objects, if looseKind knows the type of each. Otherwise it returns nil.
+func (r *Repo) LooseKinds(ids []string) map[string]string {
+	const most = 8 // for more objects, a start of git is as fast
+	if len(ids) > most {
+		return nil
+	}
+	kinds := map[string]string{}
+	for _, id := range ids {
+		if kinds[id] = r.looseKind(id); kinds[id] == "" {
+			return nil
+		}
+	}
+	return kinds
+}
+
+// LooseCommit returns the commit with the given name if it has a file of its own, and its branch too. The name is
+// HEAD, the full name of a branch, or an id. Otherwise LooseCommit returns "", and only git knows the commit.
+func (r *Repo) LooseCommit(name string) string {
+	if name == "HEAD" {
+		name = r.Head()
+	}
+	id := name
+	if strings.HasPrefix(name, branches) {
+		id = r.loose(name)
+	}
+	if r.looseKind(id) != "commit" {
+		return ""
+	}
+	return id
+}
+
+// mayTrackBytes is the size in bytes of the largest index that MayTrack reads.
+const mayTrackBytes = 64 << 20
+
+// MayTrack reports whether the index of the work folder can have a file whose path contains the given text. If the
+// result is true, only git knows it. An index of version 4 abbreviates paths, and a split or sparse index has only
+// some of them.
+func (r *Repo) MayTrack(text string) bool {
+	const begin, at = "DIRC\x00\x00\x00", 7 // the byte at this place is the version
+	index, err := ReadRegular(filepath.Join(r.Git, "index"), mayTrackBytes)
+	if err != nil || len(index) <= at || len(index) == mayTrackBytes || string(index[:at]) != begin ||
+		index[at] != 2 && index[at] != 3 {
+		return true
+	}
+	shared, err := filepath.Glob(filepath.Join(r.Git, "sharedindex.*"))
+	return err != nil || len(shared) > 0 || bytes.Contains(index, []byte("sdir")) || bytes.Contains(index, []byte(text))
+}
