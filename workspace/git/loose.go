@@ -16,36 +16,37 @@ import (
 // This file answers questions about objects and about the index from the files of the repository if it can. It avoids
 // starts of git, because a start takes longer than all other work for most of these questions.
 
-// mostLoose is the size in bytes of the largest object that looseKind reads.
+// mostLoose is the size in bytes of the largest object that looseObject reads.
 const mostLoose = 1 << 20
 
 // wholeCommit matches the lines of a commit that git needs. Git refuses a commit without them.
-var wholeCommit = regexp.MustCompile(`^tree [0-9a-f]+\n(parent [0-9a-f]+\n)*author `)
+var wholeCommit = regexp.MustCompile(`^tree ([0-9a-f]+)\n(?:parent [0-9a-f]+\n)*author `)
 
-// looseKind returns the type of an object, such as commit, if the object has a file of its own and is small. Otherwise
-// it returns "", and only git knows whether the object exists. It checks the content against the id, as git does.
-func (r *Repo) looseKind(id string) string {
+// looseObject returns the type and the content of an object, if the object has a file of its own and is small.
+// Otherwise the type is "", and only git knows whether the object exists. looseObject checks the content against
+// the id, as git does.
+func (r *Repo) looseObject(id string) (kind string, content []byte) {
 	if !wholeID.MatchString(id) {
-		return ""
+		return "", nil
 	}
 	packed, err := ReadRegular(filepath.Join(r.Common, "objects", id[:2], id[2:]), mostLoose)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	z, err := zlib.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	object, err := io.ReadAll(io.LimitReader(z, mostLoose))
-	if err != nil || len(object) == mostLoose {
-		return ""
+	if err != nil || len(object) == mostLoose || hashOf(object, len(id)) != id {
+		return "", nil
 	}
 	head, content, _ := bytes.Cut(object, []byte{0})
 	kind, size, _ := strings.Cut(string(head), " ")
-	if size != strconv.Itoa(len(content)) || hashOf(object, len(id)) != id || kind == "commit" && !wholeCommit.Match(content) {
-		return ""
+	if size != strconv.Itoa(len(content)) || kind == "commit" && !wholeCommit.Match(content) {
+		return "", nil
 	}
-	return kind
+	return kind, content
 }
 
 // hashOf returns the id of an object in the format whose ids have the given length.
@@ -57,7 +58,7 @@ func hashOf(object []byte, length int) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// LooseKinds returns the types of the objects, if looseKind knows the type of each. Otherwise it returns nil.
+// LooseKinds returns the types of the objects, if looseObject finds the type of each. Otherwise it returns nil.
 func (r *Repo) LooseKinds(ids []string) map[string]string {
 	const most = 8 // for more objects, a start of git is as fast
 	if len(ids) > most {
@@ -65,7 +66,7 @@ func (r *Repo) LooseKinds(ids []string) map[string]string {
 	}
 	kinds := map[string]string{}
 	for _, id := range ids {
-		if kinds[id] = r.looseKind(id); kinds[id] == "" {
+		if kinds[id], _ = r.looseObject(id); kinds[id] == "" {
 			return nil
 		}
 	}
@@ -82,10 +83,24 @@ func (r *Repo) LooseCommit(name string) string {
 	if strings.HasPrefix(name, branches) {
 		id = r.loose(name)
 	}
-	if r.looseKind(id) != "commit" {
+	if kind, _ := r.looseObject(id); kind != "commit" {
 		return ""
 	}
 	return id
+}
+
+// MayContain reports whether the top folder of a commit can have an entry with the given name. If the result is true,
+// only git knows it. The parameter commit is a full id.
+func (r *Repo) MayContain(commit, name string) bool {
+	kind, content := r.looseObject(commit)
+	if kind != "commit" {
+		return true
+	}
+	kind, entries := r.looseObject(string(wholeCommit.FindSubmatch(content)[1]))
+	if kind != "tree" {
+		return true
+	}
+	return bytes.Contains(entries, []byte(" "+name+"\x00"))
 }
 
 // mayTrackBytes is the size in bytes of the largest index that MayTrack reads.

@@ -1,0 +1,98 @@
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coleo.dev/workspace/git"
+)
+
+// openLoose opens the repository of the stage. The caller must have changed nothing that Open reads.
+func (s *stage) openLoose() *git.Repo {
+	s.Helper()
+	r, err := s.program.Open(s.Context(), s.Repo)
+	s.Check(err)
+	s.Cleanup(r.Close)
+	return r
+}
+
+// Without git, only an object whose content matches its id may count.
+func TestALooseObjectIsFoundWithoutGit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.openLoose()
+	head := s.Rev(s.Repo, "HEAD")
+	tree := s.Git(s.Repo, "rev-parse", "HEAD^{tree}")
+	for _, name := range []string{"HEAD", r.Head(), head} {
+		if got := r.LooseCommit(name); got != head {
+			t.Errorf("%s is the commit %q, want %s", name, got, head)
+		}
+	}
+	if got := r.LooseCommit(tree); got != "" {
+		t.Errorf("the tree %s is the commit %q", tree, got)
+	}
+	if kinds := r.LooseKinds([]string{head, tree}); len(kinds) != 2 || kinds[head] != "commit" || kinds[tree] != "tree" {
+		t.Errorf("the types are %v", kinds)
+	}
+	if r.MayContain(head, ".coleo") || !r.MayContain(head, "file") {
+		t.Error("the top folder of the commit is not known")
+	}
+	path := filepath.Join(s.Repo, ".git/objects", head[:2], head[2:])
+	other, err := os.ReadFile(filepath.Join(s.Repo, ".git/objects", tree[:2], tree[2:]))
+	s.Check(err)
+	for _, content := range []string{string(other), string(other[:len(other)/2]), ""} {
+		s.Check(os.Remove(path))
+		s.Write(path, content)
+		if got := r.LooseCommit("HEAD"); got != "" || r.LooseKinds([]string{head}) != nil || !r.MayContain(head, ".coleo") {
+			t.Errorf("an object with another content is the commit %q", got)
+		}
+	}
+}
+
+// Git refuses such a commit, so it must not count without git either.
+func TestABrokenLooseCommitIsLeftToGit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write(filepath.Join(s.Root, "commit"), "no tree\n\nx\n")
+	id := s.Git(s.Repo, "hash-object", "-w", "-t", "commit", "--literally", filepath.Join(s.Root, "commit"))
+	if got := s.openLoose().LooseCommit(id); got != "" {
+		t.Errorf("it is the commit %q", got)
+	}
+	if out, err := s.Try(s.Repo, "rev-parse", "--verify", id+"^{commit}"); err == nil {
+		t.Errorf("git takes it for a commit: %s", out)
+	}
+}
+
+func TestAPackedObjectIsLeftToGit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	head := s.Rev(s.Repo, "HEAD")
+	s.Collect(s.Repo)
+	r := s.openLoose()
+	if got := r.LooseCommit("HEAD"); got != "" || r.LooseKinds([]string{head}) != nil || !r.MayContain(head, ".coleo") {
+		t.Errorf("the packed commit is %q", got)
+	}
+}
+
+// An index of version 4, or one that is split, does not contain each path as a whole.
+func TestOnlyAPlainIndexShowsThatItLacksAFile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.openLoose()
+	s.Git(s.Repo, "update-index", "--index-version", "2")
+	if r.MayTrack("nowhere") || !r.MayTrack("file") {
+		t.Error("a plain index shows nothing")
+	}
+	for _, args := range [][]string{{"--index-version", "4"}, {"--split-index"}} {
+		s.Git(s.Repo, "update-index", "--index-version", "2")
+		s.Git(s.Repo, append([]string{"update-index"}, args...)...)
+		if !r.MayTrack("nowhere") {
+			t.Errorf("the index after %q has no such file", args)
+		}
+	}
+	s.Check(os.Remove(filepath.Join(s.Repo, ".git/index")))
+	if !r.MayTrack("nowhere") {
+		t.Error("a missing index has no such file")
+	}
+}
