@@ -260,8 +260,7 @@ func isThere(path string) bool {
 // path. The submodule's repository must not contain the old path.
 func TestM28AFilledSubmoduleIsRestoredElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newLibraryStage(t)
-	w := s.made("fix")
+	s, w := newLibraryTree(t)
 	s.Git(w.Path+"/lib/inner", "commit", "-q", "--allow-empty", "-m", "work")
 	s.Write(w.Path+"/lib/new", "new\n")
 	before := s.bytesOf(w)

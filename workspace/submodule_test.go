@@ -39,13 +39,31 @@ func newLibraryStage(t *testing.T) *stage {
 	return s
 }
 
-// inSubmodule makes a worktree whose submodule has a commit that no other repository contains. It
+// withLibraryTree is withLibrary with the worktree of the arm fix.
+var withLibraryTree = gittest.Template{Of: &withLibrary, Moves: true, Fill: func(g *gittest.Stage) {
+	s := &stage{Stage: g, trees: workspacesIn(g.Root)}
+	s.made("fix")
+}}
+
+// newLibraryTree returns a stage with a submodule, and the worktree of the arm fix.
+func newLibraryTree(t *testing.T) (s *stage, w workspace.Workspace) {
+	t.Helper()
+	s = &stage{Stage: withLibraryTree.New(t)}
+	s.trees = workspacesIn(s.Root)
+	w, there, err := s.trees.Of(s.ArmID("fix"))
+	if err != nil || !there {
+		t.Fatalf("the template has no worktree, %v", err)
+	}
+	return s, w
+}
+
+// inSubmodule is like newLibraryTree, but the submodule has a commit that no other repository contains. It also
 // returns the commit.
-func (s *stage) inSubmodule() (w workspace.Workspace, commit string) {
-	s.Helper()
-	w = s.made("fix")
+func inSubmodule(t *testing.T) (s *stage, w workspace.Workspace, commit string) {
+	t.Helper()
+	s, w = newLibraryTree(t)
 	s.Git(w.Path+"/lib", "commit", "-q", "--allow-empty", "-m", "not pushed")
-	return w, s.Rev(w.Path+"/lib", "HEAD")
+	return s, w, s.Rev(w.Path+"/lib", "HEAD")
 }
 
 // submoduleLosses contains ways in which a removal could lose work in a submodule. Each has words that
@@ -168,8 +186,7 @@ func TestM28ARemovalRefusesToLoseWorkInASubmodule(t *testing.T) {
 	for n, c := range submoduleLosses {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newLibraryStage(t)
-			w := s.made("fix")
+			s, w := newLibraryTree(t)
 			c.do(s, w, w.Path+"/lib")
 			before, main := s.bytesOf(w), s.Person()
 			_, err := s.trees.Remove(t.Context(), w.ID, false)
@@ -244,8 +261,7 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newLibraryStage(t)
-			w := s.made("fix")
+			s, w := newLibraryTree(t)
 			c.do(s, w, w.Path+"/lib")
 			main := s.Person()
 			done, err := s.trees.Remove(t.Context(), w.ID, false)
@@ -262,8 +278,7 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 // be kept, because what is kept would lack these objects.
 func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	t.Parallel()
-	s := newLibraryStage(t)
-	w, _ := s.inSubmodule()
+	s, w, _ := inSubmodule(t)
 	alternates := filepath.Join(w.Git, "modules/lib/objects/info/alternates")
 	s.Write(alternates, filepath.Join(s.Root, "library/.git/objects")+"\n")
 	before := s.bytesOf(w)
@@ -283,8 +298,7 @@ func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 // must start no program.
 func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	t.Parallel()
-	s := newLibraryStage(t)
-	w, _ := s.inSubmodule()
+	s, w, _ := inSubmodule(t)
 	mark := filepath.Join(s.Root, "mark")
 	trap := "touch " + mark + " #"
 	config := filepath.Join(w.Git, "modules/lib/config")
@@ -328,8 +342,7 @@ func TestACommitInASubmoduleIsNotLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newLibraryStage(t)
-			w, commit := s.inSubmodule()
+			s, w, commit := inSubmodule(t)
 			hide(s, w)
 			_, err := s.trees.Remove(t.Context(), w.ID, false)
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "submodule") {
