@@ -89,18 +89,31 @@ func (r *Repo) LooseCommit(name string) string {
 	return id
 }
 
+// LooseTree returns the id of the tree of a commit if both have files of their own. Otherwise it returns "", and only
+// git knows the tree. The parameter commit is a full id.
+func (r *Repo) LooseTree(commit string) string {
+	tree, _ := r.topFolder(commit)
+	return tree
+}
+
+// topFolder returns the id and the content of the tree of a commit if both have files of their own.
+func (r *Repo) topFolder(commit string) (tree string, entries []byte) {
+	kind, content := r.looseObject(commit)
+	if kind != "commit" {
+		return "", nil
+	}
+	tree = string(wholeCommit.FindSubmatch(content)[1])
+	if kind, entries = r.looseObject(tree); kind != "tree" {
+		return "", nil
+	}
+	return tree, entries
+}
+
 // MayContain reports whether the top folder of a commit can have an entry with the given name. If the result is true,
 // only git knows it. The parameter commit is a full id.
 func (r *Repo) MayContain(commit, name string) bool {
-	kind, content := r.looseObject(commit)
-	if kind != "commit" {
-		return true
-	}
-	kind, entries := r.looseObject(string(wholeCommit.FindSubmatch(content)[1]))
-	if kind != "tree" {
-		return true
-	}
-	return bytes.Contains(entries, []byte(" "+name+"\x00"))
+	tree, entries := r.topFolder(commit)
+	return tree == "" || bytes.Contains(entries, []byte(" "+name+"\x00"))
 }
 
 // mayTrackBytes is the size in bytes of the largest index that MayTrack reads.

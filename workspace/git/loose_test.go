@@ -35,6 +35,9 @@ func TestALooseObjectIsFoundWithoutGit(t *testing.T) {
 	if kinds := r.LooseKinds([]string{head, tree}); len(kinds) != 2 || kinds[head] != "commit" || kinds[tree] != "tree" {
 		t.Errorf("the types are %v", kinds)
 	}
+	if got := r.LooseTree(head); got != tree || r.LooseTree(tree) != "" {
+		t.Errorf("the tree is %q", got)
+	}
 	if r.MayContain(head, ".coleo") || !r.MayContain(head, "file") {
 		t.Error("the top folder of the commit is not known")
 	}

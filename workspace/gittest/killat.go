@@ -106,7 +106,7 @@ func (g FatalGit) Calls() int {
 func (g FatalGit) Chosen() (numbers []int) {
 	calls := g.Calls()
 	for number := 1; number <= calls; number++ {
-		if !testing.Short() || number == 1 || number == calls || rand.IntN(shortPart) == 0 {
+		if !testing.Short() || number == 1 || number == calls || rand.IntN(2*shortPart) == 0 {
 			numbers = append(numbers, number)
 		}
 	}

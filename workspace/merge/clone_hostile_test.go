@@ -13,6 +13,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/merge"
 )
 
@@ -150,12 +151,13 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 }
 
 // The arm can read every object of its clone, so no file of the person may get there. The arm's program replaces
-// files by links to such a file while Coleo commits.
+// files by links to such a file while Coleo commits. With -short, there are fewer commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)
 	w := s.arm("fix")
-	const names, commits = 20, 30
+	const names = 20
+	commits := gittest.Repeats(30)
 	public, secret := strings.Repeat("p", 1<<16), strings.Repeat("s", 1<<16)
 	outside := filepath.Join(s.Root, "secret")
 	s.Write(outside, secret)

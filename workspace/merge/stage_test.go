@@ -37,8 +37,12 @@ var twoBranches = gittest.Template{Fill: func(s *gittest.Stage) {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{Stage: twoBranches.New(t)}
-	s.trees = workspace.Workspaces{Dir: filepath.Join(s.Root, "state"), Environ: s.Environ, Now: time.Now}
+	s.trees = treesIn(s.Stage)
 	return s
+}
+
+func treesIn(s *gittest.Stage) workspace.Workspaces {
+	return workspace.Workspaces{Dir: filepath.Join(s.Root, "state"), Environ: s.Environ, Now: time.Now}
 }
 
 // withClones is like newStage, but if clones is true, the arms have clones.
