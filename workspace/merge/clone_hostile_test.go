@@ -39,8 +39,7 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, true)
-			w := s.arm("fix")
+			s, w := newArm(t, true)
 			s.Write(filepath.Join(s.Root, "home/.profile"), "# mine\n")
 			s.Git(w.Path, "config", "user.name", "x; touch "+s.Root+"/mark #")
 			plant(s, w)
@@ -67,8 +66,7 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 // A program of the arm can run while Coleo commits, and can make links after Coleo has checked for them.
 func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	outside := filepath.Join(s.Root, "home/.profile")
 	s.Write(outside, "# mine\n")
 	log := filepath.Join(w.Git, "logs/refs/heads/coleo/fix")
@@ -113,8 +111,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 		"rebase-merge/head-name"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, true)
-			w := s.arm("fix")
+			s, w := newArm(t, true)
 			pipe := filepath.Join(w.Git, name)
 			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
 			s.Check(os.RemoveAll(pipe))
@@ -142,8 +139,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 // A sparse file takes no disk space at any size, so an arm can easily make a huge index.
 func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	s.Check(os.Truncate(filepath.Join(w.Git, "index"), 1<<40))
 	if _, err := s.merge(w, changes.MergeRequest{Commit: "x"}); err == nil {
 		t.Error("there is no error")
@@ -154,8 +150,7 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 // files by links to such a file while Coleo commits. With -short, there are fewer commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	const names = 20
 	commits := gittest.Repeats(30)
 	public, secret := strings.Repeat("p", 1<<16), strings.Repeat("s", 1<<16)

@@ -109,12 +109,7 @@ func hostileStage(clones bool) *gittest.Template {
 // newHostile returns a stage with the arm of the function hostile.
 func newHostile(t *testing.T, clones bool) (*stage, workspace.Workspace) {
 	t.Helper()
-	s := &stage{Stage: hostileStages[clones].New(t), clones: clones}
-	s.trees = treesIn(s.Stage)
-	w, known, err := s.trees.Of(s.ArmID("evil"))
-	if err != nil || !known {
-		t.Fatalf("the template has no arm: %v", err)
-	}
+	s, w := copied(t, hostileStages[clones], clones, "evil")
 	s.marks()
 	return s, w
 }
