@@ -61,6 +61,39 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	return []string{"refs/stash"}, nil
 }
 
+// stashed adds the stashes that were made on a branch. They are not lost, because all work folders share the list
+// of stashes, but the user could forget them.
+func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
+	if !hasStash(ctx, r) {
+		return nil
+	}
+	out, err := r.Output(ctx, stashList...)
+	if err != nil {
+		return err
+	}
+	for _, line := range fields(out) {
+		for _, begin := range []string{"WIP on ", "On "} {
+			if strings.HasPrefix(line, begin+branch+": ") {
+				u.Stashed = append(u.Stashed, line)
+			}
+		}
+	}
+	return nil
+}
+
+// stashList are the arguments of git for the list of stashes. The command git stash list would print the same,
+// but starts a second git process.
+var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
+
+func hasStash(ctx context.Context, r *git.Repo) bool {
+	const ref = "refs/stash"
+	if !r.MayHave(ref) {
+		return false
+	}
+	_, err := commitOf(ctx, r, ref)
+	return err == nil
+}
+
 // compare looks for commits of a repository that the counterpart lacks. created is when the arm received the
 // repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
