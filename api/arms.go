@@ -203,7 +203,7 @@ func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (
 	}
 	arm, err := s.brain.Label(ctx, was.ID, in.Body)
 	if err != nil {
-		arm.Labels = nil // the labels can have changed even though the order failed, so nobody knows them
+		arm.Labels = nil // the labels may have changed even though the order failed, so nobody knows them
 	}
 	s.tokens.Relabelled(was.ID, in.Body, arm.Labels)
 	return &reply[armReply]{armReply{arm}}, err
@@ -224,8 +224,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// Label changes the labels of an arm, and returns the arm. Only a person can do this: if the client
-// has a token, Label returns EForbidden. It returns EInvalid for a bad label.
+// Label changes the labels of an arm, and returns the arm. Only a person can change labels: if the client has
+// a token, Label returns EForbidden. It returns EInvalid for a bad label.
 func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)

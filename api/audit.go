@@ -14,7 +14,7 @@ import (
 // recognize a prompt, and the event log contains the whole prompt.
 const auditedText = 200
 
-// short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
+// short shortens a text that has more than auditedText bytes, and ends it with "…". It returns any other text
 // unchanged.
 func short(text string) string {
 	if len(text) <= auditedText {
@@ -107,8 +107,8 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditRep
 	return &reply[auditReply]{auditReply{list(out)}}, err
 }
 
-// Each function below is an auditDetail for one kind of request. A detail contains only the first
-// part of a long text, and neither secrets nor typed keys.
+// Each function below is an auditDetail for one kind of request. A detail never contains a secret or typed
+// keys. It contains only the first part of a long text.
 
 // noDetail is for requests that need no detail, because the command's name already says everything.
 func noDetail[I any](*I) (string, any) { return "", nil }
@@ -123,7 +123,7 @@ func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"
 // startRecord is what the audit stores about a request to start an arm.
 type startRecord struct {
 	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // only the names; hides SpawnRequest.Env in the JSON
+	Env []string `json:"env,omitempty"` // only the names; replaces SpawnRequest.Env in the JSON
 }
 
 // startOf returns the detail of a request to start an arm. The detail contains only the first part

@@ -37,7 +37,7 @@ type Brain interface {
 	// does not fit the memo's schema, both return EInvalid and do not change the memo.
 	SetMemo(ctx context.Context, arm string, value json.RawMessage) (wire.Memo, error)
 	PatchMemo(ctx context.Context, arm string, patch json.RawMessage) (wire.Memo, error)
-	// Recover makes an arm work again. It returns EUnavailable if this is impossible.
+	// Recover makes an arm work again. It returns EUnavailable if the arm cannot be recovered.
 	Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error)
 	// Kill ends all processes of an arm. After the processes have ended, Kill returns the arm's
 	// row.

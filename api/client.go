@@ -30,10 +30,9 @@ type ClientConfig struct {
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks whether the server's process can answer. If not, Peer returns an error with the
-	// reason, for example that a signal has stopped the process. If Peer cannot find out, it
-	// returns nil. The client calls Peer before each request and while it waits for an answer. The
-	// field Peer can be nil.
+	// Peer checks whether the server's process can answer. If not, Peer returns an error with the reason, for
+	// example that a signal has stopped the process. If Peer cannot find out, it returns nil. The client
+	// calls Peer before each request and while it waits for an answer. The field Peer may be nil.
 	Peer func() error
 }
 
@@ -169,8 +168,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls the function ask until ask returns an answer or an error other than ETimeout. poll
-// also stops when ctx ends.
+// poll calls `ask` until `ask` returns an answer, or an error other than ETimeout. poll also stops when ctx
+// ends.
 func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
@@ -186,9 +185,8 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// These constants are the times for which a client waits for an answer, one for each kind of
-// request. Serve gives up each request earlier, by answerMargin, so that serve's own error still
-// reaches the client.
+// These constants are the times for which a client waits for an answer, one for each kind of request. Serve
+// gives up answerMargin earlier than the client, so that the client still receives serve's own error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
@@ -207,7 +205,7 @@ const (
 )
 
 const (
-	// peerEvery is the time between two checks whether the server's process can answer.
+	// peerEvery is the time between two checks of whether the server's process can answer.
 	peerEvery = time.Second
 	// peerTwice is the pause before a second check. The client refuses to send a request only if
 	// both checks fail, because some processes are stopped only for a moment.

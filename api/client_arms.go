@@ -106,10 +106,9 @@ func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Remo
 	return out.Removed, err
 }
 
-// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of the receipt is
-// the id of the run that the prompt begins. If an error has the field Delivered and the field is
-// false, the prompt was not delivered. After any other error, nobody knows whether the prompt was
-// delivered.
+// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of the receipt is the id of
+// the run that the prompt begins. If the field Delivered of an error is set to false, the prompt was not
+// delivered. After any other error, the prompt may have been delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var out promptReply
 	in, text := promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files},
@@ -132,7 +131,7 @@ func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	return out.Receipt, notDelivered(err)
 }
 
-// Modes returns the modes of an arm, and the mode that Coleo has seen last.
+// Modes returns the modes of an arm, and the mode that Coleo saw last.
 func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 	var out wire.Modes
 	err := c.callFor(ctx, lookTime, get, armPath(arm, "/mode"), nil, &out)

@@ -151,9 +151,9 @@ func (s *Server) followed(next http.Handler) http.Handler {
 	})
 }
 
-// stream sends the events that match a request, and continues with new events as they happen. It
-// ends when the client or the server ends the connection. If the client is slow, stream waits. The
-// brain meanwhile keeps no events in memory for the client, because it can read them from its log.
+// stream sends the events that match a request, and continues with new events as they happen. It ends when
+// the client or the server ends the connection. If the client is slow, stream waits. Meanwhile the brain
+// keeps no events in memory for the client, because the brain can read them from its log.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()

@@ -53,7 +53,7 @@ type feed struct {
 	filter wire.EventFilter // selects the events of channelEvents; contains complete ids
 	known  map[string]bool  // the ids of the arms that were sent to the client
 	source chan iter.Seq[wire.Update]
-	begun  bool // whether the client has subscribed, so that its sequence of updates exists
+	begun  bool // whether the client has subscribed; only then does its sequence of updates exist
 	shows  bool // whether the sequence of displays exists
 }
 
@@ -80,7 +80,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(control{Type: "pong"})
 	case "auth":
-		yes := true // true, because only a client that has shown the token gets this far
+		yes := true // always true, because a client that has not shown the token never gets this far
 		f.post(control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c)

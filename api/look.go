@@ -213,9 +213,8 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
 }
 
-// addFollow makes a request wait for a new diff. The parameter since is the mark of the diff that
-// the caller has. The parameter text is the time to wait, such as 30s. A mark without a time to
-// wait is EInvalid.
+// addFollow makes a request wait for a new diff. The caller already has the diff with the mark `since`.
+// `text` is the time to wait, such as 30s. addFollow returns EInvalid if there is a mark but no time to wait.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {
@@ -381,9 +380,9 @@ func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.
 	return out, err
 }
 
-// History returns the arm's present screen, or the last screen if the arm has ended. The result
-// also contains the last lines that have scrolled off the top. The parameter lines is the maximum
-// number of these lines, and can be at most coleo.MostHistory.
+// History returns the arm's present screen, or the last screen if the arm has ended. The result also contains
+// the last lines that have scrolled off the top. There are at most `lines` of them, and `lines` can be at
+// most coleo.MostHistory.
 func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
 	var out coleo.Screen
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)

@@ -180,7 +180,7 @@ func (s *Server) abort(ctx context.Context, in *armOnly) (*reply[abortReply], er
 	return &reply[abortReply]{abortReply{err == nil, out}}, err
 }
 
-// callerWord returns a text that tells people who gave a command.
+// callerWord describes the caller of a command in words for people.
 func callerWord(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:

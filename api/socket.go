@@ -43,7 +43,7 @@ type socket struct {
 	// If patient is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
-	until   atomic.Pointer[time.Time] // when the server closes the socket if the client has given no sign of life
+	until   atomic.Pointer[time.Time] // when the server closes the socket of a client that stays silent
 }
 
 type message struct {
@@ -190,9 +190,9 @@ func (k *socket) put(m message) {
 	}
 }
 
-// putPatiently does the same as put, for a patient socket. During the write, the client need not
-// give a sign of life. A completed write counts as a sign of life, because it shows that the client
-// has read earlier data. A ping that is written without a long wait does not count.
+// putPatiently does the same as put, for a patient socket. During the write, the client need not give a sign
+// of life. A completed write counts as a sign of life, because it shows that the client has read earlier
+// data. A ping counts only if writing it took at least the time between two pings.
 func (k *socket) putPatiently(m message) {
 	_ = k.conn.SetReadDeadline(time.Time{})
 	_ = k.conn.SetWriteDeadline(time.Time{})

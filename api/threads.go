@@ -16,8 +16,8 @@ type Threads interface {
 	// Threads returns the conversations that a filter selects. All methods of this interface read
 	// the files of the agent CLIs during the call.
 	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
-	// Thread returns one conversation with at most limit of its messages, beginning after the
-	// message with the number lastSeen. Thread returns ENotFound if there is no such conversation.
+	// Thread returns one conversation with at most `limit` of its messages, beginning after the message with
+	// the number lastSeen. Thread returns ENotFound if there is no such conversation.
 	Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error)
 	// ThreadSummary returns a summary of a conversation, in a few lines. It returns ENotFound if
 	// there is no such conversation.
@@ -223,9 +223,9 @@ func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Threa
 	return out, err
 }
 
-// Thread returns one conversation, with some of its messages. These are at most limit messages
-// after the message with the number lastSeen. If the limit is 0, Thread returns no messages. It
-// returns ENotFound if there is no such conversation.
+// Thread returns one conversation with at most `limit` of its messages, beginning after the message with the
+// number lastSeen. If `limit` is 0, Thread returns no messages. It returns ENotFound if there is no such
+// conversation.
 func (c *Client) Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error) {
 	var out coleo.ThreadPage
 	query := url.Values{"after": {strconv.Itoa(lastSeen)}, "limit": {strconv.Itoa(limit)}}

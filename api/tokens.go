@@ -96,8 +96,8 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has so many
-// ancestors, so the limit only ends a search in a circle.
+// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors,
+// so the limit only ends a search that goes in a circle.
 const mostAncestors = 100
 
 // ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
@@ -151,8 +151,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts stores a note that the caller prompts an arm, if the caller has an operator token.
-// prompts must be called before the prompt is sent.
+// prompts must be called before a prompt is sent. If the caller has an operator token, prompts stores a note
+// that the token prompts the arm.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -263,10 +263,10 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts starts an arm by calling order. If the caller has an operator token, starts first stores a note
-// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm
-// gets its id only during the start. For an arm that already exists, starts stores a note only if the
-// request contains a prompt.
+// starts calls order, which starts an arm. If the caller has an operator token, starts first stores a note
+// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm gets
+// its id only during the start. For an arm that already exists, starts stores a note only if the request
+// contains a prompt.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -296,7 +296,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and counts
+	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and still counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err

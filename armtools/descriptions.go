@@ -10,8 +10,8 @@ import (
 type description struct {
 	text  string
 	reads bool // whether the tool changes nothing
-	// properties contains the properties of the arguments, as JSON. required contains the names of
-	// the required arguments.
+	// `properties` contains the properties of the arguments, as JSON. `required` contains the names of the
+	// required arguments.
 	properties string
 	required   []string
 }

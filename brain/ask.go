@@ -10,8 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// This file sends commands to hosts. It finds the host of an arm, and refuses at once if that host cannot be
-// asked.
+// The functions in this file send a command to the host of an arm. They return an error at once if that host
+// cannot be asked.
 
 // These constants are the time limits for starts.
 const (

@@ -62,10 +62,9 @@ type Config struct {
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
 //
-// A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline
-// passes before the reply arrives, the method returns ETimeout. If ctx is cancelled before, the
-// method returns EUnavailable. After both errors, the brain does not know whether the order was
-// carried out.
+// A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline passes
+// before the reply arrives, the method returns ETimeout. If ctx is cancelled first, the method returns
+// EUnavailable. After either of these errors, the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
 	*commands.Commands
@@ -128,8 +127,8 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends, and then returns nil. It returns an error if it cannot
-// listen on the bus. Callers can use the other methods before Run and during Run.
+// Run follows every host until ctx ends, and then returns nil. It returns an error if it cannot listen on the
+// bus. Callers can use the other methods before they call Run and while Run is running.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	b.following.Go(func() { b.PublishLog(b.ctx) })

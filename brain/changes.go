@@ -12,7 +12,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// This file passes requests about the changes, checkpoints and merges of an arm on to its host.
+// The functions in this file pass requests about the changes, checkpoints and merges of an arm on to the
+// arm's host.
 
 const (
 	// diffTimeout is the time limit for reading the changes in a repository. A large repository
@@ -82,10 +83,9 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.askAboutArm(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no
-// branch, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. The parameter by names the person or program that ordered the merge, for
-// the arm's log.
+// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no branch, and
+// the result contains the conflicts. If `ask` is also true, Merge sends the conflicts to the arm as one
+// prompt. The arm's log names `by` as the person or program that ordered the merge.
 //
 // Merge returns ENotFound if there is no such arm, and EUnsupported if the arm has no worktree. It
 // returns EConflict if the arm's work or the branch prevents the merge. If the request is to commit

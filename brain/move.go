@@ -182,8 +182,7 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusal returns the error that Recover returns if there is no remedy, or no remedy that Coleo
-// may carry out.
+// refusal returns Recover's error for an arm that has no remedy, or no remedy that Coleo may carry out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file removes an arm permanently, first on its host, and then from serve's database.
+// The functions in this file remove an arm permanently, first on the arm's host, and then from serve's
+// database.
 
 // removeTimeout is the time limit for the removal of an arm. If the arm's worktree contains much
 // unsaved work, the host agent needs minutes to save it.

@@ -29,9 +29,9 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by names
-// the person or program that answers. If idOrName is empty, AnswerSuspension searches all arms for
-// the id. If id is empty, exactly one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. `by` is the person or program that
+// answers. If idOrName is empty, AnswerSuspension searches all arms for the id. If id is empty, exactly one
+// suspension must be open.
 //
 // AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
 // does not fit. If id is empty and several suspensions are open, it returns EConflict with the list

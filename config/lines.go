@@ -102,8 +102,8 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found records that the file has a key with the given path, at the node n. It keeps the key's
-// position if this key is nearer to the searched key than every key before.
+// found records that the file has a key with the given path, at the node n. It keeps the key's position if
+// this key is nearer to the searched key than every earlier key.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

@@ -216,8 +216,8 @@ const mostSameCalls = 1000
 // this size.
 const mostOutput = 2_000_000
 
-// budgetFault returns a key below budget whose value is wrong, and what is wrong with it. If all values are
-// right, fault is "".
+// budgetFault returns a key of the table budget that has a wrong value, and what is wrong with this value. If
+// all values are right, `fault` is "".
 func (s Settings) budgetFault() (key, fault string) {
 	b := s.Budget
 	if !b.Policy.Valid() {

@@ -104,9 +104,8 @@ type Uncounted struct {
 	Calls   string `json:"calls"` // a few words for the calls, such as "titles"
 }
 
-// UncountedIn returns the model calls that are missing from the usage in the list, sorted by
-// harness. The caller's function words describes these calls for a harness. It returns "" if the
-// harness reports all calls.
+// UncountedIn returns the model calls that are missing from the usage in the list, sorted by harness. `words`
+// describes these calls for a harness. It returns "" if the harness reports all calls.
 func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
 	out := []Uncounted{}
 	for _, u := range list {

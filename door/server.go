@@ -29,7 +29,7 @@ const (
 // Handler carries out the calls of one arm.
 type Handler interface {
 	// Call carries out a request and returns the text for the model. If the request must wait for a
-	// suspension, Call first passes the suspension's id to waiting. If ctx ends, the caller has
+	// suspension, Call first passes the suspension's id to `waiting`. If ctx ends, the caller has
 	// disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
 	// AnswerDelivered records that the model has received the result of the request with this key.

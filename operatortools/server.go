@@ -59,8 +59,8 @@ type tool struct {
 // An adder adds a tool to an MCP server. The tool makes its requests with the client.
 type adder func(s *mcp.Server, t tool, client *api.Client)
 
-// calls returns an adder for a tool whose arguments have the type In. The tool calls the function
-// do, and returns the result of do as JSON.
+// calls returns an adder for a tool whose arguments have the type In. The tool calls `do`, and returns the
+// result of `do` as JSON.
 func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder {
 	return func(s *mcp.Server, t tool, client *api.Client) {
 		described := &mcp.Tool{Name: t.name, Description: t.text, Annotations: &mcp.ToolAnnotations{

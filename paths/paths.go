@@ -10,7 +10,7 @@ func Within(dir, path string) bool {
 	return within
 }
 
-// Cut returns path relative to dir. The result within is false if path is neither dir nor below dir.
+// Cut returns path relative to dir. `within` is false if path is neither dir nor below dir.
 func Cut(dir, path string) (rel string, within bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || !filepath.IsLocal(rel) {

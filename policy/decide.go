@@ -181,9 +181,9 @@ func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// appliesToCommand reports whether a rule for commands applies to the command. A rule that allows
-// never applies to a command with an unknown word. For every other rule, an unknown word matches
-// any word of the rule.
+// appliesToCommand reports whether a rule for commands applies to the command. A rule with the verdict allow
+// never applies to a command with an unknown word. For every other rule, an unknown word matches any word of
+// the rule.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"

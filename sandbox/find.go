@@ -79,8 +79,8 @@ type finder struct {
 // are the program itself, the packages beside it, and its interpreter. ProgramFiles omits the system's
 // folders, because System returns them.
 //
-// path is the path of the program, or a name that is looked up in the folders in search. If there
-// is no such program, ProgramFiles returns ENotInstalled.
+// `path` is the path of the program, or a name that is looked up in the folders in `search`. If there is no
+// such program, ProgramFiles returns ENotInstalled.
 func ProgramFiles(path string, search []string) ([]Place, error) {
 	f := &finder{path: search, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {

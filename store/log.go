@@ -209,8 +209,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil when the end position is higher than after. It returns ctx's error if ctx ends
-// first, and EUnavailable if the log is closed.
+// wait returns nil when the end position is higher than `after`. It returns ctx's error if ctx ends first,
+// and EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

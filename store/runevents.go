@@ -94,7 +94,7 @@ func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []an
 
 var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
 
-// part is a part of serve's log. An index contains the positions of the part's events in order.
+// part is a part of serve's log. An index lists the events of the part in the order of their positions.
 type part struct {
 	index string
 	where string // the SQL condition that selects the part's events

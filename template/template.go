@@ -62,8 +62,8 @@ var (
 	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
 )
 
-// Parse reads a template. path is only for error messages. Parse returns EInvalid with the file and the line
-// if something is wrong.
+// Parse reads a template. `path` is only for error messages. Parse returns EInvalid with the file and the
+// line if something is wrong.
 func Parse(path string, data []byte) (Template, error) {
 	var t Template
 	if err := config.Decode(path, data, &t); err != nil {

@@ -239,9 +239,10 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
 }
 
-// bringKept fetches from a clone the objects that a kept ref needs. ids are the object ids in the clone's git
-// folder. bringKept returns them together with the ids of the clone's refs, because git may have packed these
-// refs. It also returns the contents of those annotated tags to which no ref of the main repository points.
+// bringKept fetches from a clone the objects that a kept ref needs. `ids` contains the object ids in the
+// clone's git folder. bringKept returns them together with the ids of the clone's refs, because git may have
+// packed these refs. It also returns the contents of those annotated tags to which no ref of the main
+// repository points.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
 	const format = "--format=%(objectname)"
 	out, err := tree.Output(ctx, "for-each-ref", format, heads, tagRefs, "refs/stash")

@@ -218,9 +218,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. The base can
-// name this branch. The base can also be the commit that the work folder has checked out from this
-// branch. The parameter start is the commit of the base.
+// startBranch returns the branch on which the work begins, or "" if there is none. The base can name this
+// branch. The base can also be the commit that the work folder has checked out from this branch. `start` is
+// the commit of the base.
 func startBranch(ctx context.Context, r *git.Repo, o Order, start string) string {
 	head := r.Head()
 	if o.Base != "" {
@@ -389,6 +389,6 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 // recognizes that Coleo has made the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id in the
-// parameter like.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id
+// `like`.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -140,7 +140,7 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
-// notExamined adds to an error of git that nothing was removed. Coleo's own errors already contain this.
+// notExamined adds to an error of git that nothing was removed. Coleo's own errors already say so.
 func notExamined(ctx context.Context, w Workspace, err error) error {
 	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
 		return err
@@ -247,7 +247,7 @@ func Together(all []Kept, k Kept) []Kept {
 	return out
 }
 
-// OfKept returns the record of the worktree that was kept under a ref. known is false if this worktree does
+// OfKept returns the record of the worktree that was kept under a ref. `known` is false if this worktree does
 // not exist now.
 func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool, err error) {
 	r, err := s.openCommon(ctx, k.Common)
@@ -264,9 +264,9 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 }
 
 // Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
-// returns the arm's only worktree, or the only one in which the arm has changed something. If the arm has changed
-// none or several of its worktrees, Choose returns EConflict with their names. It returns EInvalid if no repository
-// of the arm has the name. known is false if the arm has no worktree.
+// returns the arm's only worktree, or the only one in which the arm has changed something. If the arm has
+// changed none or several of its worktrees, Choose returns EConflict with their names. It returns EInvalid if
+// no repository of the arm has the name. `known` is false if the arm has no worktree.
 func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, known bool, err error) {
 	all, err := s.Group(id)
 	if err != nil || len(all) == 0 {

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the
-// submodule has submodules itself, inner contains the commits at which these began.
+// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the submodule has
+// submodules itself, `inner` contains the commits at which these began.
 func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err != nil {
@@ -94,8 +94,8 @@ func hasStash(ctx context.Context, r *git.Repo) bool {
 	return err == nil
 }
 
-// compare looks for commits of a repository that the counterpart lacks. created is when the arm received the
-// repository.
+// compare looks for commits of a repository that the counterpart lacks. `created` is the time at which the
+// arm received the repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
 	// Commits of remote branches are saved elsewhere. Stashes are listed separately. A tag may come from a
 	// remote that has no branch with the tag's commit. So an older commit does not count as unsaved if only a
@@ -284,8 +284,9 @@ func (all refs) newTags(base []string, created time.Time) bool {
 	})
 }
 
-// outside reports whether the repository may have commits outside of the list base. It considers the checked-out
-// commit, and the commits of the refs that compare examines. If the repository has worktrees, outside returns true.
+// outside reports whether the repository may have commits outside of the list `base`. It considers the
+// checked-out commit, and the commits of the refs that compare examines. If the repository has worktrees,
+// outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
@@ -334,7 +335,8 @@ func (c counterpart) compareTags(ctx context.Context, all refs, created time.Tim
 // any size.
 const mostReflog = 16 << 20
 
-// compareReflogs looks for commits that only the reflogs of the submodule contain. all contains the submodule's refs.
+// compareReflogs looks for commits that only the reflogs of the submodule contain. `all` contains the
+// submodule's refs.
 func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, all refs, one *repository) error {
 	logged := headsIn(one.dir)
 	for _, name := range []string{"HEAD", "refs/heads", "refs/stash"} {

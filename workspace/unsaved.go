@@ -106,7 +106,7 @@ func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, erro
 	return s.examine(ctx, w)
 }
 
-// examination adds to u what it finds in a worktree, whose checked-out commit is head.
+// examination adds to u what it finds in a worktree, whose checked-out commit is `head`.
 type examination func(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error
 
 // examine carries out the examinations of a worktree. It also looks for operations in progress and for files
@@ -209,8 +209,8 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
-// to u, except those for which ours returns true.
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing
+// files to u, except those for which `ours` returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
@@ -237,8 +237,8 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFo
 	return errors.Join(u.takeUnseen(ctx, r, head), u.takeIndex(ctx, r, head))
 }
 
-// addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which ours returns
-// true.
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which `ours`
+// returns true.
 func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

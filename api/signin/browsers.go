@@ -26,7 +26,7 @@ const (
 	// the longest time
 	maxBrowsers = 64
 	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
-	saveEvery   = time.Hour           // a browser's time of use in the file can be too early by this much
+	saveEvery   = time.Hour           // the stored time of a browser's last use can be too early by this much
 	maxAgent    = 200                 // bytes of a browser's User-Agent that are stored
 )
 
@@ -66,11 +66,10 @@ type browser struct {
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at the given origin from the file at path. If the file
-// belongs to another origin, Open signs out all browsers in the file. The reason: another program
-// may have served that origin since then, and may have used the keys of these browsers. Open always
-// returns a usable set, even together with an error. The error says what could not be read or
-// written.
+// Open reads the browsers that are signed in at the given origin from the file at path. If the file belongs
+// to another origin, Open signs out all browsers in the file. Another program may have served that origin
+// since then, and may have used the keys of these browsers. Open always returns a usable set, even together
+// with an error. The error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}

@@ -75,8 +75,8 @@ func CheckRecover(q wire.RecoverRequest) error {
 	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
 }
 
-// checkSame returns EForbidden if a field of a request differs from the same field of allowed. A
-// field that is added to a request later is therefore refused until somebody adds it to allowed.
+// checkSame returns EForbidden if a field of a request differs from the same field of `allowed`. If a field
+// is added to requests later, checkSame refuses it until somebody adds it to `allowed`.
 func checkSame[T any](q, allowed T) error {
 	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
 	for i := range asked.NumField() {

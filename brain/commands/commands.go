@@ -1,6 +1,5 @@
-// Package commands sends the commands of people and programs to the host agents of the arms, such
-// as a prompt, an answer or a key. It waits for the host agent's report, and decides what the
-// report proves.
+// Package commands sends commands, such as a prompt, an answer or a key, from people and programs to the
+// arms' host agents. It waits for the host agent's report, and decides what the report proves.
 //
 // Package commands does not know the host agents, so its caller must find the host agent of an arm.
 package commands

@@ -11,9 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// List returns the models of all harnesses, each with its price and the number of the given arms
-// that use it. The models that most arms use come first. If there is no catalogue, missing contains
-// the reason.
+// List returns the models of all harnesses, each with its price and the number of the given arms that use it.
+// The models that most arms use come first. If there is no catalogue, `missing` contains the reason.
 func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Model, missing string) {
 	catalog, err := r.catalog(ctx)
 	if err != nil {

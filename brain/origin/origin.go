@@ -50,8 +50,8 @@ func (o *Origins) Graph(ctx context.Context, run string) (graph.Document, error)
 	return d, nil
 }
 
-// runLog contains the events of one arm from the start of one of its runs to the end of that run.
-// Approvals in it name no run, because the host does not know their run.
+// runLog contains the events of one arm from the start of one of its runs to the end of that run. The
+// approvals among these events name no run, because the host does not know their run.
 type runLog struct {
 	run     string
 	arm     string // the arm's id

@@ -1,7 +1,7 @@
 // Package placement decides on which host an arm starts, and whether the host agent there is too
 // old for the order to start it.
 //
-// Package placement contains only functions of values: it asks no host, and gives no order.
+// Package placement only computes: it asks no host, and gives no order.
 package placement
 
 import (
@@ -117,8 +117,8 @@ func (h Hosts) Installed() []string {
 	return slices.Compact(names)
 }
 
-// AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent.
-// The parameter asked is the value in the request. If it is nil, AllowLocal decides.
+// AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent. `asked` is
+// the value in the request. If it is nil, AllowLocal decides.
 func (h Hosts) AllowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked

@@ -32,10 +32,10 @@ func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
 // copyIndex writes a copy of the work folder's index to path.
 //
-// An arm can write anything into the index, and could so hide a changed file. Therefore the copy contains only the
-// names, modes and objects of the files, and marks no file as unchanged. A mark can say that a sparse checkout
-// leaves out a file. The copy keeps this mark only if the file is really missing. It computes the ids of the trees
-// from the files: see trees.
+// An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy
+// contains only the names, modes and objects of the files, and marks no file as unchanged. A mark can say
+// that a sparse checkout leaves out a file. The copy keeps this mark only if the file is really missing.
+// copyIndex computes the ids of the trees from the files: see trees.
 //
 // There may be an older copy at path, in which git has noted the size and the times of each file that it has read.
 // copyIndex keeps these notes for each file whose object in the index is still the same.
@@ -202,7 +202,7 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 // errIndex is the error for an index whose format Coleo cannot read.
 var errIndex = errors.New("the index has an unknown form")
 
-// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so a change of
+// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so changing
 // them changes the index.
 type indexEntry struct {
 	name  string
@@ -265,8 +265,9 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 	return at, nil
 }
 
-// readNumber reads a number in the format of index version 4. It returns the number and the offset of the byte
-// after it. The number is -1 if the data ends too early or the number is larger than any name is long.
+// readNumber reads a number in the format of index version 4. It returns the number and the offset of the
+// byte after it. The number is -1 if the data ends too early or the number is larger than the length of any
+// name.
 func readNumber(data []byte, at int) (number, after int) {
 	const longest = 1 << 20
 	for ; at < len(data) && number < longest; at++ {

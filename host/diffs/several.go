@@ -96,7 +96,7 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, 
 	return out, nil
 }
 
-// mostOutside is the largest number of names outside of all repositories that a diff lists. A
+// mostOutside is the largest number of entries outside of the repositories that a diff lists. A
 // person does not read more.
 const mostOutside = 100
 

@@ -232,8 +232,8 @@ func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
 // must occur.
 var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed + `|[ ]\*|\$$)*$`)
 
-// growthBy returns the largest factor by which sub or gsub can lengthen a text. The parameter by is the text
-// that replaces a match of pattern. If all is false, only the first match is replaced.
+// growthBy returns the largest factor by which sub or gsub can lengthen a text. The text `by` replaces a
+// match of the pattern. If all is false, only the first match is replaced.
 func growthBy(pattern, by string, all bool) int {
 	refs := strings.Count(by, "&") + strings.Count(by, `\`)
 	switch {

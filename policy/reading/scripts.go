@@ -25,9 +25,9 @@ func sedText(end string) string {
 }
 
 // sedScript matches a sed script that only prints, deletes or changes lines of sed's output. It does not
-// match the commands w, e and r, and the flags w and e of s. These would write a file, start a program or
-// read another file. It does not match commands that keep text from line to line either. sedCommand
-// matches a single command.
+// match the commands w, e and r, or the flags w and e of s. These would write a file, start a program or read
+// another file. It does not match commands that keep text from line to line either. sedCommand matches a
+// single command.
 var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 	text := sedText("/")
 	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`

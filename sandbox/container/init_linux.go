@@ -111,8 +111,8 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns the variables of the lists env and top. If both lists contain a variable, the
-// value in the list top wins.
+// merged returns the variables of the lists `env` and `top`. If both lists contain a variable, the value in
+// `top` wins.
 func merged(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {
@@ -127,8 +127,8 @@ func merged(env, top []string) (out []string) {
 	return append(out, top...)
 }
 
-// reap collects ended processes until the program has ended, and returns the program's exit code. The
-// parameter child is the program's process id.
+// reap collects ended processes until the program has ended, and returns the program's exit code. `child` is
+// the program's process id.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus

@@ -76,7 +76,7 @@ func (l *Log) Add(e Entry) {
 	if l.size+int64(len(line)) > maxLog/2 && l.size > 0 {
 		old := l.file
 		if os.Rename(l.path, l.path+".1") != nil || l.open() != nil {
-			return // without the entry, because the file must not exceed the bound
+			return // drop the entry, because the file must not exceed its bound
 		}
 		_ = old.Close()
 	}

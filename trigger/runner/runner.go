@@ -149,7 +149,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		next, err := r.plan(ctx, t)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed meanwhile
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed in the meantime
 			faults = errors.Join(faults, err)
 		}
 		if !next.IsZero() {
@@ -239,9 +239,9 @@ func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
 	return open
 }
 
-// attempt makes one attempt to start the arm of a run. It calls the function free when the start has
-// ended, or earlier, when the start no longer counts towards atOnce. If the run needs another
-// attempt, attempt pauses, so that other runs can start first.
+// attempt makes one attempt to start the arm of a run. It calls `free` when the start has ended, or earlier,
+// when the start no longer counts towards atOnce. If the run needs another attempt, attempt pauses, so that
+// other runs can start first.
 func (r *Runner) attempt(ctx context.Context, e trigger.Entry, free func()) {
 	slow := time.AfterFunc(r.bounds.slow, free)
 	limited, cancel := context.WithTimeout(ctx, r.bounds.start)

@@ -61,7 +61,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder meanwhile
+	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder in the meantime
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -75,7 +75,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 const (
 	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
-	mostObjects  = 5_000_000 // a large project has as many in its whole history
+	mostObjects  = 5_000_000 // a large project has this many objects in its whole history
 	windowMemory = "256m"    // what git uses to compare objects while it packs them
 )
 
@@ -116,8 +116,7 @@ func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	return err
 }
 
-// tipsIn returns the objects to which the refs of r point and which the repository other also
-// contains.
+// tipsIn returns the objects to which the refs of r point, if the repository `other` also contains them.
 func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err error) {
 	own, err := r.Output(ctx, "for-each-ref", "--format=%(objectname)")
 	if err != nil || len(own) == 0 {

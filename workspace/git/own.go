@@ -63,7 +63,7 @@ type ownCheck struct {
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the arm's git has deleted it meanwhile
+		return nil // the arm's git has deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
-		return nil // a git of the arm may have deleted it meanwhile
+		return nil // a git of the arm may have deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func (r *Repo) checkPipes() error {
 	return nil
 }
 
-// ReadRegular returns the first bytes of a regular file, at most as many as the parameter most. An arm may be able
-// to write to the file, so ReadRegular never waits at a pipe and follows no symbolic link.
+// ReadRegular returns at most the first `most` bytes of a regular file. An arm may be able to write to the
+// file, so ReadRegular never waits at a pipe and follows no symbolic link.
 func ReadRegular(path string, most int64) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -233,10 +233,10 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
 }
 
-// ReplaceOwn replaces the named file below a clone's git folder. As git does, it first makes a lock file, whose
-// name ends in .lock. It never follows a symbolic link out of the clone, even if the arm makes one during the call.
-// While it has the lock, ReplaceOwn calls the function check, and replaces nothing if check returns an error.
-// ReplaceOwn returns EBusy if the lock file already exists.
+// ReplaceOwn replaces the named file below a clone's git folder. As git does, it first makes a lock file,
+// whose name ends in .lock. It never follows a symbolic link out of the clone, even if the arm makes one
+// during the call. While it has the lock, ReplaceOwn calls `check`, and replaces nothing if `check` returns
+// an error. ReplaceOwn returns EBusy if the lock file already exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	work, err := os.OpenRoot(r.Work)
 	if err != nil {

@@ -46,8 +46,8 @@ type Call struct {
 	NoReflog bool
 	// Stdout receives the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
-	// Warn is called if git succeeds but has written to its error output. text is the beginning of that output.
-	// Warn can be nil.
+	// Warn is called if git succeeds but has written to its error output. `text` is the beginning of that
+	// output. Warn can be nil.
 	Warn func(text string)
 }
 
@@ -320,7 +320,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls full.
+// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls `full`.
 type bounded struct {
 	kept bytes.Buffer
 	most int64

@@ -62,7 +62,7 @@ func Children(pid int) (all []int) {
 }
 
 // DropLocks deletes the locks that a killed git has left, as git's own error message recommends. No
-// git process may run in the repository meanwhile.
+// git process may run in the repository in the meantime.
 func (s *Stage) DropLocks() {
 	s.Helper()
 	s.Check(filepath.WalkDir(filepath.Join(s.Repo, ".git"), func(path string, _ fs.DirEntry, err error) error {

@@ -134,8 +134,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits, and returns the tree or the conflicts. In a rebase, commit is the
-// commit that is being replayed, and each conflict names it.
+// mergeTree merges two commits, and returns the tree or the conflicts. In a rebase, `commit` is the commit
+// that is being replayed, and each conflict names it.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})

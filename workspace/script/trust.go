@@ -70,8 +70,8 @@ func named(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
-// Trust stores that the user trusts a script. hash must be one of the script's two hashes.
-// Otherwise Trust returns EStale.
+// Trust stores that the user trusts a script. `hash` must be one of the script's two hashes. Otherwise Trust
+// returns EStale.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+

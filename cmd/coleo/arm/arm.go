@@ -37,8 +37,9 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm and calls the function do. The verb
-// prints the line that do returns. With --json, it prints the result that do returns instead.
+// oneArmCommand returns a verb that takes the name of one arm and calls the given function. The
+// verb prints the line that the function returns. With --json, it prints the function's result
+// instead.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -246,8 +247,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 		limit.Round(time.Millisecond))
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the verb
-// calls the function do. Otherwise the verb returns the error of hasEnded.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the
+// verb calls the given function. Otherwise the verb returns the error of hasEnded.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

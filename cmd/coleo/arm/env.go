@@ -158,7 +158,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash and the byte b mean together.
+// unescaped returns what a backslash followed by the byte b stands for.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':

@@ -84,7 +84,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// The method nothing returns the line that users see instead of an empty list. haveArms is true if any
+// Users see the line that this method returns instead of an empty list. haveArms is true if any
 // arms exist.
 func (f listFlags) nothing(haveArms bool) string {
 	switch {
@@ -96,8 +96,8 @@ func (f listFlags) nothing(haveArms bool) string {
 	return "No active arms.\n"
 }
 
-// armTable returns a table of the given arms, for users. The parameter nothing is the text to return
-// if there are no arms.
+// armTable returns a table of the given arms, for users. If there are no arms, it returns the
+// second parameter.
 func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	if len(rows) == 0 {
 		return nothing

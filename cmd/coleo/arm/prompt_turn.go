@@ -194,7 +194,7 @@ func awaitParked(ctx context.Context, client *api.Client, name, run string) *col
 	}
 }
 
-// limitError returns the error of a turn that a limit of the model ended.
+// limitError returns the error of a turn that was ended by a limit of the model.
 func limitError(name string, limit coleo.Limit, parked *coleo.Parked) error {
 	if parked == nil {
 		return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn ended at the %s limit: %s; "+

@@ -46,10 +46,11 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 	return client.ScreenAt(c.Context(), name, when)
 }
 
-// parseMoment parses a time in the past. The text has one of three forms:
+// parseMoment parses a time in the past. The second parameter is the present time. The text has one
+// of three forms:
 //   - a time in RFC 3339
-//   - an hour, a minute and a second: the last such time before the parameter now, in the time zone of now
-//   - a duration before now, with or without a minus sign
+//   - an hour, a minute and a second: the last such time in the past, in the time zone of the present time
+//   - a duration before the present time, with or without a minus sign
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil

@@ -95,8 +95,9 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. Its message is the
-// parameter format, with the name of the arm in it. Otherwise ifCancelled returns err.
+// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. The caller
+// passes the format of its message, and the name of the arm for the message. Otherwise ifCancelled
+// returns err.
 func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err

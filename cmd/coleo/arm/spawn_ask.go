@@ -114,8 +114,8 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust prints a note if the agent CLI's own file in the user's home folder will say that the new arm's
-// folder is trusted. usual is the harness if the request names none.
+// SayTrust prints a note if Coleo will mark the new arm's folder as trusted. It does so in the
+// agent CLI's own file in the user's home folder. usual is the harness if the request names none.
 func SayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {

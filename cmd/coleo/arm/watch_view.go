@@ -219,7 +219,7 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // the arm has no terminal, so read notices the arm's end
+			return // the arm has no terminal; w.read notices the arm's end
 		}
 		if err != nil || out.End {
 			w.ended <- err

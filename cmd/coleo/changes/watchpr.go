@@ -138,8 +138,8 @@ type queueOfArm struct {
 	arm    string
 }
 
-// Send implements pull.Arm. It sends nothing if the arm has already received the prompt. Evidence of
-// that is a run with the prompt's id, or the event that added the prompt to the queue.
+// Send implements pull.Arm. It sends nothing if the arm has already received the prompt. It finds
+// this out from a run with the prompt's id, or from the event that added the prompt to the queue.
 func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
 	if _, err := q.client.Run(ctx, id); err == nil || coleo.ErrorCode(err) != coleo.ENotFound {
 		return id, err

@@ -77,7 +77,7 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 	return out
 }
 
-// explainCancel replaces the error of a cancelled start by an error for people.
+// explainCancel replaces the error of a cancelled start with an error for people.
 func (s *started) explainCancel(ctx context.Context, id string) {
 	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
 		return

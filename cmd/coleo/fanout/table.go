@@ -61,8 +61,8 @@ type changed struct {
 }
 
 // members returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
-// only work for their parent. So the result heads omits the subarms, and is sorted by name. The
-// result all contains them. If there are no arms, members returns ENotFound.
+// only work for their parent. The first result omits the subarms, and is sorted by name. The second
+// result contains all arms. If there are no arms, members returns ENotFound.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {

@@ -76,8 +76,8 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// countUsable counts the models of a harness for which loginFor returns the parameter login, if
-// loginFor knows only the catalogue.
+// countUsable counts the models of a harness for which loginFor returns the given word. It shows
+// only the catalogue to loginFor, and no logins.
 func countUsable(models wire.Models, harness, login string) int {
 	n := 0
 	for _, m := range models.Models {

@@ -141,9 +141,9 @@ func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
 	return hosts, ctx.Err()
 }
 
-// caughtUp waits until serve has read the logs of all host agents, or until the channel late is
-// closed. Then it returns the host agents. Without this wait, the row of a stopped arm may be out
-// of date: only the log of its host agent says that a reboot followed.
+// caughtUp waits until serve has read the logs of all host agents, or until the channel is closed.
+// Then it returns the host agents. Without this wait, the row of a stopped arm may be out of date:
+// only the log of its host agent says that a reboot followed.
 func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
 	for {
 		hosts, err := client.Hosts(ctx)
@@ -158,8 +158,8 @@ func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]
 	}
 }
 
-// recoverAll recovers the arms of all accounts. For each account that already needs a login, the
-// map asking contains an arm that shows the login dialog.
+// recoverAll recovers the arms of all accounts. The map of arms contains, for each account that
+// already needs a login, an arm that shows the login dialog.
 func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
 	accounts := make([]Account, 0, len(groups))
@@ -195,8 +195,8 @@ func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[
 }
 
 // revive recovers the arms of one account. It starts a single arm first. If this arm asks for a
-// login, revive does not start the others, because they would ask for the same login. The
-// parameter asks is true if an arm already asks for the login.
+// login, revive does not start the others, because they would ask for the same login. The second
+// parameter is true if an arm already asks for the login.
 func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
 	out := make([]Outcome, len(arms))
 	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
@@ -219,8 +219,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// The function each calls the function do with each number from 0 to n-1. At most atOnce calls
-// run at the same time.
+// The function each runs a function with each number from 0 to n-1. At most atOnce calls run at the
+// same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup

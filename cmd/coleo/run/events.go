@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// The constant again is the pause before each attempt to reach serve after serve has ended.
+// This is the pause before each attempt to reach serve after serve has ended.
 const again = time.Second
 
 // eventFlags contains the flags of run events.
@@ -133,9 +133,8 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// The method once prints events until the connection ends. It returns true if no more events need
-// to be printed. While serve does not answer, *told says whether the user has been notified of
-// that.
+// This method prints events until the connection ends. It returns true if no more events need to be
+// printed. While serve does not answer, *told says whether the user has been notified of that.
 func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. After parsing, the caller must call the
-// function whole, which makes the folder of --project absolute.
+// filterFlags adds the flags that select conversations. After parsing, the caller must pass the
+// filter to whole, which makes the folder of --project absolute.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")

@@ -58,7 +58,7 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 	if _, given := c.Env["PATH"]; !given {
 		plan.Dropped = []string{"PATH"}
 	}
-	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} { // of two places with one path, the first counts
+	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} { // if two places have the same path, the first one counts
 		for _, place := range list {
 			plan.Mounts = append(plan.Mounts, container.Mount{Source: cmp.Or(place.Source, place.Path), Target: place.Path,
 				Readonly: i == 0})
