@@ -87,10 +87,9 @@ func Content(t testing.TB, dir string) fstest.MapFS {
 			return err
 		}
 		file := &fstest.MapFile{Mode: info.Mode()}
-		switch info.Mode().Type() {
-		case 0:
+		if info.Mode().IsRegular() {
 			file.Data, err = fs.ReadFile(all, path)
-		case fs.ModeSymlink:
+		} else if info.Mode()&fs.ModeSymlink != 0 {
 			var target string
 			target, err = fs.ReadLink(all, path)
 			file.Data = []byte(target)

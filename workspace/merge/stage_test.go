@@ -45,14 +45,6 @@ func treesIn(s *gittest.Stage) workspace.Workspaces {
 	return workspace.Workspaces{Dir: filepath.Join(s.Root, "state"), Environ: s.Environ, Now: time.Now}
 }
 
-// withClones is like newStage, but if clones is true, the arms have clones.
-func withClones(t *testing.T, clones bool) *stage {
-	t.Helper()
-	s := newStage(t)
-	s.clones = clones
-	return s
-}
-
 // withArm are templates with the arm fix: in a worktree, and in a clone.
 var withArm = map[bool]*gittest.Template{false: armStage(false), true: armStage(true)}
 
