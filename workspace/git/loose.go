@@ -116,6 +116,49 @@ func (r *Repo) MayContain(commit, name string) bool {
 	return tree == "" || bytes.Contains(entries, []byte(" "+name+"\x00"))
 }
 
+// Link is a submodule in a commit.
+type Link struct{ Path, ID string }
+
+// mostTrees is how many folders of a commit LooseLinks reads. For more folders, a start of git is as fast.
+const mostTrees = 32
+
+// LooseLinks returns the submodules in a commit in the order of git ls-tree, if the commit and all its folders have
+// files of their own. Otherwise known is false, and only git knows the submodules. The parameter commit is a full id.
+func (r *Repo) LooseLinks(commit string) (links []Link, known bool) {
+	tree, entries := r.topFolder(commit)
+	left := mostTrees
+	return r.linksIn(entries, len(tree)/2, "", &left, nil, tree != "")
+}
+
+// linksIn appends to links the submodules in the entries of a folder, and in the folders below. An id has idBytes bytes.
+func (r *Repo) linksIn(entries []byte, idBytes int, prefix string, left *int, links []Link, known bool) ([]Link, bool) {
+	if *left--; *left < 0 || !known {
+		return nil, false
+	}
+	for len(entries) > 0 {
+		head, rest, ended := bytes.Cut(entries, []byte{0})
+		mode, name, two := strings.Cut(string(head), " ")
+		if !ended || !two || name == "" || len(rest) < idBytes {
+			return nil, false
+		}
+		id := hex.EncodeToString(rest[:idBytes])
+		entries = rest[idBytes:]
+		switch mode {
+		default: // git takes some odd modes for others
+			return nil, false
+		case "100644", "100755", "120000":
+		case "160000":
+			links = append(links, Link{prefix + name, id})
+		case "40000":
+			kind, below := r.looseObject(id)
+			if links, known = r.linksIn(below, idBytes, prefix+name+"/", left, links, kind == "tree"); !known {
+				return nil, false
+			}
+		}
+	}
+	return links, true
+}
+
 // mayTrackBytes is the size in bytes of the largest index that MayTrack reads.
 const mayTrackBytes = 64 << 20
 

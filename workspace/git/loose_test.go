@@ -1,8 +1,11 @@
 package git_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"coleo.dev/workspace/git"
@@ -49,6 +52,52 @@ func TestALooseObjectIsFoundWithoutGit(t *testing.T) {
 		s.Write(path, content)
 		if got := r.LooseCommit("HEAD"); got != "" || r.LooseKinds([]string{head}) != nil || !r.MayContain(head, ".coleo") {
 			t.Errorf("an object with another content is the commit %q", got)
+		}
+	}
+}
+
+// The list must be that of git, or git must make it.
+func TestTheSubmodulesOfALooseCommitAreThoseOfGit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.Rev(s.Repo, "HEAD")
+	s.Git(s.Repo, "update-index", "--add", "--cacheinfo", "160000,"+id+",a/b/deep", "--cacheinfo", "160000,"+id+",z z")
+	s.Git(s.Repo, "commit", "-qm", "submodules")
+	links, known := s.openLoose().LooseLinks(s.Rev(s.Repo, "HEAD"))
+	var want []string
+	for line := range strings.Lines(s.Git(s.Repo, "ls-tree", "-r", "HEAD")) {
+		if about, path, _ := strings.Cut(strings.TrimSpace(line), "\t"); strings.HasPrefix(about, "160000") {
+			want = append(want, path+" "+strings.Fields(about)[2])
+		}
+	}
+	var got []string
+	for _, l := range links {
+		got = append(got, l.Path+" "+l.ID)
+	}
+	if !known || len(want) != 3 || !slices.Equal(got, want) {
+		t.Errorf("known %v: the submodules are %q, want %q", known, got, want)
+	}
+}
+
+func TestTheSubmodulesOfOtherCommitsAreLeftToGit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	blob := s.Git(s.Repo, "rev-parse", "HEAD:file")
+	commit := func(tree string) string {
+		return s.Git(s.Repo, "commit-tree", "-m", "x", "-p", "HEAD", tree)
+	}
+	s.Write(filepath.Join(s.Root, "tree"), "100664 odd\x00"+strings.Repeat("x", len(blob)/2))
+	odd := commit(s.Git(s.Repo, "hash-object", "-w", "-t", "tree", "--literally", filepath.Join(s.Root, "tree")))
+	for n := range 40 {
+		s.Write(fmt.Sprintf("%d/file", n), "x\n")
+	}
+	s.Git(s.Repo, "add", ".")
+	wide := commit(s.Git(s.Repo, "write-tree"))
+	part := s.Git(s.Repo, "rev-parse", wide+":39")
+	r := s.openLoose()
+	for _, name := range []string{odd, wide, blob, part, "", "HEAD"} {
+		if links, known := r.LooseLinks(name); known {
+			t.Errorf("%q has the submodules %v", name, links)
 		}
 	}
 }
