@@ -206,7 +206,7 @@ type Outcome string
 const (
 	OutcomeFinished    Outcome = "finished"    // the agent CLI ended the turn without an error
 	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
-	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, one of its dialogs was denied, or the arm was killed
+	OutcomeInterrupted Outcome = "interrupted" // somebody interrupted the turn, denied a dialog of it, or killed the arm
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
 	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, but nothing proves that the turn has ended
 	OutcomeAsks        Outcome = "asks"        // the turn waits until somebody answers the open dialog

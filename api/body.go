@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/trigger"
+	"coleo.dev/wire"
 )
 
 // times contains the time limits of the server. Tests use shorter ones.
@@ -105,10 +106,6 @@ func refuseBody(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// headerDeadline is the name of the header that says until when the caller waits for the answer. The time is
-// in the format of RFC 3339, with fractions of a second.
-const headerDeadline = "Coleo-Deadline"
-
 // connKey is the key under which the context of a request stores the request's connection.
 type connKey struct{}
 
@@ -121,11 +118,11 @@ func awaited(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if text := r.Header.Get(headerDeadline); text != "" {
+		if text := r.Header.Get(wire.DeadlineHeader); text != "" {
 			end, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil {
 				writeError(w, coleo.Errorf(coleo.EInvalid,
-					"the header %s: %q is not a time such as 2026-01-02T15:04:05.5Z", headerDeadline, text))
+					"the header %s: %q is not a time such as 2026-01-02T15:04:05.5Z", wire.DeadlineHeader, text))
 				return
 			}
 			ctx, cancel := context.WithDeadline(r.Context(), end)

@@ -109,8 +109,8 @@ func New(c Config) *Brain {
 		Prepare: b.prepareHost, AskAboutArm: b.askAboutArm, Summarise: b.summarise, KeepPermits: b.permits.Keep,
 		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered,
 		CatchUpChosen: b.catchUpChosen})
-	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.roster.CatchUp,
-		SettledOn: b.settledOn, RequireFileSupport: b.requireFileSupport})
+	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait,
+		CatchUp: b.roster.CatchUp, SettledOn: b.settledOn, RequireFileSupport: b.requireFileSupport})
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.roster.CatchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
 		Changed: b.NoteChanged, Published: b.considerAlternatives})
@@ -180,8 +180,8 @@ func (b *Brain) summarise(arm *coleo.Arm) {
 	signals := arm.Signals()
 	signals.Watch = b.roster.WatchOf(*arm)
 	arm.Runtime = coleo.Summarise(signals, b.Now())
-	if q := arm.Queue; q != nil && q.Held != "" && q.Paused == "" && arm.State == coleo.Failed && signals.Watch.Blocked == "" &&
-		!arm.Runtime.Stale && !arm.Runtime.Frozen {
+	if q := arm.Queue; q != nil && q.Held != "" && q.Paused == "" && arm.State == coleo.Failed &&
+		signals.Watch.Blocked == "" && !arm.Runtime.Stale && !arm.Runtime.Frozen {
 		arm.Runtime.Reason = "its next prompt waits: " + q.Held + "; " + arm.Runtime.Reason
 	}
 }

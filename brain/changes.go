@@ -22,9 +22,6 @@ const (
 	// restoreTimeout is the time limit for a restore. It includes a wait, because a restore does
 	// not begin while the arm's agent CLI is being started or ended.
 	restoreTimeout = 120 * time.Second
-	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
-	// host agent itself ends the merge.
-	MergeTime = bus.MergeTime + time.Minute
 )
 
 // Diff returns the changes that an arm has made in its folder. If withCalls is true, Diff also
@@ -94,7 +91,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, commands.MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Request: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

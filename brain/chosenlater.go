@@ -27,9 +27,9 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 	return err
 }
 
-// catchUpChosen copies what a user has chosen for an arm from the host into the arm's row. It does so only if
-// the row's coleo.Chosen has a lower number than `number`, which comes from a pulse. This is the case if
-// serve's disk was full, or if serve was killed before it wrote the row.
+// catchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's row.
+// It does so only if the row's coleo.Chosen has a lower number than `number`, which comes from a pulse. This
+// is the case if serve's disk was full, or if serve was killed before it wrote the row.
 //
 // If catchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one. After an
 // error, the next pulse tries again.

@@ -47,9 +47,9 @@ func (b *Brain) movingToHosts() repeat.Task {
 // host agent can take the arm, moveToHost changes nothing and returns no error. It returns EBusy
 // while somebody types into the arm.
 //
-// First host local releases the arm, and then the host agent takes the arm. If serve is killed in
-// between, the arm is not lost: the arm's folder already names the host agent, and that host agent
-// takes the arm without an order.
+// First host local releases the arm, and then the host agent takes the arm. If serve is killed in between,
+// the arm is not lost. The arm's folder already names the host agent, and that host agent takes the arm
+// without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.hostForLocalArm(arm.Harness)
 	if !ok || !roster.IsLocal(arm.AgentID) {

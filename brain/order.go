@@ -33,7 +33,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	var report bus.ArmReport
 	limit := spawnTimeout
 	if o.Config.Worktree != nil {
-		limit += WorktreeTime
+		limit += commands.WorktreeTime
 	}
 	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.roster.CatchUp(ctx, arm.AgentID)
@@ -64,7 +64,7 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }
 
-// noteMade stores in the arm's row what the host agent has made for the start: the worktree, and the
+// noteMade stores in the arm's row what the host agent has made for the start. This is the worktree, and the
 // mechanism that enforces the limits of the sandbox. If the row cannot be written, it lacks both until the
 // next start. The host agent has its own record of the worktree.
 func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {

@@ -219,7 +219,8 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 // also remains if the host agent was killed before it received the order. The caller must know that
 // the host has no such arm.
 func neverOrdered(arm coleo.Arm) bool {
-	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) && predecessorOf(arm) != nil
+	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) &&
+		predecessorOf(arm) != nil
 }
 
 // dropNeverOrdered deletes the row of a successor whose start was probably never ordered (see neverOrdered).

@@ -213,7 +213,8 @@ func (b *Brain) startRules() start.Rules {
 
 // hostsNow returns what serve knows about the hosts now.
 func (b *Brain) hostsNow() placement.Hosts {
-	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
+	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal,
+		RemoteOnly: b.RemoteOnly}
 }
 
 // named returns the arm with the given name, and true. If there is no such arm, named returns a new

@@ -114,7 +114,8 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
 	at *bus.ParkedAt) (starting, error) {
 	s := starting{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
-		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox, Untested: q.Untested}}
+		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox,
+		Untested: q.Untested}}
 	h, err := b.Registry.Get(q.To)
 	if err == nil {
 		err = b.canSucceed(first, h.Info())

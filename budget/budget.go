@@ -40,9 +40,9 @@ func Next(model string, price *coleo.Price, contextTokens, promptBytes, maxReply
 		Output: cmp.Or(maxReply, MaxOutput)}
 }
 
-// Bound returns the most that the call can cost, in US dollars. Input that goes into the provider's
-// cache, or comes from the cache, has another price. Bound assumes the most expensive case for all
-// input. If the price of the call is not known, ok is false.
+// Bound returns the most that the call can cost, in US dollars. Input that goes into the provider's cache, or
+// comes from the cache, has another price. Bound assumes the most expensive case for all input. If the price
+// of the call is not known, `ok` is false.
 func (c Call) Bound() (dollars float64, ok bool) {
 	if c.Price == nil {
 		return 0, false

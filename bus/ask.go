@@ -14,7 +14,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// This file sends orders to host agents and waits for their reports. It also receives orders.
+// The functions in this file send orders to host agents and wait for their reports. Other functions here
+// receive orders.
 
 const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
@@ -39,16 +40,15 @@ const (
 // alive.
 const opAlive Op = "alive"
 
-// Ask sends an order to a host agent and waits for the host agent's report. It decodes
-// the report into out, unless out is nil. If ctx has no deadline, Ask waits for
-// DefaultTimeout.
+// Ask sends an order to a host agent and waits for the host agent's report. It decodes the report into `out`,
+// unless `out` is nil. If ctx has no deadline, Ask waits for DefaultTimeout.
 //
 // If nothing was done, Ask returns one of these errors:
 //   - EInvalid if the order is too large;
 //   - EUnavailable if no host agent listens.
 //
-// If the host agent may have carried out the order, Ask returns one of these errors,
-// and IsUnanswered returns true for them:
+// If the host agent may have carried out the order, Ask returns one of these errors, and IsUnanswered
+// returns true for them:
 //   - ETimeout if the deadline passes;
 //   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //

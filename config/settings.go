@@ -143,9 +143,8 @@ const maxScriptTimeout = 20 * 60
 // free port instead.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ReadSettings reads config.toml at path. If the file is missing, all settings have their defaults.
-// ReadSettings returns EForbidden if the file is unsafe (see ReadOwn), and EInvalid if its content is
-// wrong.
+// ReadSettings reads config.toml at `path`. If the file is missing, all settings have their defaults.
+// ReadSettings returns EForbidden if the file is unsafe (see ReadOwn), and EInvalid if its content is wrong.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)

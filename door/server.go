@@ -47,9 +47,9 @@ type Door struct {
 	conns map[net.Conn]bool
 }
 
-// Open opens a door at path. The door calls checkPeer with each process that connects, and refuses
-// the process if checkPeer returns an error. If checkPeer is nil, every process of the user may use
-// the door. Open returns the errors of localsocket.Listen.
+// Open opens a door at `path`. The door calls checkPeer with each process that connects, and refuses the
+// process if checkPeer returns an error. If checkPeer is nil, every process of the user may use the door.
+// Open returns the errors of localsocket.Listen.
 func Open(path string, checkPeer func(localsocket.Peer) error, h Handler) (*Door, error) {
 	l, err := localsocket.Listen(path, checkPeer)
 	if err != nil {

@@ -167,7 +167,8 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 		return c.SpecHash
 	}
 	a.mu.Lock()
-	spec := checked.Spec{Harness: a.record.Harness, Model: choosing.ModelOf(a.record), Args: a.record.Spec.Args, Mode: a.reading.Mode}
+	spec := checked.Spec{Harness: a.record.Harness, Model: choosing.ModelOf(a.record), Args: a.record.Spec.Args,
+		Mode: a.reading.Mode}
 	if spec.Mode == "" {
 		spec.Mode = string(a.record.Spec.PermissionMode)
 	}

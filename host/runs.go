@@ -326,7 +326,8 @@ func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circl
 	}
 	a.mu.Unlock()
 	calls, cost := a.meter.Count(of, events)
-	return calls, a.meter.FindLoop(events, open), a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+	return calls, a.meter.FindLoop(events, open),
+		a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
 }
 
 // noteLateWork appends the events of work that was waiting for the beginning of its run.

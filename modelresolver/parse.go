@@ -66,8 +66,8 @@ func parse(data []byte) (Catalog, error) {
 	return c, err
 }
 
-// wellFormed returns an error if data is not exactly one JSON value. The error contains the number
-// of the bad line.
+// wellFormed returns an error if `data` is not exactly one JSON value. The error contains the number of the
+// bad line.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)

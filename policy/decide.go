@@ -92,8 +92,8 @@ func (d *decider) parse() {
 	}
 }
 
-// withoutPanic calls judge, and turns a panic into an error. An agent CLI chooses the text that is judged, so a
-// panic in judge must not end the process. The error leads to a question instead.
+// withoutPanic calls `judge`, and turns a panic into an error. An agent CLI chooses the text that is judged,
+// so a panic in `judge` must not end the process. The error leads to a question instead.
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -110,7 +110,7 @@ func (f *finder) add(p Place) {
 	}
 }
 
-// program adds the program at path, and reports whether it exists.
+// program adds the program at `path`, and reports whether it exists.
 func (f *finder) program(path string) bool {
 	real, ok := f.follow(path)
 	if !ok || f.seen["program "+real] {
@@ -129,8 +129,8 @@ func (f *finder) program(path string) bool {
 	return true
 }
 
-// follow adds the symbolic links on the way to path, and returns the path of the file at their end.
-// It returns false if this file does not exist.
+// follow adds the symbolic links on the way to `path`, and returns the path of the file at their end. It
+// returns false if this file does not exist.
 func (f *finder) follow(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := "/"

@@ -10,8 +10,8 @@ import (
 
 // Prompts finds the run that a prompt has begun. The work after the prompt belongs to this run.
 type Prompts interface {
-	// RunOf returns the open run that the prompt with this text has begun, or the given run if no
-	// other run fits. If wait is true, the prompt is still being typed, and its run has not begun.
+	// RunOf returns the open run that the prompt with this text has begun, or the given run if no other run
+	// fits. If `wait` is true, the prompt is still being typed, and its run has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 

@@ -12,9 +12,9 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Script reads a script from a commit of the repository that contains folder. base names the
-// commit. If base is "", Script uses the commit that is checked out in folder. Script returns
-// EInvalid if there is no repository or no commit.
+// Script reads a script from a commit of the repository that contains `folder`. `base` names the commit. If
+// `base` is "", Script uses the commit that is checked out in `folder`. Script returns EInvalid if there is
+// no repository or no commit.
 func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script,
 	earlier *script.Trusted, diff string, err error) {
 	r, err := s.open(ctx, folder)

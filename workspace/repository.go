@@ -66,7 +66,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
-// OpenRepository opens the repository of an arm's worktree without a work folder, so that git does not read a
+// OpenRepository opens the repository of an arm's worktree without a work folder. So git does not read a
 // .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)

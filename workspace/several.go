@@ -67,8 +67,8 @@ func (s Workspaces) Group(id string) ([]Workspace, error) {
 	return all, nil
 }
 
-// In returns the worktrees of an arm with several repositories, if folder is the folder above them. Otherwise
-// it returns nil.
+// In returns the worktrees of an arm with several repositories, if `folder` is the folder above them.
+// Otherwise it returns nil.
 func (s Workspaces) In(folder string) ([]Workspace, error) {
 	all, _ := s.List() // unreadable records are ignored
 	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {
@@ -105,8 +105,8 @@ func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID), err
 }
 
-// unsavedIn returns what is unsaved in each worktree of an arm. refusal is the error with which Remove without
-// force would refuse to remove them.
+// unsavedIn returns what is unsaved in each worktree of an arm. The result `refusal` is the error that Remove
+// would return for them if it is called without force.
 func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsaved, refusal, err error) {
 	var parts []string
 	for _, w := range all {
@@ -136,7 +136,8 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 	if len(parts) == 1 && loose != "" {
 		advice = "move it elsewhere, or use --force"
 	}
-	return each, coleo.Errorf(coleo.EConflict, "the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
+	return each, coleo.Errorf(coleo.EConflict,
+		"the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
@@ -306,8 +307,8 @@ func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, k
 		return w, true, coleo.Errorf(coleo.EConflict, "arm %s has nothing new in its repositories %s: nothing was done; "+
 			"--repo NAME names one of them", all[0].Name, repoNames(all))
 	}
-	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was done; "+
-		"name one with --repo NAME", all[0].Name, repoNames(changed))
+	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was "+
+		"done; name one with --repo NAME", all[0].Name, repoNames(changed))
 }
 
 // repoNames returns the names of the repositories for a message.

@@ -114,8 +114,8 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 		}
 	}
 	if refs.newTags(one.base, created) {
-		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
-			elsewhere...)...)
+		young := fmt.Sprintf("--max-age=%d", created.Unix())
+		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{young, "--tags"}, elsewhere...)...)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 const mostNamed = 1000
 
 // newCommits returns the given commits, those that the arguments of git rev-list select, and the ancestors of
-// all of them. It omits commits that base contains.
+// all of them. It omits the commits that `base` contains.
 func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
 	var from strings.Builder
 	for _, id := range commits {

@@ -42,8 +42,8 @@ type Unsaved struct {
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
-		len(u.Submodules) == 0
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+
+		len(u.InProgress)+len(u.Submodules) == 0
 }
 
 // namesShown is the largest number of names of one kind in a message.
@@ -146,8 +146,8 @@ func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {
 		if at.Git == w.Git && at.Path != w.Path && !at.Gone() {
-			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to %s "+
-				"('git worktree move')", w.Name, at.Path, w.Path)
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to "+
+				"%s ('git worktree move')", w.Name, at.Path, w.Path)
 		}
 	}
 	return err
@@ -194,9 +194,9 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFo
 	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
 }
 
-// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
-// there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own. The
-// function takes a path below root, the folder of the worktree.
+// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put
+// it there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own.
+// The function takes a path below `root`, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {

@@ -153,7 +153,7 @@ func (u *updates) leave() {
 }
 
 // from returns at most takeMost updates, beginning with the update that has the given number. If this update
-// is no longer in memory, kept is false. When there are new updates, the returned channel is closed. The
+// is no longer in memory, `kept` is false. When there are new updates, the returned channel is closed. The
 // channel is nil if there will be no more updates.
 func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()

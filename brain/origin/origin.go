@@ -139,7 +139,8 @@ func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, er
 
 // changesOf returns the runs that changed the file, newest first. It also returns commands that
 // mention the file, from arms whose work folder contains the file.
-func (o *Origins) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
+func (o *Origins) changesOf(ctx context.Context, q graph.Question,
+	arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
 		err := o.newestFirst(ctx, arm.ID, coleo.EventFileChanged, func(e store.Entry) {

@@ -126,8 +126,8 @@ func (h Hosts) AllowsLocal(asked *bool) bool {
 	return h.AllowLocal
 }
 
-// NeedsHostAgent returns the error for an arm that could start only without a host agent, although
-// serve forbids such arms.
+// NeedsHostAgent returns the error for an arm if no host agent can start it, and serve forbids arms without a
+// host agent.
 func NeedsHostAgent(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

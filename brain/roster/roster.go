@@ -46,9 +46,9 @@ type Config struct {
 	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
 	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen copies what a user has chosen for an arm from the host into the arm's row. It does
-	// nothing if the coleo.Chosen in the row has the given number or a higher one. If CatchUpChosen returns
-	// nil, the row contains the coleo.Chosen with this number or a newer one.
+	// CatchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's
+	// row. It does nothing if the coleo.Chosen in the row has the given number or a higher one. If
+	// CatchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 

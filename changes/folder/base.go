@@ -38,9 +38,9 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared: the commit at which the arm's work began, or
-// HEAD if that commit is not known. Base returns "" if there is no commit, or if the work began before the first
-// commit.
+// Base returns the commit with which the arm's folder is compared. This is the commit at which the arm's work
+// began, or HEAD if that commit is not known. Base returns "" if there is no commit, or if the work began
+// before the first commit.
 func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err

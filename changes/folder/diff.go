@@ -159,8 +159,8 @@ type looked struct {
 	found bool // the path contains something that git can read
 }
 
-// lookAll checks what each path contains. It returns the paths to compare, and the paths that are
-// left out. direct is true if git can compare the files without storing them first.
+// lookAll checks what each path contains. It returns the paths to compare, and the paths that are left out.
+// The result `direct` is true if git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
@@ -242,8 +242,7 @@ func sorted(all map[string]path) []path {
 	return paths
 }
 
-// treeOf returns a name for the tree of a commit. If commit is "", it returns the name of the empty
-// tree.
+// treeOf returns a name for the tree of a commit. If `commit` is "", it returns the name of the empty tree.
 func (f *Folder) treeOf(commit string) string {
 	if commit == "" {
 		return emptyTree[f.format]
@@ -251,8 +250,7 @@ func (f *Folder) treeOf(commit string) string {
 	return commit
 }
 
-// private returns environment variables that give git an index and an object folder of this
-// Folder's own.
+// private returns environment variables that make git use this Folder's own index and object folder.
 func (f *Folder) private() []string { return f.privateWith(f.privateIndex()) }
 
 // privateIndex returns the path of this Folder's own index.

@@ -17,8 +17,8 @@ type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
 	words := map[string]act{
-		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "leave": p.leave, "hold": p.hold, "dialog": p.ask,
-		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
+		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "leave": p.leave, "hold": p.hold,
+		"dialog": p.ask, "exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"fail": p.fail, "next": p.goOn,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,

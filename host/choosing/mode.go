@@ -121,8 +121,8 @@ func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause e
 	if e := new(coleo.Error); errors.As(cause, &e) {
 		told = *e
 	}
-	told.Message = fmt.Sprintf("%s; the order for the mode %s is taken back in memory, but not yet on the disk (%v): if the "+
-		"host agent ends before there is room, the next one switches arm %s to this mode", cause, ordered, stored,
+	told.Message = fmt.Sprintf("%s; the order for the mode %s is taken back in memory, but not yet on the disk (%v): if "+
+		"the host agent ends before there is room, the next one switches arm %s to this mode", cause, ordered, stored,
 		ch.Record().Name)
 	return &told
 }

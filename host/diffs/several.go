@@ -147,6 +147,6 @@ func (a Arm) checkOne(checkpoints bool) error {
 	if !checkpoints || len(a.Repos) == 0 {
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of them, "+
-		"so nothing can be shown or restored; commits in each repository keep its files")
+	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of "+
+		"them, so nothing can be shown or restored; commits in each repository keep its files")
 }

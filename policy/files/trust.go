@@ -99,8 +99,7 @@ func (p Paths) change(fn func(map[string]string)) error {
 	return writeJSON(p.TrustFile, trusted)
 }
 
-// writeJSON replaces the content of a file by the given value in JSON. Only the user can read the
-// file.
+// writeJSON replaces the content of a file with the given value in JSON. Only the user can read the file.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -70,7 +70,8 @@ func readAwk(script string, given []string) error {
 		return err
 	}
 	for _, bound := range r.bounds {
-		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
+		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce ||
+			r.stepped[bound.name] && !bound.isOnce {
 			return fmt.Errorf("its script has a loop up to %s, which can be large", bound.name)
 		}
 	}

@@ -14,7 +14,8 @@ type awkValue struct {
 }
 
 // toNumber lists the functions of awk whose result is a number.
-var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp", "log", "sin", "cos", "atan2", "gsub", "sub"}
+var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp", "log", "sin", "cos", "atan2",
+	"gsub", "sub"}
 
 // ownNumbers lists the variables of awk that are numbers.
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
@@ -111,8 +112,8 @@ func joinsParts(words []awkWord) bool {
 }
 
 // calculates lists the operators whose result is a number.
-var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!", "in", "+=",
-	"-=", "*=", "%="}
+var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!",
+	"in", "+=", "-=", "*=", "%="}
 
 // isCalculated reports whether the value of the words is a number.
 func isCalculated(words []awkWord) bool {
@@ -151,7 +152,8 @@ func (r *awkReader) valueFrom(from int) []awkWord {
 			depth--
 		}
 		isEnd := ofSign && (word.text == ";" || word.text == "{" || word.text == "}" || word.text == "," && depth == 0)
-		if isEnd || depth < 0 || word.kind == awkLine && end > 0 && !slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
+		if isEnd || depth < 0 || word.kind == awkLine && end > 0 &&
+			!slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
 			break
 		}
 	}
@@ -268,7 +270,8 @@ func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 // regular expression, a string literal, or a variable that only the option -v sets. Any other pattern could need
 // very much memory.
 func (r *awkReader) isPattern(words []awkWord) bool {
-	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign || words[0].kind == awkNumber {
+	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign ||
+		words[0].kind == awkNumber {
 		return false
 	}
 	if words[0].kind != awkName {

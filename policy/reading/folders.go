@@ -197,7 +197,8 @@ var typeGlobs = map[string][]string{
 	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
 		"*.cats"},
 	"json": {"*.json*", "composer.lock", "*.sarif"}, "yaml": {"*.yaml", "*.yml"},
-	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
+	"md": {"*.m*"}, "markdown": {"*.m*"},
+	"ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
 var fewThreads = regexp.MustCompile(`^[0-9]{1,2}$`)
@@ -335,7 +336,7 @@ func (w Workspace) checkList(path string) error {
 	return checkIgnored(path, text)
 }
 
-// checkIgnored returns an error if the text of the ignore list at path can make rg read a hidden file.
+// checkIgnored returns an error if the text of the ignore list at `path` can make rg read a hidden file.
 func checkIgnored(path, text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(line, "\ufeff")

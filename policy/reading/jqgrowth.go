@@ -16,13 +16,15 @@ const ofStep = 10
 
 // jqTimes contains, for some words of jq, the largest factor by which the word's result can be longer than
 // the input.
-var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
-	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
+var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3,
+	"@csv": 2, "@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100,
+	"leaf_paths": 100, "fromjson": 2}
 
 // jqInput lists the words of jq whose result contains parts of the input without naming the input.
-var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
-	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
-	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max
+	min_by max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr
+	rtrimstr split join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json
+	@csv @tsv @html @uri @sh @base64 @base64d`)
 
 // jqPlain lists the words of jq whose first argument must be a string or a number in the filter itself.
 var jqPlain = strings.Fields("flatten join split range limit nth sub")

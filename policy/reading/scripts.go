@@ -80,7 +80,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 // pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
-	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
+	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*` +
+		`(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
 	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
 	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +

@@ -68,7 +68,7 @@ func obey(conn, child int) {
 		switch m.Signal {
 		case unix.SIGTERM, unix.SIGHUP: // these signals end the arm
 			_ = unix.Kill(-1, m.Signal)
-		default: // the other signals come from a terminal, and are for its process group
+		default: // the other signals come from a terminal, for the child's process group
 			_ = unix.Kill(-child, m.Signal)
 		}
 	}

@@ -54,7 +54,7 @@ type listener struct {
 	path string
 }
 
-// listen makes the link at path. The path may be longer than a unix socket's usual limit.
+// listen makes the link at `path`. The path may be longer than a unix socket's usual limit.
 func listen(path string) (l listener, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

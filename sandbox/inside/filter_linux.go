@@ -37,8 +37,8 @@ var refusedCalls = []uint32{
 }
 
 // newNamespaces are the flags of clone and unshare that make namespaces.
-const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
-	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // firstProcess is the process id that the first process of a sandbox has inside the sandbox.
 const firstProcess = 1

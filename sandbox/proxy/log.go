@@ -44,7 +44,7 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens or makes the log file at path. The older file has the path with ".1" at its end.
+// OpenLog opens or makes the log file at `path`. The older file has the path with ".1" at its end.
 func OpenLog(path string) (*Log, error) {
 	l := &Log{path: path}
 	return l, l.open()

@@ -141,8 +141,8 @@ func isNet(err error) bool { return errors.As(err, new(net.Error)) }
 func refuse(client net.Conn, status, text string) {
 	_ = client.SetWriteDeadline(time.Now().Add(endTimeout))
 	text = "Coleo: " + text + "\n"
-	_, _ = fmt.Fprintf(client, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, len(text), text)
+	_, _ = fmt.Fprintf(client, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"+
+		"Connection: close\r\n\r\n%s", status, len(text), text)
 }
 
 // refusal is the error for a server that the sandbox may not reach.

@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain"
+	"coleo.dev/brain/commands"
 	"coleo.dev/store"
 	"coleo.dev/template"
 	"coleo.dev/trigger"
@@ -53,7 +54,7 @@ type bounds struct {
 }
 
 func defaultBounds() bounds {
-	return bounds{slow: 30 * time.Second, start: brain.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
+	return bounds{slow: 30 * time.Second, start: commands.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
 }
 
 // Config is the configuration of a Runner.
@@ -79,7 +80,7 @@ type Runner struct {
 	wake   chan struct{} // has a buffer of one, so that a wake is never lost
 
 	adding  sync.Mutex                // held from the count of live arms until the new run is stored
-	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by adding
+	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by the mutex `adding`
 
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
@@ -272,8 +273,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It
-// returns nil if another goroutine has reserved the run, if there is no slot, or if too many arms of
+// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It returns nil
+// if another goroutine has reserved the run, or if there is no slot. It also returns nil if too many arms of
 // the run's trigger are starting.
 func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	r.mu.Lock()

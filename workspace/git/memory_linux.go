@@ -48,12 +48,13 @@ func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exe
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
 
-// startWithin starts git with a bound of limit bytes. If `outside` is true, Coleo sets the bound as soon as
+// startWithin starts git with a bound of `limit` bytes. If `outside` is true, Coleo sets the bound as soon as
 // git runs. Otherwise a shell sets the bound before git starts.
 //
 // startWithin must not start git as a stopped process under ptrace. If Coleo were killed during such a start,
 // git could remain stopped for ever, and would keep the lock of its worktree.
-func startWithin(limit uint64, outside bool, argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+func startWithin(limit uint64, outside bool, argv []string,
+	newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	if !outside {
 		const unit = 1 << 10 // of ulimit, in bytes
 		script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
@@ -94,8 +95,8 @@ var canBound = sync.OnceValue(func() bool {
 	return bounded
 })
 
-// boundAll bounds the data of a process group's first process, and of the children that it started before the bound. Each
-// later child inherits the bound. boundAll reports whether no process has more data already.
+// boundAll bounds the data of a process group's first process, and of the children that it started before the
+// bound. Each later child inherits the bound. boundAll reports whether no process has more data already.
 func boundAll(first int, limit uint64) bool {
 	within := true
 	for pids := []int{first}; len(pids) > 0; pids = pids[1:] {

@@ -254,8 +254,8 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	lock := name + ".lock"
 	f, err := root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return coleo.Errorf(coleo.EBusy, "%s exists: another git is working in the repository, or was killed; if no git runs "+
-			"there, delete that file and try again", filepath.Join(r.Git, lock))
+		return coleo.Errorf(coleo.EBusy, "%s exists: another git is working in the repository, or was killed; if no git "+
+			"runs there, delete that file and try again", filepath.Join(r.Git, lock))
 	}
 	if err != nil {
 		return err

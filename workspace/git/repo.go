@@ -124,8 +124,8 @@ func checkNoCommondir(dir string) error {
 	return nil
 }
 
-// checkBacklink returns an error if the git folder that the file at path names belongs to another worktree. Without
-// this check, a changed .git could lead Coleo into another repository of the user.
+// checkBacklink returns an error if the git folder that the file at `path` names belongs to another worktree.
+// Without this check, a changed .git could lead Coleo into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
 	if errors.Is(err, fs.ErrNotExist) { // this is a submodule, or a repository whose git folder is elsewhere

@@ -261,7 +261,7 @@ func tooMuchMemory(dir string, err error) error {
 		"object of many gigabytes, or for a folder with millions of files: %w", dir, err)
 }
 
-// command returns the command for a call. out and stderr receive the output and the error output.
+// command returns the command for a call. `out` receives the output, and `stderr` the error output.
 func (p Program) command(ctx context.Context, c call, argv []string, out, stderr io.Writer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin

@@ -19,9 +19,9 @@ func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended boo
 	return s.KillAfter(cmd, whole, rand.N(within))
 }
 
-// KillAfter starts a program and kills it after the given time. If whole is true, it also kills the
-// program's child processes, such as git. It reports whether the program ended before the kill. If
-// the program failed before the kill, the test fails.
+// KillAfter starts a program and kills it after the given time. If `whole` is true, it also kills the
+// program's child processes, such as git. It reports whether the program ended before the kill. If the
+// program failed before the kill, the test fails.
 func (s *Stage) KillAfter(cmd *exec.Cmd, whole bool, after time.Duration) (ended bool) {
 	s.Helper()
 	cmd.Stderr = os.Stderr

@@ -33,7 +33,8 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	}
 	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
 		if made.Committed != "" {
-			return made, fmt.Errorf("nothing was merged, and the clone has the work as the commit %.12s: %w", made.Committed, err)
+			return made, fmt.Errorf("nothing was merged, and the clone has the work as the commit %.12s: %w",
+				made.Committed, err)
 		}
 		return made, fmt.Errorf("nothing was merged: %w", err)
 	}

@@ -96,7 +96,7 @@ func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (st
 	return b.String(), nil
 }
 
-// commitTree makes a commit. Its author is the user, unless variables in env name another author.
+// commitTree makes a commit. Its author is the user, unless variables in `env` name another author.
 func (j *job) commitTree(ctx context.Context, tree, message string, env []string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {

@@ -60,9 +60,9 @@ type Options struct {
 // Do merges the branch that is checked out in an arm's worktree. If git finds conflicts, the result contains
 // them, nothing is changed, and the error is nil.
 //
-// Do returns EConflict if the branch to move is checked out, or if the worktree has uncommitted work and the
-// request has no message for it. It returns EInvalid if the branch is unknown, if it cannot receive the work, or if
-// git does not know the user's name and address.
+// Do returns EConflict if the branch to move is checked out. It also does so if the worktree has uncommitted
+// work and the request has no message for it. It returns EInvalid if the branch is unknown, if it cannot
+// receive the work, or if git does not know the user's name and address.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, request changes.MergeRequest,
 	o Options) (changes.Merged, error) {
 	if err := checkRequest(&request); err != nil {

@@ -94,8 +94,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 		return err // only the arm's index differs
 	}
 	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone's own commit already contains all work
-		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was merged; "+
-			"try again when the arm is idle", j.arm.Name)
+		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was "+
+			"merged; try again when the arm is idle", j.arm.Name)
 	}
 	w.made, err = j.commitTree(ctx, w.tree, j.request.Commit, nil, w.head)
 	w.commit = w.made
@@ -183,8 +183,9 @@ func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry
 		return nil, err
 	}
 	if len(status.Nested) > 0 {
-		return nil, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
-			"committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
+		return nil, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot "+
+			"be committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name,
+			changes.Show(status.Nested[0]))
 	}
 	wanted := map[string]bool{}
 	for _, name := range names {

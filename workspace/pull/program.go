@@ -107,9 +107,9 @@ type failure struct {
 
 func (f *failure) Error() string { return f.program + ": " + f.text }
 
-// api calls the API of the host, and decodes the response into out. If body is nil, the method is
-// GET. Otherwise the method is POST, and the program reads the body as JSON from standard input. So
-// a text that a person wrote is never in the command line.
+// api calls the API of the host, and decodes the response into `out`. If `body` is nil, the method is GET.
+// Otherwise the method is POST, and the program reads the body as JSON from standard input. So a text that a
+// person wrote is never in the command line.
 func (p program) api(ctx context.Context, path string, body, out any) error {
 	args := []string{"api", "--hostname", p.host, path}
 	var input []byte

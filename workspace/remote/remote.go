@@ -29,8 +29,8 @@ var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.
 // PlaceOf parses the URL of a remote. It returns EInvalid if the URL is neither an https nor an ssh
 // URL.
 func PlaceOf(remote string) (Place, error) {
-	bad := coleo.Errorf(coleo.EInvalid, "the remote %.200q is not a repository on a server: a pull request needs an https "+
-		"or ssh URL", remote)
+	bad := coleo.Errorf(coleo.EInvalid, "the remote %.200q is not a repository on a server: a pull request needs an "+
+		"https or ssh URL", remote)
 	var p Place
 	switch {
 	case strings.HasPrefix(remote, "https://"), strings.HasPrefix(remote, "ssh://"):

@@ -125,7 +125,8 @@ func readProgram(ctx context.Context, r *git.Repo, f *File) (string, error) {
 	switch f.Mode {
 	case modeProgram:
 	case modeFile:
-		return "", refuse("has no permission to run: 'git update-index --chmod=+x " + printable.ShellWord(f.Path) + "' gives it, and commit that")
+		return "", refuse("has no permission to run: 'git update-index --chmod=+x " + printable.ShellWord(f.Path) +
+			"' gives it, and commit that")
 	default:
 		return "", refuse("is not a regular file in the commit: replace it with one")
 	}

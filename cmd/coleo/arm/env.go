@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -230,7 +230,7 @@ func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 }
 
 // checkNew returns EConflict if the user has named a template and the arm already exists.
-func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
+func (f *spawnFlags) checkNew(ctx context.Context, client *apiclient.Client) error {
 	if f.template.Name == "" {
 		return nil
 	}

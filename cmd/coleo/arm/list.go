@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -46,7 +46,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 		Example: `  coleo arm list --state needs-you,idle
   coleo arm list --all --sort age`,
 		Args: verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			pick, err := f.picker()
 			if err != nil {
 				return err
@@ -317,7 +317,8 @@ func pullText(arm string) string {
 	text := ""
 	for _, id := range ids {
 		if r, ok, err := pull.Read(s.Workspaces(), id); err == nil && ok && r.Number > 0 {
-			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
+			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base),
+				printable.Line(r.URL))
 		}
 	}
 	return text

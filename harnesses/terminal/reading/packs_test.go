@@ -213,7 +213,8 @@ func newStage(t *testing.T, version string, readings rules.Readings) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{now: recordingStart()}
-	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(c coleo.Change) { s.changes = append(s.changes, c) })
+	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now,
+		func(c coleo.Change) { s.changes = append(s.changes, c) })
 	s.SetVersion(version)
 	return s
 }

@@ -110,6 +110,7 @@ func (c *compiler) support(s *Spec) {
 	case !slices.Contains(known, coleo.Support(s.Support)):
 		c.fail("support", "support must be one of %s, not %q", printable.List(known), s.Support)
 	case full != (len(s.Missing) == 0):
-		c.fail("support", "support %q: set the key missing if the support is not full, and leave it out if it is full", s.Support)
+		c.fail("support", "support %q: set the key missing if the support is not full, and leave it out if it is full",
+			s.Support)
 	}
 }

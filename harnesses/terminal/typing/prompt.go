@@ -169,8 +169,8 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		}
 	}
 	return peek(t.view, func(r *reading.Reader) error {
-		return onScreen(r.Picture(), coleo.EBusy, "the prompt was typed and not submitted, because the composer of %s has other "+
-			"text too; the next prompt clears both", t.Spec().Title)
+		return onScreen(r.Picture(), coleo.EBusy, "the prompt was typed and not submitted, because the composer of %s has "+
+			"other text too; the next prompt clears both", t.Spec().Title)
 	})
 }
 
