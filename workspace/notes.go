@@ -147,8 +147,8 @@ func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit stri
 
 // fillSubmodule fills one submodule and the submodules in it. It returns the paths of those that stay
 // empty. It returns EUnsupported if the source lacks objects.
-func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l git.Link, name, prefix string) ([]string,
-	error) {
+func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l git.Link, name,
+	prefix string) ([]string, error) {
 	at := git.Worktree{Path: filepath.Join(tree.Work, l.Path), Git: filepath.Join(tree.Git, "modules", name)}
 	for above := filepath.Dir(at.Git); above != filepath.Join(tree.Git, "modules"); above = filepath.Dir(above) {
 		if isRepository(above) {

@@ -107,7 +107,7 @@ func ids(links []git.Link) (out []string) {
 // commitFound is what an examination knows about the checked-out commit. It is read only once, so that all parts
 // of an examination see the same commit.
 type commitFound struct {
-	exists bool   // the checked-out branch can be without a commit
+	exists bool       // the checked-out branch can be without a commit
 	links  []git.Link // its submodules
 }
 

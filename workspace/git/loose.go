@@ -130,7 +130,8 @@ func (r *Repo) LooseLinks(commit string) (links []Link, known bool) {
 	return r.linksIn(entries, len(tree)/2, "", &left, nil, tree != "")
 }
 
-// linksIn appends to links the submodules in the entries of a folder, and in the folders below. An id has idBytes bytes.
+// linksIn appends to links the submodules in the entries of a folder, and in the folders below. An id has idBytes
+// bytes.
 func (r *Repo) linksIn(entries []byte, idBytes int, prefix string, left *int, links []Link, known bool) ([]Link, bool) {
 	if *left--; *left < 0 || !known {
 		return nil, false
