@@ -173,6 +173,10 @@ func (r *Repo) MayTrack(text string) bool {
 		index[at] != 2 && index[at] != 3 {
 		return true
 	}
-	shared, err := filepath.Glob(filepath.Join(r.Git, "sharedindex.*"))
-	return err != nil || len(shared) > 0 || bytes.Contains(index, []byte("sdir")) || bytes.Contains(index, []byte(text))
+	for _, part := range []string{text, "link", "sdir"} { // the last two begin what a split or sparse index adds
+		if bytes.Contains(index, []byte(part)) {
+			return true
+		}
+	}
+	return false
 }
