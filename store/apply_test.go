@@ -281,9 +281,14 @@ func TestTimesComeFromTheEvents(t *testing.T) {
 	}
 }
 
+// With -short, it tries fewer seeds.
 func TestReplayGivesTheRowsThatWereSeenLive(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -127,10 +127,14 @@ func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 
 // TestRunsAreTheSameHoweverTheLogIsProjected projects the same log in three ways: in random pieces,
 // some of them twice; again from the stored log; and from the log of an older database. The rows of
-// the runs must be equal.
+// the runs must be equal. With -short, it tries fewer seeds.
 func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
