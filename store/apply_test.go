@@ -281,14 +281,9 @@ func TestTimesComeFromTheEvents(t *testing.T) {
 	}
 }
 
-// With -short, it tries fewer seeds.
 func TestReplayGivesTheRowsThatWereSeenLive(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(8)
-	if testing.Short() {
-		seeds = 4
-	}
-	for seed := range seeds {
+	for seed := range fewer(8) { // with -short, 4 seeds
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -47,13 +47,9 @@ func writeUntilKilled(path string, out io.Writer) error {
 	}
 }
 
-// With -short, it kills fewer writers.
 func TestKillingTheWriterLosesNoAcknowledgedEventAndLeavesNoGap(t *testing.T) {
 	t.Parallel()
-	rounds := 12
-	if testing.Short() {
-		rounds = 6
-	}
+	rounds := fewer(12) // with -short, 6 rounds
 	path := filepath.Join(t.TempDir(), "host.db")
 	epochs := map[string]bool{}
 	for round := range rounds {

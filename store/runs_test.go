@@ -127,14 +127,10 @@ func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 
 // TestRunsAreTheSameHoweverTheLogIsProjected projects the same log in three ways: in random pieces,
 // some of them twice; again from the stored log; and from the log of an older database. The rows of
-// the runs must be equal. With -short, it tries fewer seeds.
+// the runs must be equal.
 func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(6)
-	if testing.Short() {
-		seeds = 3
-	}
-	for seed := range seeds {
+	for seed := range fewer(6) { // with -short, 3 seeds
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
@@ -363,4 +359,12 @@ func TestEventsOfWorkPushNothingElseOut(t *testing.T) {
 	if n := len(allRuns(t, s)); n != 25 { // the runs 35 to 59 still have events
 		t.Errorf("%d runs are left, want 25", n)
 	}
+}
+
+// fewer returns half of n with -short, and n otherwise.
+func fewer(n uint64) uint64 {
+	if testing.Short() {
+		return n / 2
+	}
+	return n
 }
