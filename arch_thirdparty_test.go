@@ -18,7 +18,7 @@ var home = map[string][]string{
 	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
 	"github.com/spf13/cobra":                 {"cmd/coleo", "cmd/coleo/"},
 	"github.com/mattn/go-sqlite3":            {"sqlite"},
-	"github.com/gorilla/websocket":           {"api"},
+	"github.com/gorilla/websocket":           {"api", "api/apiclient"},
 	"github.com/danielgtaylor/huma":          {"api"},
 	"github.com/nats-io/":                    {"bus"},
 	"github.com/pelletier/go-toml":           {"config"},

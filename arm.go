@@ -21,11 +21,11 @@ const (
 	StatusRunning  Status = "running"
 	StatusIdle     Status = "idle"
 	StatusBusy     Status = "busy"
-	StatusPaused   Status = "paused" // idle or busy, and its queue is paused; State says which
+	StatusPaused   Status = "paused" // the queue is paused; State says whether the arm is idle or busy
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
-	// StatusPlanningBlocked means that an arm is paused until the user approves its
-	// plan. The store saves StatusPaused for such an arm, and a mark in another column.
+	// StatusPlanningBlocked means that an arm is paused until the user approves its plan. For such
+	// an arm, the store saves StatusPaused and sets a mark in another column.
 	StatusPlanningBlocked Status = "planning_blocked"
 )
 
@@ -119,8 +119,7 @@ type Arm struct {
 	Runtime Runtime       `json:"runtime"`
 }
 
-// Signals returns the signals for Summarise from the arm's row. The field Watch of the
-// result is empty.
+// Signals takes the input of Summarise from the arm's row. It leaves the field Watch empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,
@@ -162,8 +161,8 @@ type Labels map[string]string
 // terminal.
 const maxLabels = 16
 
-// labelWord matches a valid key or value of a label. No key ends with '-', so "KEY-" always means
-// that the label is removed.
+// labelWord matches a valid key or value of a label. No key ends with '-', so the word KEY- can
+// only be an order to remove the label KEY.
 var labelWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
 
 // Check returns EInvalid if there are too many labels, or if a key or value has a bad form.
@@ -269,7 +268,7 @@ type Selector []labelCondition
 // labelCondition is a condition on the label with one key.
 type labelCondition struct {
 	key, value string
-	anyValue   bool // any value fulfils the condition, only the key counts
+	anyValue   bool // the condition is about the key only
 	negated    bool
 }
 
@@ -324,8 +323,8 @@ type Labelled struct {
 	Labels map[string]string `json:"labels"` // all labels of the arm after the change
 }
 
-// LocalHost is the id of host local: serve itself, as the host of arms without a host
-// agent. No host agent has this id.
+// LocalHost is the id of the host local. This host is serve itself, which drives the arms that have
+// no host agent. No host agent has this id.
 const LocalHost = "local"
 
 // LocalNote is the message for users about an arm that runs on host local.
@@ -333,7 +332,7 @@ const LocalNote = "runs without a host agent: nobody reads it while serve is dow
 
 // Host is a host agent's description of itself and its machine.
 type Host struct {
-	ID           string    `json:"agentId"` // stays the same after a restart; Event.Host and Arm.AgentID have this id
+	ID           string    `json:"agentId"` // stays the same after a restart; Event.Host and Arm.AgentID contain it
 	Hostname     string    `json:"hostname"`
 	Platform     string    `json:"platform"` // "linux/amd64"
 	Version      string    `json:"version"`  // the version of coleo
@@ -352,8 +351,8 @@ type HostInfo struct {
 	PID  int  `json:"pid,omitempty"`
 	Arms int  `json:"arms"` // the number of live arms
 	Live bool `json:"live"` // whether the host agent answers, and has given a sign of life in the last 90 s
-	// Behind is true while serve has not read everything that the host agent had logged at its last
-	// report. The rows of the host's arms can then be old.
+	// Behind is true while serve still has to read events that the host agent logged before its
+	// last report. The rows of the host's arms can then be out of date.
 	Behind bool `json:"behind,omitempty"`
 }
 
@@ -363,8 +362,8 @@ type OnPartition string
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
 	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that serve has ordered
-	// PartitionFreeze makes the holder refuse all keys, except for 10 s after serve has confirmed
-	// that no second generation of the arm runs.
+	// PartitionFreeze makes the holder refuse all keys. The holder accepts keys only during the 10
+	// s after serve has confirmed that no second generation of the arm runs.
 	PartitionFreeze OnPartition = "freeze"
 )
 

@@ -32,8 +32,8 @@ type Ask struct {
 	// The text with which the scripted model answers. Use this key for an agent CLI that reads
 	// commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// A prompt that makes the agent CLI ask without a tool call of the model. If the agent CLI asks
-	// a question, the model receives no answer, unless `result` is set.
+	// A prompt that makes the agent CLI ask without a tool call of the model. Without `result`, the
+	// checks do not expect the model to receive the user's answer to a question.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
 	// A command of the agent CLI, such as `/model`, that is typed by hand first. If the entry has
 	// none of the keys `tool`, `reply`, `prompt` and `start`, the command itself makes the agent

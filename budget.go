@@ -12,7 +12,7 @@ type BudgetPolicy string
 
 // The policies. An empty policy is BudgetPark.
 const (
-	BudgetWarn BudgetPolicy = "warn" // an event reports it, and the arm continues
+	BudgetWarn BudgetPolicy = "warn" // the arm continues, and an event reports that the budget is used up
 	BudgetPark BudgetPolicy = "park" // the turn is interrupted, and the arm waits for a person
 	BudgetStop BudgetPolicy = "stop" // the arm is ended
 )
@@ -68,8 +68,8 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("$%.2f", amount)
 }
 
-// BudgetScope says which arms' calls count for a budget. The log stores scopes, so the meaning of a
-// scope never changes.
+// BudgetScope says which arms' calls count towards a budget. The log stores scopes, so the meaning
+// of a scope never changes.
 type BudgetScope string
 
 // The scopes.
@@ -127,7 +127,7 @@ type BudgetStep string
 const (
 	BudgetSet         BudgetStep = "set"         // a person has given the arm this budget, or has removed its budget
 	BudgetCounted     BudgetStep = "counted"     // a turn has ended, and the event contains the amount used so far
-	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, and the arm continues
+	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, but the arm continues
 	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
 	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
 	BudgetInterrupted BudgetStep = "interrupted" // the turn was interrupted
@@ -143,8 +143,8 @@ type BudgetChange struct {
 	BudgetState
 }
 
-// After returns the new value of Arm.Budget after this event. The parameter was is the old value.
-// If this event only counts a turn's cost, After keeps the earlier step and reason, so that users
+// After returns the new value of Arm.Budget after this event. The parameter is the old value. If
+// this event only counts a turn's cost, After keeps the earlier step and reason, so that users
 // still see why a call was refused.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {

@@ -22,7 +22,7 @@ func displayOf(status Status, health Health) Display {
 	case StatusBusy, StatusRunning, StatusStarting:
 		return DisplayBusy
 	// An arm with one of these statuses can still be at work, for example if only its queue is
-	// paused. So its health decides below.
+	// paused. For such an arm, the health decides below.
 	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
 	}
 	if health == HealthActive {

@@ -20,7 +20,7 @@ const (
 	EUnavailable  Code = "unavailable"      // serve or a host agent cannot be reached
 	ENotInstalled Code = "not_installed"    // the agent CLI is not on this machine
 	EBlocked      Code = "waiting_approval" // a dialog is open; see Error.Dialog
-	// the agent CLI works and cannot queue the prompt, or somebody else has the lease
+	// the agent CLI is working and cannot queue the prompt, or somebody else has the lease
 	EBusy         Code = "busy"
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
 	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
@@ -35,8 +35,8 @@ const (
 	EUnsupported  Code = "unsupported"   // this harness cannot carry out the request
 	EInternal     Code = "internal"      // a fault of Coleo
 
-	// The following codes mean that a prompt was delivered, but that its turn did not
-	// finish normally.
+	// The following codes mean that a prompt was delivered, but that its turn did not end with an
+	// answer that the caller can use.
 	ETurnAsks   Code = "turn_asks"   // a dialog is open; see Error.Dialog
 	ETurnFailed Code = "turn_failed" // the agent CLI shows an error
 	// the turn was interrupted, one of its dialogs was denied, or the arm was killed

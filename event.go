@@ -119,8 +119,8 @@ const (
 // If the state of a reading is Dead, its rule is one of these. The rule says why the arm is dead.
 const (
 	RuleProcess = "process" // the agent CLI has ended by itself
-	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent the
-	// signal. A shutdown of the machine sends such signals.
+	// RuleTerminated means that a signal has ended the agent CLI, and that the signal did not come
+	// from Coleo. A shutdown of the machine sends such signals.
 	RuleTerminated = "terminated"
 	// RuleNoConversation means that the agent CLI was started to continue a conversation, but ended
 	// at once because it does not have this conversation.
@@ -206,7 +206,7 @@ type Outcome string
 const (
 	OutcomeFinished    Outcome = "finished"    // the agent CLI ended the turn without an error
 	OutcomeFailed      Outcome = "failed"      // the agent CLI shows an error
-	OutcomeInterrupted Outcome = "interrupted" // the turn was interrupted, one of its dialogs was denied, or the arm was killed
+	OutcomeInterrupted Outcome = "interrupted" // somebody interrupted the turn, denied a dialog of it, or killed the arm
 	OutcomeDied        Outcome = "died"        // the agent CLI has ended
 	OutcomeUnproven    Outcome = "unproven"    // the screen is idle, but nothing proves that the turn has ended
 	OutcomeAsks        Outcome = "asks"        // the turn waits until somebody answers the open dialog
@@ -291,7 +291,7 @@ type Run struct {
 	Parent  string    `json:"parent,omitempty"`  // the id of the run that this run belongs to
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Open    bool      `json:"open"`              // whether the run has no known end, and its arm exists
+	Open    bool      `json:"open"`              // true until an event records the run's end or the arm no longer exists
 	Status  State     `json:"status,omitempty"`  // the state at the end: idle, error or dead
 	Outcome Outcome   `json:"outcome,omitempty"` // "" if no end is known
 	Origin  Origin    `json:"origin,omitempty"`
@@ -344,8 +344,8 @@ var eventKinds = []EventKind{
 // EventKinds returns every kind of event that this version knows.
 func EventKinds() []EventKind { return append([]EventKind{}, eventKinds...) }
 
-// KindAlias is another name for a kind of event, which filters accept. Events always contain the
-// kind itself.
+// KindAlias is another name for a kind of event. Filters accept this name. Events always contain
+// the kind itself.
 type KindAlias struct {
 	Name string
 	Kind EventKind

@@ -166,8 +166,8 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched returns the health of an arm that no host agent watches, or that cannot continue. It
-// also returns the reason. For any other arm, and for a stopped arm, it returns "".
+// unwatched returns the health of an arm that no host agent watches, or that cannot continue, with
+// the reason. It returns "" for a stopped arm, and for an arm that is watched and can continue.
 func unwatched(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:

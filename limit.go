@@ -70,7 +70,7 @@ type OnLimit string
 // LastStep is the last step of an OnLimit.
 type LastStep string
 
-// The last steps. A list without a last step ends with OnLimitWait.
+// These are the possible last steps. A list without one of them ends with OnLimitWait.
 const (
 	// OnLimitWait is the default: the arm waits until the limit has passed, and continues by
 	// itself. If a limit does not pass by itself, the arm waits for a person.

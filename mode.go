@@ -21,8 +21,8 @@ type Mode struct {
 	// DefaultModel is the model that the mode uses until a user chooses another model. It has the
 	// form PROVIDER/MODEL or MODEL. It is "" if a switch to the mode does not change the model.
 	DefaultModel string `json:"default_model,omitempty"`
-	// Instructions is text that Coleo adds before the next prompt. It is for a mode to which no
-	// key and no command of the agent CLI switches.
+	// Instructions is text that Coleo adds before the next prompt. Only a mode that no key and no
+	// command of the agent CLI can select has instructions.
 	Instructions string `json:"instructions,omitempty"`
 	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, any
 	// mode can follow.
@@ -154,8 +154,8 @@ type ModelSwitch struct {
 	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
-// Done describes for an error message what was typed and seen, such as "typed: SHIFT_TAB; seen:
-// plan". It returns "nothing was typed" if no key was pressed.
+// Done describes what was typed and what the screen then showed, such as "typed: SHIFT_TAB; seen:
+// plan". If no key was pressed, it returns "nothing was typed". Error messages contain this text.
 func (s ModeSwitch) Done() string {
 	switch {
 	case len(s.Pressed) == 0:
@@ -303,7 +303,7 @@ type ModeSwitcher interface {
 }
 
 // ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
-// the mode, and EUnsupported if the list is empty. The parameter of is the name of the agent CLI,
+// the mode, and EUnsupported if the list is empty. The last parameter is the name of the agent CLI
 // for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {
@@ -316,13 +316,13 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns nil if a user can switch to the mode m. The parameter from is the id of the
-// present mode, or "" if it is not known. The parameter allowed says whether the user allows a mode
-// that has Confirm. The errors are:
+// MayFollow returns nil if a user can switch to the mode m. The second parameter is the id of the
+// present mode, or "" if the present mode is not known. The last parameter says whether the user
+// allows a mode that has Confirm. The errors are:
 //
 //   - EConflict if the present mode does not lead to m
 //   - EUnsupported if Coleo cannot switch to m
-//   - EInvalid if m has Confirm and allowed is false
+//   - EInvalid if m has Confirm and the user does not allow it
 func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 	i := slices.IndexFunc(list, func(m Mode) bool { return m.ID == from })
 	switch {

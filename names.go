@@ -42,7 +42,7 @@ const nameTries = 40
 // NameCount returns the number of possible two-word names.
 func NameCount() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name that is free: the function taken returns false for this name.
+// NewName returns a random arm name for which taken returns false.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

@@ -159,14 +159,15 @@ const (
 	// start of the run with the entry's id, QueueHeld, or QueuePaused with the entry's id.
 	QueueSent QueueStep = "sent"
 	QueueHeld QueueStep = "held" // the entry could not be sent, and is again the first of the queue
-	// if ID is set, the queue was paused because nothing proves that this entry has arrived
+	// if ID is set, nothing proves that the entry with this id has arrived, so Coleo paused the
+	// queue
 	QueuePaused  QueueStep = "paused"
 	QueueResumed QueueStep = "resumed"
 
 	// QueueContinued and QueueUnparked are orders for a parked arm. The log records them as events
 	// of the kind parked.
 	QueueContinued QueueStep = "continued" // the arm continues now
-	QueueUnparked  QueueStep = "unparked"  // Coleo sends the queue again, but does not continue the turn
+	QueueUnparked  QueueStep = "unparked"  // Coleo sends prompts from the queue again, but does not continue the turn
 )
 
 // QueueChange is the payload of a queue event: a step has changed the arm's queue. The payload

@@ -42,13 +42,13 @@ const (
 // Sandbox describes the sandbox of an agent CLI.
 type Sandbox struct {
 	Kind    SandboxKind    `json:"kind" enum:"none,bwrap,docker,podman" doc:"What makes the sandbox"`
-	Network SandboxNetwork `json:"network,omitempty" pattern:"^(all|none|model|allow=.+)$" doc:"all, none, model or allow=HOST[:PORT],...; default all"`
+	Network SandboxNetwork `json:"network,omitempty" pattern:"^(all|none|model|allow=.+)$" doc:"all, none, model or allow=HOST[:PORT],...; default all"` //nolint:lll // a tag has one line
 	// Limit says how much of the machine the arm can use. "" means no limits.
 	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
 	// LimitedBy names the mechanism that enforced the limits at the last start, for users.
 	LimitedBy string `json:"limited_by,omitempty" doc:"Set by Coleo: what enforces the limits"`
 	// Image is the image of a container. Coleo never downloads it.
-	Image string `json:"image,omitempty" maxLength:"255" doc:"The image of a container, for docker and podman; the agent CLI must be in it"`
+	Image string `json:"image,omitempty" maxLength:"255" doc:"Container image with the agent CLI, for docker and podman"`
 	// Folder is the folder in which the agent CLI can write. If it is empty, the agent CLI can
 	// write in the arm's work folder. The Folder of a subarm is the folder of its parent.
 	Folder string `json:"folder,omitempty" doc:"Set by Coleo for a subarm: the folder of its parent"`

@@ -46,9 +46,9 @@ func (s Screen) Text() []string {
 	return append(slices.Clip(s.History), s.Lines[:shown]...)
 }
 
-// Output is a piece of a terminal's output, which begins at the byte offset Offset. To get the next
-// piece, a viewer passes the offset at which its last piece ended. So if a piece is lost on the
-// way, the viewer asks for the same piece again.
+// Output is a piece of a terminal's output. The piece begins at the byte offset Offset. To get the
+// next piece, a viewer passes the offset at which its last piece ended. So if a piece is lost on
+// the way, the viewer asks for the same piece again.
 type Output struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`

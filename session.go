@@ -48,7 +48,7 @@ func States() []State { return slices.Clone(states) }
 // Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome reports whether a session in the state s is allowed to change to the state next. A
+// CanBecome reports whether a session whose state is s is allowed to change to the given state. A
 // session is always allowed to stay in its state.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)
@@ -124,9 +124,9 @@ type Change struct {
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt of the turn
 	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
-	// Ended is set for a turn with the origin self. It is the state in which the turn before ended:
-	// idle or error. If nothing proves that the turn before has ended, Ended is "", and the prompt
-	// may belong to that turn.
+	// Ended is set for a turn with the origin self. It is the state in which the previous turn
+	// ended: idle or error. If nothing proves that the previous turn has ended, Ended is "", and
+	// the prompt may belong to that turn.
 	Ended  State      `json:"-"`
 	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
@@ -261,8 +261,8 @@ type Answer struct {
 	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
 }
 
-// Session is one live agent CLI. Several goroutines can call its methods at the same time. If
-// several calls type, the session carries them out one after another.
+// Session is one live agent CLI. Several goroutines can call its methods at the same time. Calls
+// that type run one after another.
 type Session interface {
 	// Handle returns the data with which a host agent finds the session again after a
 	// restart.
@@ -316,10 +316,10 @@ type Prover interface {
 
 // TurnContinuer is a session that can wait for the end of a turn that began before Attach.
 type TurnContinuer interface {
-	// ContinueTurn says that the newest run, which has the receipt r, may not have ended yet. The caller
-	// calls ContinueTurn right after Attach. If the agent CLI has not yet begun the turn, its screen
-	// looks idle. So, as after SendPrompt, the session is not idle until it sees work or the end of the
-	// turn.
+	// ContinueTurn tells the session that its newest run, which has the receipt r, may not have
+	// ended yet. Call ContinueTurn right after Attach. If the agent CLI has not yet begun the turn,
+	// its screen looks idle. Therefore the session does not report idle until it sees work or the
+	// end of the turn.
 	ContinueTurn(r Receipt)
 }
 
@@ -345,10 +345,10 @@ type OutputTimer interface {
 
 // HolderSession is a session whose agent CLI runs under a holder.
 type HolderSession interface {
-	// Held asks the holder on the session's existing connection to prove that the session's handle
-	// describes this holder. The first result is the reason why the arm cannot continue, or "" if
-	// the arm can continue. Held returns EUnproven if the handle belongs to another start or to
-	// other processes. Any other error proves nothing, because the connection can be busy or
+	// Over the session's existing connection, Held asks the holder to prove that the session's
+	// handle describes this holder. The first result is the reason why the arm cannot continue, or
+	// "" if the arm can continue. Held returns EUnproven if the handle belongs to another start or
+	// to other processes. Any other error proves nothing, because the connection can be busy or
 	// broken.
 	Held() (blocked string, err error)
 }

@@ -71,7 +71,8 @@ type Suspension struct {
 // Waits reports whether the suspension is still open.
 func (s Suspension) Waits() bool { return s.AnsweredAt.IsZero() }
 
-// Allowed reports whether the suspension contains an approved request, which Coleo must carry out.
+// Allowed reports whether the suspension contains an approved request. Coleo must carry out such a
+// request.
 func (s Suspension) Allowed() bool {
 	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == ChoiceApprove
 }

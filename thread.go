@@ -73,7 +73,7 @@ type ThreadFilter struct {
 	Prefix  string `json:"prefix,omitempty"` // the beginning of the conversation's id
 	// one message must contain all of these words; "words in quotes" are a phrase
 	Words string `json:"words,omitempty"`
-	// the id or name of an arm; selects the conversations that it can continue
+	// the id or name of an arm; selects the conversations that this arm can continue
 	Arm    string    `json:"arm,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
 	Hidden bool      `json:"hidden,omitempty"` // also select the conversations that lists omit

@@ -69,7 +69,7 @@ const (
 // Price is the price of a model, in US dollars per million tokens.
 type Price struct {
 	Rates
-	Tiers  []PriceTier `json:"tiers,omitempty"` // the rates of large calls, smallest bound first
+	Tiers  []PriceTier `json:"tiers,omitempty"` // the rates of large calls; the tier with the smallest bound comes first
 	Source PriceSource `json:"source"`
 	Date   string      `json:"date,omitempty"` // the date of the source, as 2026-01-31; "" if unknown
 }

@@ -24,13 +24,13 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 // NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
-// newestChange returns the newest change that is not of the kind ChangeWork. Its Cursor is replaced
-// by the Cursor of the newest change of any kind.
+// newestChange returns the newest change that is not of the kind ChangeWork. In the result, Cursor
+// is the cursor of the newest change of any kind.
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so that Changes ends after the existing changes
 	for change := range s.Changes(ctx, 0) {
-		if change.Kind == ChangeWork { // such a change does not say how the agent CLI has ended
+		if change.Kind == ChangeWork { // a change of this kind does not say how the agent CLI has ended
 			newest.Cursor = change.Cursor
 			continue
 		}
@@ -138,9 +138,9 @@ func exited(c Change) *Error {
 // waiting is the key under which WithLeft stores its function in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order whose sender waits for the result. The function left must
-// return how much longer the sender will certainly wait. This time increases each time the sender
-// confirms that it still waits.
+// WithLeft returns a context for an order whose sender waits for the result. The given function
+// must return how much longer the sender will certainly wait. This time increases each time the
+// sender confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
@@ -198,7 +198,7 @@ func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(c
 		if ErrorCode(err) != EBusy || try == insteadTries {
 			return err
 		}
-		select { // the agent CLI works again, or its composer is not on the screen yet
+		select { // send was refused: the agent CLI works again, or its composer is not on the screen yet
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -68,7 +69,7 @@ func (b *family) Spawn(_ context.Context, q wire.SpawnRequest) (wire.SpawnReply,
 
 // caller returns a client of the server's socket. The server believes that the client's process
 // runs in the given arm; "" means outside of all arms.
-func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Client {
+func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *apiclient.Client {
 	t.Helper()
 	return callerSeenBy(t, s, func(int) (string, error) { return arm, nil }, arm, bounds)
 }
@@ -76,7 +77,7 @@ func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Cl
 // callerSeenBy does the same as caller, but the server finds the arm of a process with the function
 // armOf.
 func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string,
-	bounds coleo.OperatorToken) *Client {
+	bounds coleo.OperatorToken) *apiclient.Client {
 	t.Helper()
 	s.armOf = armOf
 	s.admit = func(int) error {
@@ -85,17 +86,15 @@ func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), 
 		}
 		return nil
 	}
-	c := socketClient(t, s)
 	_, value, err := s.tokens.Make(t.Context(), wire.TokenRequest{Name: "op", Scopes: coleo.TokenScopes()}, bounds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.token = value
-	return c
+	return newClient(t, apiclient.Config{Socket: serveSocket(t, s), Token: value})
 }
 
 // answers tries every route that answers for an arm, and returns the error of each route.
-func (c *Client) answers(ctx context.Context, arm string) map[string]error {
+func answers(ctx context.Context, c *apiclient.Client, arm string) map[string]error {
 	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, mode := c.SwitchMode(ctx, arm, coleo.ModeOrder{Mode: "free", Allow: true})
@@ -122,7 +121,7 @@ func TestNoTokenAnswersForItsOwnArms(t *testing.T) {
 			t.Parallel()
 			b := &family{}
 			client := caller(t, tokenServer(t, b), c.in, coleo.OperatorToken{RunsIn: c.runsIn})
-			for how, err := range client.answers(t.Context(), c.target) {
+			for how, err := range answers(t.Context(), client, c.target) {
 				if coleo.ErrorCode(err) != c.want {
 					t.Errorf("%s: %v, want %q", how, err, c.want)
 				}
@@ -155,15 +154,15 @@ func TestATokenAnswersForNoParent(t *testing.T) {
 func TestATokenInAnotherArmIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, runsIn := range map[string]string{"made for no arm": "", "made for another arm": "b"} {
-		client := caller(t, tokenServer(t, &family{}), "a", coleo.OperatorToken{RunsIn: runsIn})
+		s := tokenServer(t, &family{})
+		client := caller(t, s, "a", coleo.OperatorToken{RunsIn: runsIn})
+		tokenless := socketClient(t, s)
 		if _, err := client.Arm(t.Context(), "b"); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 			"runs-in") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if client.token = ""; true {
-			if _, err := client.Arm(t.Context(), "b"); coleo.ErrorCode(err) != coleo.EForbidden {
-				t.Errorf("without the token: %v", err)
-			}
+		if _, err := tokenless.Arm(t.Context(), "b"); coleo.ErrorCode(err) != coleo.EForbidden {
+			t.Errorf("without the token: %v", err)
 		}
 	}
 }
@@ -179,7 +178,7 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := NewClient(ClientConfig{URL: base, Token: value})
+		client, err := apiclient.New(apiclient.Config{URL: base, Token: value})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,31 +197,31 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 
 func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 	t.Parallel()
-	for name, prompt := range map[string]func(context.Context, *Client) error{
-		"prompt": func(ctx context.Context, c *Client) error {
+	for name, prompt := range map[string]func(context.Context, *apiclient.Client) error{
+		"prompt": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.Prompt(ctx, "child", coleo.Prompt{Text: "x"}, "")
 			return err
 		},
-		"steer": func(ctx context.Context, c *Client) error {
+		"steer": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.Steer(ctx, "a", coleo.Prompt{Text: "x"})
 			return err
 		},
-		"follow-up": func(ctx context.Context, c *Client) error {
+		"follow-up": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.FollowUp(ctx, "a", "x", nil)
 			return err
 		},
-		"a queued prompt": func(ctx context.Context, c *Client) error {
+		"a queued prompt": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.EditQueued(ctx, "a", "e1", "x", nil)
 			return err
 		},
-		"an answer in words": func(ctx context.Context, c *Client) error {
+		"an answer in words": func(ctx context.Context, c *apiclient.Client) error {
 			return c.Respond(ctx, "a", "f0", coleo.Decision{Choice: coleo.ChoiceDeny, Words: "do x instead"}, "")
 		},
-		"a prompt for its parent": func(ctx context.Context, c *Client) error {
+		"a prompt for its parent": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.Prompt(ctx, "parent", coleo.Prompt{Text: "x"}, "")
 			return err
 		},
-		"a start with a prompt": func(ctx context.Context, c *Client) error {
+		"a start with a prompt": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.Spawn(ctx, wire.SpawnRequest{Name: "child", InitialPrompt: "x"})
 			return err
 		},
@@ -235,7 +234,7 @@ func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := len(b.did)
-			for how, err := range client.answers(t.Context(), "a") {
+			for how, err := range answers(t.Context(), client, "a") {
 				if coleo.ErrorCode(err) != coleo.EForbidden {
 					t.Errorf("%s: %v, want forbidden", how, err)
 				}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"coleo.dev"
@@ -12,40 +11,10 @@ import (
 
 // This file contains the routes that list, start, recover, change, end and remove arms.
 
-type armsReply struct {
-	Arms []coleo.Arm `json:"arms"`
-}
-
-type armReply struct {
-	Arm coleo.Arm `json:"arm"`
-}
-
-type killReply struct {
-	Killed bool      `json:"killed"`
-	Arm    coleo.Arm `json:"arm"`
-}
-
-type deleteReply struct {
-	Deleted bool `json:"deleted"`
-	wire.Removed
-}
-
 // armDelete is the request to remove an arm.
 type armDelete struct {
 	ID    string `path:"id" doc:"Id or name of the arm"`
 	Force bool   `query:"force" doc:"Keep the unsaved work of the arm's worktree under a ref, instead of refusing"`
-}
-
-type renameBody struct {
-	Name string `json:"name" minLength:"1" doc:"The new name"`
-}
-
-type memoBody struct {
-	Value json.RawMessage `json:"value" doc:"The whole new value: any JSON"`
-}
-
-type memoPatch struct {
-	Merge json.RawMessage `json:"merge" doc:"JSON Merge Patch (RFC 7396): keys to replace; null removes a key"`
 }
 
 type spawnInput struct {
@@ -75,40 +44,40 @@ func (s *Server) armRoutes(d table) {
 	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Rename an arm", 0},
 		s.renameArm, wholeBody)
 	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "Show the budgets that apply to an arm", 0}, s.armBudget)
-	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
-		personOnly(s.setBudget), wholeBody)
+	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget",
+		"Change the budget of an arm (not with a token)", 0}, personOnly(s.setBudget), wholeBody)
 	change(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
 		personOnly(s.labelArm), wholeBody)
 	change(d, operation{post, "/api/arms/{id}/kill", "kill-arm",
 		"End an arm's agent CLI and all processes that it has started", 0}, s.killArm, onlyArm)
 }
 
-func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {
+func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[wire.ArmsReply], error) {
 	selector, err := coleo.ParseSelector(in.Selector)
 	if err != nil {
 		return nil, err
 	}
 	arms, err := s.brain.Arms(ctx, in.All)
 	arms = slices.DeleteFunc(arms, func(a coleo.Arm) bool { return !selector.Selects(a.Labels) })
-	return &reply[armsReply]{armsReply{list(arms)}}, err
+	return &reply[wire.ArmsReply]{wire.ArmsReply{Arms: list(arms)}}, err
 }
 
-func (s *Server) getArm(ctx context.Context, in *armOnly) (*reply[armReply], error) {
+func (s *Server) getArm(ctx context.Context, in *armOnly) (*reply[wire.ArmReply], error) {
 	arm, err := s.brain.Arm(ctx, in.ID)
-	return &reply[armReply]{armReply{arm}}, err
+	return &reply[wire.ArmReply]{wire.ArmReply{Arm: arm}}, err
 }
 
-func (s *Server) deleteArm(ctx context.Context, in *armDelete) (*reply[deleteReply], error) {
+func (s *Server) deleteArm(ctx context.Context, in *armDelete) (*reply[wire.DeleteReply], error) {
 	gone, err := s.brain.Remove(ctx, in.ID, in.Force)
-	return &reply[deleteReply]{deleteReply{err == nil, gone}}, err
+	return &reply[wire.DeleteReply]{wire.DeleteReply{Deleted: err == nil, Removed: gone}}, err
 }
 
-func (s *Server) setMemo(ctx context.Context, in *armBody[memoBody]) (*reply[wire.Memo], error) {
+func (s *Server) setMemo(ctx context.Context, in *armBody[wire.MemoBody]) (*reply[wire.Memo], error) {
 	out, err := s.brain.SetMemo(ctx, in.ID, in.Body.Value)
 	return &reply[wire.Memo]{out}, err
 }
 
-func (s *Server) patchMemo(ctx context.Context, in *armBody[memoPatch]) (*reply[wire.Memo], error) {
+func (s *Server) patchMemo(ctx context.Context, in *armBody[wire.MemoPatch]) (*reply[wire.Memo], error) {
 	out, err := s.brain.PatchMemo(ctx, in.ID, in.Body.Merge)
 	return &reply[wire.Memo]{out}, err
 }
@@ -191,22 +160,22 @@ func (s *Server) recoverArm(ctx context.Context, in *armBody[*wire.RecoverReques
 	return &reply[wire.SpawnReply]{out}, err
 }
 
-func (s *Server) renameArm(ctx context.Context, in *armBody[renameBody]) (*reply[armReply], error) {
+func (s *Server) renameArm(ctx context.Context, in *armBody[wire.RenameBody]) (*reply[wire.ArmReply], error) {
 	arm, err := s.brain.Rename(ctx, in.ID, in.Body.Name)
-	return &reply[armReply]{armReply{arm}}, err
+	return &reply[wire.ArmReply]{wire.ArmReply{Arm: arm}}, err
 }
 
-func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (*reply[armReply], error) {
+func (s *Server) labelArm(ctx context.Context, in *armBody[coleo.LabelChange]) (*reply[wire.ArmReply], error) {
 	was, err := s.brain.Arm(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	arm, err := s.brain.Label(ctx, was.ID, in.Body)
 	if err != nil {
-		arm.Labels = nil // the labels can have changed even though the order failed, so nobody knows them
+		arm.Labels = nil // the labels may have changed even though the order failed, so nobody knows them
 	}
 	s.tokens.Relabelled(was.ID, in.Body, arm.Labels)
-	return &reply[armReply]{armReply{arm}}, err
+	return &reply[wire.ArmReply]{wire.ArmReply{Arm: arm}}, err
 }
 
 func (s *Server) armBudget(ctx context.Context, in *armOnly) (*reply[coleo.BudgetReport], error) {
@@ -219,31 +188,9 @@ func (s *Server) setBudget(ctx context.Context, in *armBody[coleo.Budget]) (*rep
 	return &reply[coleo.BudgetReport]{out}, err
 }
 
-func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], error) {
+func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[wire.KillReply], error) {
 	arm, err := s.brain.Kill(ctx, in.ID)
-	return &reply[killReply]{killReply{err == nil, arm}}, err
-}
-
-// Label changes the labels of an arm, and returns the arm. Only a person can do this: if the client
-// has a token, Label returns EForbidden. It returns EInvalid for a bad label.
-func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
-	var out armReply
-	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)
-	return out.Arm, err
-}
-
-// Budget sets the budget of an arm if the order contains a budget, and returns all budgets of the
-// arm. Only a person can set a budget. Budget returns EUnsupported if the arm cannot be held to the
-// budget.
-func (c *Client) Budget(ctx context.Context, arm string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
-	var out coleo.BudgetReport
-	var err error
-	if o.Budget == nil {
-		err = c.call(ctx, get, armPath(arm, "/budget"), nil, &out)
-	} else {
-		err = c.callFor(ctx, lookTime, post, armPath(arm, "/budget"), *o.Budget, &out)
-	}
-	return out, err
+	return &reply[wire.KillReply]{wire.KillReply{Killed: err == nil, Arm: arm}}, err
 }
 
 // list replaces a nil list with an empty one. JSON encodes a nil list as null, and clients in other

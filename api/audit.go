@@ -14,7 +14,7 @@ import (
 // recognize a prompt, and the event log contains the whole prompt.
 const auditedText = 200
 
-// short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
+// short shortens a text that has more than auditedText bytes, and ends it with "…". It returns any other text
 // unchanged.
 func short(text string) string {
 	if len(text) <= auditedText {
@@ -91,24 +91,20 @@ type auditInput struct {
 	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
 
-type auditReply struct {
-	Commands []coleo.Audit `json:"commands"` // newest first
-}
-
 func (s *Server) auditRoutes(d table) {
 	add(d, operation{get, "/api/audit", "list-audit", "List who gave which command, the newest first", 0}, s.listAudit)
 }
 
-func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditReply], error) {
+func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[wire.AuditReply], error) {
 	if in.Limit == 0 {
 		in.Limit = auditPage
 	}
 	out, err := s.brain.Audits(ctx, coleo.AuditFilter{Arm: in.Arm, Before: in.Before, Limit: in.Limit})
-	return &reply[auditReply]{auditReply{list(out)}}, err
+	return &reply[wire.AuditReply]{wire.AuditReply{Commands: list(out)}}, err
 }
 
-// Each function below is an auditDetail for one kind of request. A detail contains only the first
-// part of a long text, and neither secrets nor typed keys.
+// Each function below is an auditDetail for one kind of request. A detail never contains a secret or typed
+// keys. It contains only the first part of a long text.
 
 // noDetail is for requests that need no detail, because the command's name already says everything.
 func noDetail[I any](*I) (string, any) { return "", nil }
@@ -123,7 +119,7 @@ func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"
 // startRecord is what the audit stores about a request to start an arm.
 type startRecord struct {
 	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // only the names; hides SpawnRequest.Env in the JSON
+	Env []string `json:"env,omitempty"` // only the names; replaces SpawnRequest.Env in the JSON
 }
 
 // startOf returns the detail of a request to start an arm. The detail contains only the first part
@@ -167,19 +163,19 @@ func promptOf(text string, files []string) promptRecord {
 	return promptRecord{Begin: short(text), Bytes: len(text), Files: files}
 }
 
-func promptDetail(in *armBody[promptBody]) (string, any) {
+func promptDetail(in *armBody[wire.PromptBody]) (string, any) {
 	p := promptOf(in.Body.Prompt, in.Body.Files)
 	p.Interrupt, p.Unproven = in.Body.Interrupt, in.Body.Unproven
 	return in.ID, p
 }
 
-func steerDetail(in *armBody[steerBody]) (string, any) {
+func steerDetail(in *armBody[wire.SteerBody]) (string, any) {
 	p := promptOf(in.Body.Prompt, in.Body.Files)
 	p.Interrupt = in.Body.Interrupt
 	return in.ID, p
 }
 
-func followUpDetail(in *armBody[addBody]) (string, any) {
+func followUpDetail(in *armBody[wire.AddBody]) (string, any) {
 	return in.ID, promptOf(in.Body.Prompt, in.Body.Files)
 }
 
@@ -191,13 +187,13 @@ func editDetail(in *entryBody) (string, any) {
 
 func entryDetail(in *entryOnly) (string, any) { return in.ID, map[string]string{"entry": in.Entry} }
 
-func responseDetail(in *armBody[respondBody]) (string, any) {
+func responseDetail(in *armBody[wire.RespondBody]) (string, any) {
 	b := in.Body
 	b.Lease, b.Words = "", short(b.Words)
 	return in.ID, b
 }
 
-func armAnswerDetail(in *armBody[suspensionBody]) (string, any) {
+func armAnswerDetail(in *armBody[wire.SuspensionBody]) (string, any) {
 	b := in.Body
 	b.Text = short(b.Text)
 	return in.ID, b
@@ -213,31 +209,31 @@ func leaseDetail(in *armBody[wire.LeaseRequest]) (string, any) {
 	return in.ID, map[string]any{"holder": short(in.Body.Holder), "release": in.Body.Release}
 }
 
-func inputDetail(in *armBody[inputBody]) (string, any) {
+func inputDetail(in *armBody[wire.InputBody]) (string, any) {
 	return in.ID, map[string]int{"bytes": max(len(in.Body.Data), len(in.Body.Text))}
 }
 
-func resizeDetail(in *armBody[resizeBody]) (string, any) {
+func resizeDetail(in *armBody[wire.ResizeBody]) (string, any) {
 	return in.ID, map[string]int{"cols": in.Body.Cols, "rows": in.Body.Rows}
 }
 
-func commentDetail(in *armBody[commentBody]) (string, any) {
+func commentDetail(in *armBody[wire.CommentBody]) (string, any) {
 	b := in.Body
 	b.Text = short(b.Text)
 	return in.ID, b
 }
 
-func mergeDetail(in *armBody[mergeBody]) (string, any) {
+func mergeDetail(in *armBody[wire.MergeBody]) (string, any) {
 	b := in.Body
 	b.Commit, b.Message = short(b.Commit), short(b.Message)
 	return in.ID, b
 }
 
-func memoDetail(in *armBody[memoBody]) (string, any) {
+func memoDetail(in *armBody[wire.MemoBody]) (string, any) {
 	return in.ID, map[string]int{"bytes": len(in.Body.Value)}
 }
 
-func memoPatchDetail(in *armBody[memoPatch]) (string, any) {
+func memoPatchDetail(in *armBody[wire.MemoPatch]) (string, any) {
 	return in.ID, map[string]int{"bytes": len(in.Body.Merge)}
 }
 

@@ -95,12 +95,11 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 		lease:  func(wire.LeaseRequest) (coleo.Lease, error) { return coleo.Lease{ID: "l1"}, nil },
 		input:  func(string, []byte) error { return nil },
 	}
-	_, client := running(t, newServer(t, b))
-	conn, done, err := client.connect(t.Context(), "/ws/terminal/a1")
+	base := serveHTTP(t, newServer(t, b))
+	conn, err := open(t, base, "/ws/terminal/a1", "Authorization", "Bearer "+testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer done()
 	for range 2 {
 		send(t, conn, `{"type":"lease","holder":"me"}`)
 		readMessage(t, conn, `"l1"`)

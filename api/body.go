@@ -13,17 +13,18 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/trigger"
+	"coleo.dev/wire"
 )
 
 // times contains the time limits of the server. Tests use shorter ones.
 type times struct {
-	body   time.Duration // how long the body of a request can take to arrive
-	write  time.Duration // how long sending one message to a WebSocket client can take
-	silent time.Duration // how long a WebSocket client can give no sign of life
+	body   time.Duration // how long the body of a request may take to arrive
+	write  time.Duration // how long sending one message to a WebSocket client may take
+	silent time.Duration // how long a WebSocket client may stay silent
 	ping   time.Duration // the time between two pings to a WebSocket client
-	auth   time.Duration // how long a WebSocket client can take to send its token
-	poll   time.Duration // how long one call of Brain.Output can wait
-	beat   time.Duration // the time between two signs of life to a client that follows events
+	auth   time.Duration // how long a WebSocket client may take to send its token
+	poll   time.Duration // how long one call of Brain.Output may wait
+	beat   time.Duration // the time between two signs of life for a client that follows events
 }
 
 func usualTimes() times {
@@ -71,7 +72,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
 	from := io.ReadCloser(http.MaxBytesReader(w, r.Body, maxBody))
 	if isWebhook(r) {
-		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one byte too many shows a body that is too large
+		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one more, to notice a larger body
 	}
 	body, err := io.ReadAll(from)
 	if err != nil {
@@ -105,15 +106,11 @@ func refuseBody(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// headerDeadline is the header with the time after which the caller no longer waits for the answer.
-// The time is in the format of RFC 3339, with fractions of a second.
-const headerDeadline = "Coleo-Deadline"
-
 // connKey is the key under which the context of a request stores the request's connection.
 type connKey struct{}
 
-// awaited refuses a request if its deadline has passed, or if the caller has closed the connection.
-// Such a request waited in the socket while serve was stopped, and its caller has already received
+// awaited refuses a request if its deadline has passed, or if the caller has closed the connection. Such a
+// request waited in the socket while the process of serve was suspended, and its caller has already received
 // an error.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,11 +118,11 @@ func awaited(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if text := r.Header.Get(headerDeadline); text != "" {
+		if text := r.Header.Get(wire.DeadlineHeader); text != "" {
 			end, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil {
 				writeError(w, coleo.Errorf(coleo.EInvalid,
-					"the header %s: %q is not a time such as 2026-01-02T15:04:05.5Z", headerDeadline, text))
+					"the header %s: %q is not a time such as 2026-01-02T15:04:05.5Z", wire.DeadlineHeader, text))
 				return
 			}
 			ctx, cancel := context.WithDeadline(r.Context(), end)

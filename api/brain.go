@@ -1,5 +1,5 @@
 // Package api offers the brain over HTTP and WebSocket to the dashboard, to the CLI and to other
-// programs. It also contains the Go client, which the CLI uses.
+// programs. The CLI uses the client in package apiclient.
 //
 // Package api makes no decisions about arms. Each route calls one method of the Brain. The package
 // decides who can call, how large and how slow a request can be, and which HTTP status an error
@@ -37,14 +37,14 @@ type Brain interface {
 	// does not fit the memo's schema, both return EInvalid and do not change the memo.
 	SetMemo(ctx context.Context, arm string, value json.RawMessage) (wire.Memo, error)
 	PatchMemo(ctx context.Context, arm string, patch json.RawMessage) (wire.Memo, error)
-	// Recover makes an arm work again. It returns EUnavailable if this is impossible.
+	// Recover makes an arm work again. It returns EUnavailable if the arm cannot be recovered.
 	Recover(ctx context.Context, arm string, r wire.RecoverRequest) (wire.SpawnReply, error)
 	// Kill ends all processes of an arm. After the processes have ended, Kill returns the arm's
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
-	// Remove deletes a stopped arm. It returns EConflict if the arm is running. If forced is false,
-	// Remove also returns EConflict if the arm's worktree contains unsaved work. If forced is true,
-	// Remove keeps the unsaved work under a git ref.
+	// Remove deletes a stopped arm. It returns EConflict if the arm is running. If `forced` is false, Remove
+	// also returns EConflict if the arm's worktree contains unsaved work. If `forced` is true, Remove keeps
+	// the unsaved work under a git ref.
 	Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error)
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
@@ -115,8 +115,8 @@ type Brain interface {
 	// offset counts from the end of the output. If there is no output at the offset yet, Output
 	// waits at most maxWait for new output. If none comes, Output returns a piece without data.
 	Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error)
-	// Input types the given bytes, for a caller that types by hand. It returns EBusy if the arm's
-	// lease does not have the given id.
+	// Input types the given bytes into the arm's terminal. It returns EBusy if the arm's lease does not have
+	// the given id.
 	Input(ctx context.Context, arm string, leaseID string, data []byte) error
 	// Resize changes the size of the terminal, in cells. It returns EBusy if the arm's lease does
 	// not have the given id.

@@ -37,7 +37,8 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 
 // errRevoked is the reason why a request or a WebSocket ends when the caller's token or
 // sign-in becomes invalid.
-var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired, or no longer reaches an arm")
+var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired, or no longer reaches " +
+	"an arm")
 
 // A pass is the permission to call the API. Its context `live` ends when the caller's token or
 // sign-in becomes invalid.
@@ -53,7 +54,7 @@ type operator struct {
 	place place
 }
 
-// place says in which arm a caller runs, if the kernel reveals this.
+// place is the arm in which a caller runs, if the kernel reveals the arm.
 type place struct {
 	seen bool   // whether the kernel reveals the place; over TCP it does not
 	arm  string // the id of the arm in which the caller runs; "" outside of arms
@@ -68,9 +69,8 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The parameter who contains what
-// the kernel reveals about the caller. If the caller runs in an arm and the token was not made for
-// this arm, operatorPass returns EForbidden.
+// operatorPass returns a pass for the value of an operator token. `who` is the process that calls. If the
+// caller runs in an arm and the token was not made for this arm, operatorPass returns EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, who visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
@@ -142,8 +142,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace calls the function store to save a new value. If store succeeds, replace makes the value
-// the API token, and ends all calls that were made with the old token.
+// replace saves a new value with the given function. If this succeeds, the value becomes the API token, and
+// replace ends all calls that were made with the old token.
 func (t *apiToken) replace(value string, store func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

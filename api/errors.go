@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// statusOf contains the HTTP status of each code. The status of ETimeout is 504, because browsers
-// repeat a request by themselves after a 408.
+// statusOf contains the HTTP status of each code. The status of ETimeout is 504, because browsers repeat a
+// request on their own after a 408.
 var statusOf = map[coleo.Code]int{
 	coleo.EInvalid:      http.StatusUnprocessableEntity,
 	coleo.EUnauthorized: http.StatusUnauthorized,

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 )
 
 // codes reads all codes from the source, so that this test also covers new codes.
@@ -65,7 +66,7 @@ func TestErrorsReachTheClientAsTheyAre(t *testing.T) {
 			sent.Dialog = &coleo.Dialog{Title: "Really?", Fingerprint: "f1"}
 			sent.Screen = &coleo.Screen{Cols: 2, Rows: 1, Lines: []string{"hi"}}
 			b := &scriptedBrain{fail: fmt.Errorf("somewhere: %w", sent)}
-			client, err := NewClient(ClientConfig{URL: serveHTTP(t, newServer(t, b)), Token: testToken})
+			client, err := apiclient.New(apiclient.Config{URL: serveHTTP(t, newServer(t, b)), Token: testToken})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
-	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,24 +23,6 @@ const (
 	usualEvents = 100
 	maxEvents   = 1000
 )
-
-type eventsReply struct {
-	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // the cursor after the last event; a page without events is the end of the list
-}
-
-type runsReply struct {
-	Runs []coleo.Run `json:"runs"` // newest first
-	Next string      `json:"next"` // the cursor for the parameter "before"; a page without runs is the end of the list
-}
-
-type runReply struct {
-	Run coleo.Run `json:"run"`
-}
-
-type endReply struct {
-	End coleo.RunEnd `json:"end"`
-}
 
 // EventsQuery contains the parameters that all event routes share. It is exported because huma
 // reads only exported embedded types.
@@ -108,34 +88,34 @@ func (s *Server) eventRoutes(d table) {
 		"Wait for a run's end and its answer; 504 if that takes too long", 0}, s.runEnd)
 }
 
-func (s *Server) allEvents(ctx context.Context, in *allEventsInput) (*reply[eventsReply], error) {
+func (s *Server) allEvents(ctx context.Context, in *allEventsInput) (*reply[wire.EventsReply], error) {
 	f := in.filter()
 	f.Arm, f.Run = in.Arm, in.Run
 	return s.events(ctx, f)
 }
 
-func (s *Server) armEvents(ctx context.Context, in *armEventsInput) (*reply[eventsReply], error) {
+func (s *Server) armEvents(ctx context.Context, in *armEventsInput) (*reply[wire.EventsReply], error) {
 	f := in.filter()
 	f.Arm = in.ID
 	return s.events(ctx, f)
 }
 
-func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*reply[eventsReply], error) {
+func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*reply[wire.EventsReply], error) {
 	f := in.filter()
 	f.Run = in.Run
 	return s.events(ctx, f)
 }
 
-func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsReply], error) {
+func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[wire.EventsReply], error) {
 	if f.Limit == 0 {
 		f.Limit = usualEvents
 	}
 	events, next, err := s.brain.Events(ctx, f)
-	return &reply[eventsReply]{eventsReply{list(events), next}}, err
+	return &reply[wire.EventsReply]{wire.EventsReply{Events: list(events), Next: next}}, err
 }
 
-// followed answers requests that want to receive new events as they happen. It passes all other
-// requests to next.
+// followed answers requests that want to receive new events as they happen. It passes all other requests to
+// `next`.
 func (s *Server) followed(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
 	for _, path := range []string{"/api/events", "/api/arms/{id}/events", "/api/runs/{run}/events"} {
@@ -151,9 +131,9 @@ func (s *Server) followed(next http.Handler) http.Handler {
 	})
 }
 
-// stream sends the events that match a request, and continues with new events as they happen. It
-// ends when the client or the server ends the connection. If the client is slow, stream waits. The
-// brain meanwhile keeps no events in memory for the client, because it can read them from its log.
+// stream sends the events that match a request, and continues with new events as they happen. It ends when
+// the client or the server ends the connection. If the client is slow, stream waits. Meanwhile the brain
+// keeps no events in memory for the client, because the brain can read them from its log.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()
@@ -201,21 +181,21 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) listRuns(ctx context.Context, in *runsInput) (*reply[runsReply], error) {
+func (s *Server) listRuns(ctx context.Context, in *runsInput) (*reply[wire.RunsReply], error) {
 	if in.Limit == 0 {
 		in.Limit = usualEvents
 	}
 	runs, next, err := s.brain.Runs(ctx, wire.RunFilter{Arm: in.Arm, Outcome: in.Outcome, Since: in.Since,
 		Before: in.Before, Limit: in.Limit})
-	return &reply[runsReply]{runsReply{list(runs), next}}, err
+	return &reply[wire.RunsReply]{wire.RunsReply{Runs: list(runs), Next: next}}, err
 }
 
-func (s *Server) getRun(ctx context.Context, in *runInput) (*reply[runReply], error) {
+func (s *Server) getRun(ctx context.Context, in *runInput) (*reply[wire.RunReply], error) {
 	run, err := s.brain.FindRun(ctx, in.Run)
-	return &reply[runReply]{runReply{run}}, err
+	return &reply[wire.RunReply]{wire.RunReply{Run: run}}, err
 }
 
-func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[endReply], error) {
+func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[wire.EndReply], error) {
 	limit, err := duration("timeout", in.Timeout)
 	if err != nil {
 		return nil, err
@@ -226,7 +206,7 @@ func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[endReply], er
 	if !inTime(err) {
 		return nil, coleo.Errorf(coleo.ETimeout, "run %s did not end within %s", in.Run, limit.Round(time.Millisecond))
 	}
-	return &reply[endReply]{endReply{end}}, err
+	return &reply[wire.EndReply]{wire.EndReply{End: end}}, err
 }
 
 type graphInput struct {
@@ -234,7 +214,7 @@ type graphInput struct {
 }
 
 type whyInput struct {
-	Path []string `query:"path,explode" required:"true" minItems:"1" doc:"Absolute path of the file; repeat it for a path without symbolic links"`
+	Path []string `query:"path,explode" required:"true" minItems:"1" doc:"Absolute path; repeat it for the real path"`
 	Line int      `query:"line" required:"true" minimum:"1" doc:"Number of the line, from 1"`
 	Text string   `query:"text" doc:"The text of the line"`
 }
@@ -247,19 +227,4 @@ func (s *Server) graph(ctx context.Context, in *graphInput) (*reply[graph.Docume
 func (s *Server) why(ctx context.Context, in *whyInput) (*reply[graph.Answer], error) {
 	out, err := s.brain.Why(ctx, wire.WhyQuestion{Paths: in.Path, Line: in.Line, Text: in.Text})
 	return &reply[graph.Answer]{out}, err
-}
-
-// Graph returns the graph of a run.
-func (c *Client) Graph(ctx context.Context, run string) (graph.Document, error) {
-	var out graph.Document
-	err := c.call(ctx, get, "/api/runs/"+url.PathEscape(run)+"/graph", nil, &out)
-	return out, err
-}
-
-// Why returns the call that wrote a line of a file.
-func (c *Client) Why(ctx context.Context, q wire.WhyQuestion) (graph.Answer, error) {
-	var out graph.Answer
-	asked := url.Values{"path": q.Paths, "line": {strconv.Itoa(q.Line)}, "text": {q.Text}}
-	err := c.call(ctx, get, "/api/why?"+asked.Encode(), nil, &out)
-	return out, err
 }

@@ -17,16 +17,6 @@ import (
 // waits, and later reads the events that it missed from the brain's log.
 const newsBox = 256
 
-// The channels of /ws.
-const (
-	channelArms   = "arms"       // all present arms, followed by each change of an arm
-	channelEvents = "arm-events" // every event of every arm's log
-	// channelDisplay sends a snapshot of an arm after each change of the arm. A new subscription
-	// first sends nothing, so a client reads the first snapshots from /api/arms/{id}/display.
-	channelDisplay = "display"
-	channelAll     = "all"
-)
-
 // news is one message of /ws. Data is an arm, an event, a list of all present arms, or an object
 // with the id of a removed arm. To receive the events after this message, a client subscribes with
 // the message's Cursor as "after".
@@ -38,10 +28,6 @@ type news struct {
 	Time    time.Time `json:"timestamp"`
 }
 
-type removed struct {
-	ID string `json:"id"`
-}
-
 // feed is the connection of one client of /ws.
 type feed struct {
 	*socket
@@ -50,10 +36,10 @@ type feed struct {
 
 	mu     sync.Mutex // held while a snapshot of all arms is sent, so that no older update follows the snapshot
 	on     map[string]bool
-	filter wire.EventFilter // selects the events of channelEvents; contains complete ids
+	filter wire.EventFilter // selects the events of wire.ChannelEvents; contains complete ids
 	known  map[string]bool  // the ids of the arms that were sent to the client
 	source chan iter.Seq[wire.Update]
-	begun  bool // whether the client has subscribed, so that its sequence of updates exists
+	begun  bool // whether the client has subscribed; only then does its sequence of updates exist
 	shows  bool // whether the sequence of displays exists
 }
 
@@ -78,17 +64,17 @@ func (f *feed) read(_ int, data []byte) {
 	}
 	switch c.Type {
 	case "ping":
-		f.post(control{Type: "pong"})
+		f.post(wire.Control{Type: "pong"})
 	case "auth":
-		yes := true // true, because only a client that has shown the token gets this far
-		f.post(control{Type: "auth", Success: &yes})
+		yes := true // always true, because a client that has not shown the token never gets this far
+		f.post(wire.Control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c)
 	case "unsubscribe":
 		f.mu.Lock()
 		delete(f.on, c.Channel)
 		f.mu.Unlock()
-		f.post(control{Type: "unsubscribed", Channel: c.Channel})
+		f.post(wire.Control{Type: "unsubscribed", Channel: c.Channel})
 	default:
 		f.postError(coleo.Errorf(coleo.EInvalid,
 			"there is no message type %q; the types are auth, subscribe, unsubscribe and ping", c.Type))
@@ -98,9 +84,9 @@ func (f *feed) read(_ int, data []byte) {
 // subscribe begins to send the news of a channel. Only the first subscription of a connection can
 // ask for the events after a cursor. Filters apply only to channels with events. A new filter
 // replaces the filter of an earlier subscription.
-func (f *feed) subscribe(c control) {
+func (f *feed) subscribe(c wire.Control) {
 	switch c.Channel {
-	case channelArms, channelEvents, channelDisplay, channelAll:
+	case wire.ChannelArms, wire.ChannelEvents, wire.ChannelDisplay, wire.ChannelAll:
 	default:
 		f.postError(coleo.Errorf(coleo.EInvalid,
 			"there is no channel %q; the channels are arms, arm-events, display and all", c.Channel))
@@ -128,14 +114,14 @@ func (f *feed) subscribe(c control) {
 		return
 	}
 	f.on[c.Channel] = true
-	if c.Channel == channelEvents || c.Channel == channelAll {
+	if c.Channel == wire.ChannelEvents || c.Channel == wire.ChannelAll {
 		f.filter = filter
 	}
-	f.post(control{Type: "subscribed", Channel: c.Channel})
-	if c.Channel == channelArms || c.Channel == channelAll {
+	f.post(wire.Control{Type: "subscribed", Channel: c.Channel})
+	if c.Channel == wire.ChannelArms || c.Channel == wire.ChannelAll {
 		f.snapshot()
 	}
-	if !f.shows && (c.Channel == channelDisplay || c.Channel == channelAll) {
+	if !f.shows && (c.Channel == wire.ChannelDisplay || c.Channel == wire.ChannelAll) {
 		f.shows = true
 		// Subscribe here and not in the goroutine. The client reads its first snapshots soon, and
 		// must receive every change after that.
@@ -149,10 +135,10 @@ func (f *feed) subscribe(c control) {
 func (f *feed) show(displays iter.Seq[display.Snapshot]) {
 	for s := range displays {
 		f.mu.Lock()
-		on := f.on[channelDisplay] || f.on[channelAll]
+		on := f.on[wire.ChannelDisplay] || f.on[wire.ChannelAll]
 		f.mu.Unlock()
 		if on {
-			f.post(news{Channel: channelDisplay, Event: "display.changed", Data: s, Time: f.s.now().UTC()})
+			f.post(news{Channel: wire.ChannelDisplay, Event: "display.changed", Data: s, Time: f.s.now().UTC()})
 		}
 	}
 }
@@ -167,7 +153,7 @@ func (f *feed) snapshot() {
 	for _, arm := range arms {
 		f.known[arm.ID] = true
 	}
-	f.send(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
+	f.send(news{Channel: wire.ChannelArms, Event: "arms.snapshot", Data: wire.ArmsReply{Arms: list(arms)}})
 }
 
 // follow sends news until the connection ends, or until the brain ends the sequence of updates
@@ -194,10 +180,10 @@ func (f *feed) pass(u wire.Update) {
 			event = "arm.created"
 		}
 		f.known[u.Arm.ID] = true
-		f.send(news{Channel: channelArms, Event: event, Data: u.Arm})
+		f.send(news{Channel: wire.ChannelArms, Event: event, Data: u.Arm})
 	case u.Removed != "":
 		delete(f.known, u.Removed)
-		f.send(news{Channel: channelArms, Event: "arm.deleted", Data: removed{u.Removed}})
+		f.send(news{Channel: wire.ChannelArms, Event: "arm.deleted", Data: wire.RemovedArm{ID: u.Removed}})
 	case u.Event != nil:
 		f.passEvent(u)
 	}
@@ -205,7 +191,7 @@ func (f *feed) pass(u wire.Update) {
 
 func (f *feed) passEvent(u wire.Update) {
 	event, ok := milestones[u.Event.Kind]
-	wanted := (f.on[channelEvents] || f.on[channelAll]) && f.filter.Matches(u.Event)
+	wanted := (f.on[wire.ChannelEvents] || f.on[wire.ChannelAll]) && f.filter.Matches(u.Event)
 	if !ok && !wanted {
 		return
 	}
@@ -215,14 +201,14 @@ func (f *feed) passEvent(u wire.Update) {
 		return
 	}
 	if ok {
-		f.send(news{Channel: channelArms, Event: event, Data: json.RawMessage(data), Cursor: u.Cursor})
+		f.send(news{Channel: wire.ChannelArms, Event: event, Data: json.RawMessage(data), Cursor: u.Cursor})
 	}
 	if wanted {
-		f.send(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: json.RawMessage(data), Cursor: u.Cursor})
+		f.send(news{Channel: wire.ChannelEvents, Event: string(u.Event.Kind), Data: json.RawMessage(data), Cursor: u.Cursor})
 	}
 }
 
-// milestones contains the kinds of events that clients of channelArms also receive. Each value is
+// milestones contains the kinds of events that clients of wire.ChannelArms also receive. Each value is
 // the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
@@ -232,7 +218,7 @@ var milestones = map[coleo.EventKind]string{
 // send sends a message to the client if the client has subscribed to the message's channel. If the
 // client is slow, send waits.
 func (f *feed) send(n news) {
-	if f.on[n.Channel] || f.on[channelAll] {
+	if f.on[n.Channel] || f.on[wire.ChannelAll] {
 		n.Time = f.s.now().UTC()
 		f.post(n)
 	}

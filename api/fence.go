@@ -49,8 +49,8 @@ func (f fence) reaches(ctx context.Context, id string) bool {
 	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
 }
 
-// onlyReachable returns those elements of a list whose arms the caller reaches. The function arm
-// returns the id of an element's arm.
+// onlyReachable returns those elements of a list whose arms the caller reaches. `arm` returns the id of an
+// element's arm.
 func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
 	if _, limited := limitsOf(ctx); !limited {
 		return list
@@ -65,8 +65,8 @@ func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) st
 	})
 }
 
-// outside returns the error for an arm or a run that the caller does not reach. The error is the
-// same if no such arm or run exists. The parameter what names it, such as "arm NAME".
+// outside returns the error for an arm or a run that the caller does not reach. The error is the same as for
+// an arm or a run that does not exist. An example of `what` is "arm NAME".
 func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
@@ -206,7 +206,7 @@ func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventF
 	return f.Brain.WholeFilter(ctx, q)
 }
 
-// Events reads pages until it finds an event that the caller reaches, as Runs does.
+// Like Runs, Events reads pages until it finds an event that the caller reaches.
 func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
 	if err := f.filterable(ctx, q); err != nil {
 		return nil, "", err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/api/token"
 	"coleo.dev/display"
 	"coleo.dev/graph"
@@ -257,7 +258,7 @@ func TestFeedsShowALimitedTokenItsArmsOnly(t *testing.T) {
 func feedsShowALimitedTokenItsArmsOnly(t *testing.T, by coleo.OperatorToken) {
 	s := tokenServer(t, &twoArms{})
 	base, value := serveHTTP(t, s), limited(t, s, by)
-	c, err := NewClient(ClientConfig{URL: base, Token: value})
+	c, err := apiclient.New(apiclient.Config{URL: base, Token: value})
 	if err != nil {
 		t.Fatal(err)
 	}

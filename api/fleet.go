@@ -2,35 +2,10 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
-
-type healthReply struct {
-	Status  string `json:"status"` // always "ok"
-	Version string `json:"version"`
-}
-
-type hostsReply struct {
-	Agents []coleo.HostInfo `json:"agents"`
-}
-
-type harnessesReply struct {
-	Harnesses []coleo.Info `json:"harnesses"`
-}
-
-// Status is a summary of the arms and host agents.
-type Status struct {
-	Version   string               `json:"version"`
-	StartedAt time.Time            `json:"startedAt"`
-	Arms      int                  `json:"arms"`
-	ByStatus  map[coleo.Status]int `json:"byStatus"`
-	ByHealth  map[coleo.Health]int `json:"byHealth"`
-	Waiting   int                  `json:"waiting"` // the number of arms in waiting_approval
-	Hosts     int                  `json:"agents"`  // the number of known host agents
-	LiveHosts int                  `json:"liveAgents"`
-}
 
 type nothing struct{}
 
@@ -41,21 +16,21 @@ func (s *Server) fleetRoutes(d table) {
 	add(d, operation{get, "/api/harnesses", "list-harnesses", "List the harnesses", 0}, s.harnesses)
 }
 
-func (s *Server) health(context.Context, *nothing) (*reply[healthReply], error) {
-	return &reply[healthReply]{healthReply{"ok", s.version}}, nil
+func (s *Server) health(context.Context, *nothing) (*reply[wire.HealthReply], error) {
+	return &reply[wire.HealthReply]{wire.HealthReply{Status: "ok", Version: s.version}}, nil
 }
 
-func (s *Server) hosts(ctx context.Context, _ *nothing) (*reply[hostsReply], error) {
+func (s *Server) hosts(ctx context.Context, _ *nothing) (*reply[wire.HostsReply], error) {
 	hosts, err := s.brain.Hosts(ctx)
-	return &reply[hostsReply]{hostsReply{list(hosts)}}, err
+	return &reply[wire.HostsReply]{wire.HostsReply{Agents: list(hosts)}}, err
 }
 
-func (s *Server) harnesses(ctx context.Context, _ *nothing) (*reply[harnessesReply], error) {
+func (s *Server) harnesses(ctx context.Context, _ *nothing) (*reply[wire.HarnessesReply], error) {
 	infos, err := s.brain.Harnesses(ctx)
-	return &reply[harnessesReply]{harnessesReply{list(infos)}}, err
+	return &reply[wire.HarnessesReply]{wire.HarnessesReply{Harnesses: list(infos)}}, err
 }
 
-func (s *Server) status(ctx context.Context, _ *nothing) (*reply[Status], error) {
+func (s *Server) status(ctx context.Context, _ *nothing) (*reply[wire.Status], error) {
 	arms, err := s.brain.Arms(ctx, true)
 	if err != nil {
 		return nil, err
@@ -64,7 +39,7 @@ func (s *Server) status(ctx context.Context, _ *nothing) (*reply[Status], error)
 	if err != nil {
 		return nil, err
 	}
-	out := Status{
+	out := wire.Status{
 		Version: s.version, StartedAt: s.started.UTC(), Arms: len(arms), Hosts: len(hosts),
 		ByStatus: map[coleo.Status]int{}, ByHealth: map[coleo.Health]int{},
 	}
@@ -80,5 +55,5 @@ func (s *Server) status(ctx context.Context, _ *nothing) (*reply[Status], error)
 			out.LiveHosts++
 		}
 	}
-	return &reply[Status]{out}, nil
+	return &reply[wire.Status]{out}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/brain"
 	"coleo.dev/bus/bustest"
 	"coleo.dev/localsocket"
@@ -167,7 +168,7 @@ func TestR7SlowFollowersLoseNothingAndDelayNobody(t *testing.T) { // not paralle
 func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 	t.Parallel()
 	db, socket := realServer(t)
-	c, err := NewClient(ClientConfig{Socket: socket})
+	c, err := apiclient.New(apiclient.Config{Socket: socket})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestM21WhoFollowsGetsWhatAReaderOfPagesGets(t *testing.T) {
 	defer stop()
 	var paged, streamed, socketed []string
 	var following sync.WaitGroup
-	following.Go(func() { streamed = c.collectStream(ctx, t, all) })
+	following.Go(func() { streamed = collectStream(ctx, t, c, all) })
 	following.Go(func() {
 		for u, err := range c.Follow(ctx, "0") {
 			if err != nil {
@@ -234,7 +235,7 @@ func told(cursor string, e *coleo.Event) string {
 
 // collectStream follows the events until it has received the wanted number. It disconnects after
 // every few events, and connects again with the last cursor.
-func (c *Client) collectStream(ctx context.Context, t *testing.T, all int) (got []string) {
+func collectStream(ctx context.Context, t *testing.T, c *apiclient.Client, all int) (got []string) {
 	after := ""
 	for len(got) < all && ctx.Err() == nil {
 		n := 0

@@ -97,7 +97,7 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	// guard accepts a WebSocket, but accept refuses it if its first message does not contain the
+	// guard accepts a WebSocket, but the method accept refuses it if its first message does not contain the
 	// token
 	return isWebhook(r) || r.Method == get && isSocket(r)
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/printable"
+	"coleo.dev/wire"
 )
 
 // These constants limit a long poll. A client that wants to wait longer sends several polls. One
@@ -66,16 +65,16 @@ func (s *Server) lookRoutes(d table) {
 		do(s.brain.Usage))
 	add(d, operation{get, "/api/arms/{id}/last", "last-run",
 		"Show the arm's last run that has ended, with its answer", 0}, do(s.brain.LastRun))
-	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen", "Show the arm's screen, now or at an earlier time",
-		0}, s.screen)
+	add(d, operation{get, "/api/arms/{id}/screen", "arm-screen",
+		"Show the arm's screen, now or at an earlier time", 0}, s.screen)
 	add(d, operation{get, "/api/arms/{id}/recording", "record-arm",
 		"Read a piece of what the arm's terminal showed, with times and sizes", 0}, s.recording)
 	add(d, operation{get, "/api/arms/{id}/wait", "wait-arm",
 		"Wait until the arm has one of these states; 504 if that takes too long", 0}, s.wait)
 	add(d, operation{get, "/api/arms/{id}/diff", "arm-diff",
 		"Show what the arm has changed in its folder, as files and as a patch", 0}, s.diff)
-	add(d, operation{get, "/api/arms/{id}/files", "arm-files", "List the files that the arm has changed, without a patch",
-		0}, s.files)
+	add(d, operation{get, "/api/arms/{id}/files", "arm-files",
+		"List the files that the arm has changed, without a patch", 0}, s.files)
 	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0},
 		s.checkpoints)
 	change(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Restore the files of a checkpoint", 0},
@@ -100,7 +99,7 @@ func (s *Server) state(ctx context.Context, in *armOnly) (*reply[stateReply], er
 	}}, nil
 }
 
-func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], error) {
+func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[wire.ArmReply], error) {
 	states := make([]coleo.State, 0, len(in.State))
 	for _, name := range in.State {
 		state := coleo.State(name)
@@ -118,7 +117,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	defer cancel()
 	arm, err := s.brain.WaitArm(waiting, in.ID, states)
 	if inTime(err) {
-		return &reply[armReply]{armReply{arm}}, err
+		return &reply[wire.ArmReply]{wire.ArmReply{Arm: arm}}, err
 	}
 	now, err := s.brain.Arm(ctx, in.ID)
 	if err != nil {
@@ -205,17 +204,16 @@ func (s *Server) output(ctx context.Context, in *outputInput) (*outputReply, err
 
 type diffInput struct {
 	ID         string   `path:"id" doc:"Id or name of the arm"`
-	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeatable"`
 	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply accepts it"`
 	Why        bool     `query:"why" doc:"Add to each hunk which call of the arm made it"`
 	Since      string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
-	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
-	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Only the changes since the checkpoint before this one"`
+	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a changed diff, at most 10m; Linux only"`
+	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Changes since the checkpoint before this one"`
 }
 
-// addFollow makes a request wait for a new diff. The parameter since is the mark of the diff that
-// the caller has. The parameter text is the time to wait, such as 30s. A mark without a time to
-// wait is EInvalid.
+// addFollow makes a request wait for a new diff. The caller already has the diff with the mark `since`.
+// `text` is the time to wait, such as 30s. addFollow returns EInvalid if there is a mark but no time to wait.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {
@@ -250,9 +248,9 @@ func (s *Server) diff(ctx context.Context, in *diffInput) (*reply[changes.Diff],
 
 type filesInput struct {
 	ID    string   `path:"id" doc:"Id or name of the arm"`
-	Path  []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Path  []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeatable"`
 	Since string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
-	Wait  string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
+	Wait  string   `query:"wait" default:"0s" doc:"How long to wait for a changed diff, at most 10m; Linux only"`
 }
 
 func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff], error) {
@@ -264,83 +262,19 @@ func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff
 	return &reply[changes.Diff]{out}, err
 }
 
-type checkpointsReply struct {
-	Checkpoints []changes.Checkpoint `json:"checkpoints"`
-}
-
-func (s *Server) checkpoints(ctx context.Context, in *armOnly) (*reply[checkpointsReply], error) {
+func (s *Server) checkpoints(ctx context.Context, in *armOnly) (*reply[wire.CheckpointsReply], error) {
 	out, err := s.brain.Checkpoints(ctx, in.ID)
-	return &reply[checkpointsReply]{checkpointsReply{list(out)}}, err
+	return &reply[wire.CheckpointsReply]{wire.CheckpointsReply{Checkpoints: list(out)}}, err
 }
 
-type restoreBody struct {
-	Checkpoint int `json:"checkpoint" minimum:"0" doc:"Number of the checkpoint"`
-}
-
-func (s *Server) restore(ctx context.Context, in *armBody[restoreBody]) (*reply[changes.Restored], error) {
+func (s *Server) restore(ctx context.Context, in *armBody[wire.RestoreBody]) (*reply[changes.Restored], error) {
 	out, err := s.brain.Restore(ctx, in.ID, in.Body.Checkpoint)
 	return &reply[changes.Restored]{out}, err
 }
 
-type mergeBody struct {
-	changes.MergeRequest
-	AskArm bool `json:"askArm,omitempty" doc:"Send conflicts to the arm as one prompt"`
-}
-
-func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[changes.Merged], error) {
+func (s *Server) merge(ctx context.Context, in *armBody[wire.MergeBody]) (*reply[changes.Merged], error) {
 	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeRequest, callerWord(callerOf(ctx)), in.Body.AskArm)
 	return &reply[changes.Merged]{out}, err
-}
-
-// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes no
-// branch, and the result contains the conflicts. If promptArm is true, Merge then sends the
-// conflicts to the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It
-// returns EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
-func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
-	promptArm bool) (changes.Merged, error) {
-	var out changes.Merged
-	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, promptArm}, &out)
-	return out, err
-}
-
-// Diff returns the changes that the arm has made in its folder. If withCalls is true, each hunk
-// names the tool call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository. If w.Wait is above 0, Diff waits at most w.Wait until the diff's mark
-// differs from w.Since.
-func (c *Client) Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error) {
-	query, route := url.Values{"path": w.Paths}, "/diff?"
-	if w.Stat && w.Checkpoint == nil {
-		route = "/files?"
-	} else {
-		query.Set("binary", strconv.FormatBool(w.Binary))
-		query.Set("why", strconv.FormatBool(withCalls))
-	}
-	if w.Checkpoint != nil {
-		query.Set("checkpoint", strconv.Itoa(*w.Checkpoint))
-	}
-	if w.Wait > 0 {
-		query.Set("wait", w.Wait.String())
-		query.Set("since", w.Since)
-	}
-	var out changes.Diff
-	err := c.callFor(ctx, steerTime+w.Wait, get, armPath(arm, route+query.Encode()), nil, &out)
-	return out, err
-}
-
-// Checkpoints returns the checkpoints of the arm's files, in order.
-func (c *Client) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error) {
-	var out checkpointsReply
-	err := c.callFor(ctx, steerTime, get, armPath(arm, "/checkpoints"), nil, &out)
-	return out.Checkpoints, err
-}
-
-// Restore replaces the files in the arm's folder with the files of a checkpoint. It returns EBusy
-// if an arm in the same repository could be changing files. It returns ENotFound if there is no
-// such checkpoint.
-func (c *Client) Restore(ctx context.Context, arm string, n int) (changes.Restored, error) {
-	var out changes.Restored
-	err := c.callFor(ctx, startTime, post, armPath(arm, "/restore"), restoreBody{n}, &out)
-	return out, err
 }
 
 type screenInput struct {
@@ -372,29 +306,4 @@ func (s *Server) recording(ctx context.Context, in *recordingInput) (*reply[cole
 	out, err := s.brain.Record(ctx, in.ID, in.Generation, in.From)
 	out.Events = list(out.Events)
 	return &reply[coleo.Recording]{out}, err
-}
-
-// ScreenAt returns the arm's screen at the given time.
-func (c *Client) ScreenAt(ctx context.Context, arm string, at time.Time) (coleo.Screen, error) {
-	var out coleo.Screen
-	err := c.call(ctx, get, armPath(arm, "/screen?at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano))), nil, &out)
-	return out, err
-}
-
-// History returns the arm's present screen, or the last screen if the arm has ended. The result
-// also contains the last lines that have scrolled off the top. The parameter lines is the maximum
-// number of these lines, and can be at most coleo.MostHistory.
-func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Screen, error) {
-	var out coleo.Screen
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/screen?history=%d", lines)), nil, &out)
-	return out, err
-}
-
-// Record returns one piece of the recording of a generation of the arm. The piece begins at the
-// given byte offset. Generation 0 means the newest generation. Offset 0 means the oldest part of
-// the recording that is still kept.
-func (c *Client) Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error) {
-	var out coleo.Recording
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, offset)), nil, &out)
-	return out, err
 }

@@ -3,9 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"coleo.dev"
@@ -91,23 +89,4 @@ func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], 
 	}
 	out, err := s.brain.Cost(ctx, in.Arm, by, in.Since)
 	return &reply[cost.Report]{out}, err
-}
-
-// Cost returns what arms have cost since a given time, grouped by the given keys. If an arm is
-// named, the report covers only that arm. If the time is zero, the report covers all time. Cost
-// returns ENotFound if there is no such arm.
-func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
-	q := url.Values{}
-	for _, key := range by {
-		q.Set("by", strings.TrimPrefix(q.Get("by")+","+string(key), ","))
-	}
-	if arm != "" {
-		q.Set("arm", arm)
-	}
-	if !since.IsZero() {
-		q.Set("since", since.UTC().Format(time.RFC3339))
-	}
-	var out cost.Report
-	err := c.callFor(ctx, lookTime, get, "/api/cost?"+q.Encode(), nil, &out)
-	return out, err
 }

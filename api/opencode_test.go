@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -34,10 +35,10 @@ func TestTheHealthOfOpenCodeIsThatOfItsArms(t *testing.T) {
 		"true false 3": {good, hung, good},
 		"true true 2":  {good, arm("opencode-tui", coleo.StatusIdle, coleo.HealthQuiet)},
 	} {
-		c := socketClient(t, newServer(t, &fleetBrain{arms: arms}))
+		h := newServer(t, &fleetBrain{arms: arms}).Handler(true)
 		var got openCodeReply
-		if err := c.call(t.Context(), get, opencodePath, nil, &got); err != nil {
-			t.Fatal(err)
+		if _, body := ask(t, h, get, opencodePath, ""); json.Unmarshal([]byte(body), &got) != nil {
+			t.Fatal(body)
 		}
 		if text := fmt.Sprint(got.Running, got.Healthy, len(got.Arms)); text != want {
 			t.Errorf("the health is %s, want %s", text, want)

@@ -12,10 +12,11 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 )
 
 // running serves s over TCP and at a socket. It returns the URL and a client that uses the socket.
-func running(t *testing.T, s *Server) (string, *Client) {
+func running(t *testing.T, s *Server) (string, *apiclient.Client) {
 	t.Helper()
 	base := serveHTTP(t, s)
 	return base, socketClient(t, s)
@@ -47,9 +48,12 @@ func TestASignedWebSocketOpensOnce(t *testing.T) {
 
 func TestSigningOutEndsWhatABrowserHasOpen(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*Client, context.Context, string) error{
-		"one": func(c *Client, ctx context.Context, id string) error { return c.SignOut(ctx, id) },
-		"all": func(c *Client, ctx context.Context, _ string) error { _, err := c.SignOutAll(ctx); return err },
+	for name, end := range map[string]func(*apiclient.Client, context.Context, string) error{
+		"one": func(c *apiclient.Client, ctx context.Context, id string) error { return c.SignOut(ctx, id) },
+		"all": func(c *apiclient.Client, ctx context.Context, _ string) error {
+			_, err := c.SignOutAll(ctx)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

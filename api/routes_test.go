@@ -11,15 +11,32 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cost"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
 )
 
-// socketClient serves s at a socket, and returns a client of the socket. The path of the socket is
-// longer than a socket address can be, so the tests also cover long paths.
-func socketClient(t *testing.T, s *Server) *Client {
+// socketClient serves s at a socket, and returns a client of the socket.
+func socketClient(t *testing.T, s *Server) *apiclient.Client {
+	t.Helper()
+	return newClient(t, apiclient.Config{Socket: serveSocket(t, s)})
+}
+
+func newClient(t *testing.T, config apiclient.Config) *apiclient.Client {
+	t.Helper()
+	c, err := apiclient.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serveSocket serves s at a socket, and returns the path of the socket. The path is longer than a
+// socket address can be, so the tests also cover long paths.
+func serveSocket(t *testing.T, s *Server) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -33,18 +50,13 @@ func socketClient(t *testing.T, s *Server) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l, true) }()
-	client, err := NewClient(ClientConfig{Socket: path})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		client.Close()
 		stop()
 		if err := <-served; err != nil {
 			t.Errorf("Serve = %v", err)
 		}
 	})
-	return client
+	return path
 }
 
 func TestEveryRouteThroughItsClient(t *testing.T) {
@@ -343,31 +355,6 @@ func TestAWaitEndsInTime(t *testing.T) {
 	resp, body = ask(t, h, "GET", "/api/runs/never/end?timeout=10ms", "")
 	if resp.StatusCode != 504 || errorCode(t, body) != coleo.ETimeout {
 		t.Errorf("end: %d %s", resp.StatusCode, body)
-	}
-}
-
-func TestTheClientWaitsAsLongAsItsContext(t *testing.T) {
-	t.Parallel()
-	n := 0
-	got, err := poll(t.Context(), func(time.Duration) (int, error) {
-		if n++; n < 3 {
-			return 0, coleo.Errorf(coleo.ETimeout, "not yet")
-		}
-		return n, nil
-	})
-	if got != 3 || err != nil {
-		t.Errorf("poll = %d, %v, want the third answer", got, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	_, err = poll(ctx, func(wait time.Duration) (int, error) {
-		if wait > time.Second {
-			t.Errorf("polls for %s, longer than its context", wait)
-		}
-		return 0, coleo.Errorf(coleo.ETimeout, "not yet")
-	})
-	if coleo.ErrorCode(err) != coleo.ETimeout {
-		t.Errorf("poll = %v, want timeout", err)
 	}
 }
 

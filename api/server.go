@@ -340,11 +340,9 @@ func do[O any](call func(context.Context, string) (O, error)) func(context.Conte
 }
 
 const (
-	get  = http.MethodGet
-	post = http.MethodPost
-	edit = http.MethodPatch
-	del  = http.MethodDelete
-
-	patch = http.MethodPatch
+	get   = http.MethodGet
+	post  = http.MethodPost
 	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
 )

@@ -10,11 +10,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/api/signin"
 	"coleo.dev/web"
+	"coleo.dev/wire"
 )
 
 // signaturePlace is the name of the header that contains the page's signature of a request. Pages
@@ -143,7 +143,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 
 // auditEntry writes into the audit that a browser has signed in. If this fails,
 // auditEntry signs the browser out again.
-func (s *Server) auditEntry(ctx context.Context, b signin.Browser) error {
+func (s *Server) auditEntry(ctx context.Context, b wire.Browser) error {
 	ctx = withCaller(ctx, coleo.Caller{Kind: coleo.CallerCookie, ID: b.ID})
 	end, err := s.audit(ctx, "sign-in-browser", "", map[string]string{"agent": short(b.Agent)})
 	if err != nil {
@@ -252,56 +252,38 @@ func ownOnly[I, O any](f func(context.Context, *I) (*reply[O], error)) func(cont
 	}
 }
 
-// Link is a link that signs one browser in. It can be used once.
-type Link struct {
-	URL     string    `json:"url"`
-	Expires time.Time `json:"expires"`
-}
-
-func (s *Server) newLink(context.Context, *struct{}) (*reply[Link], error) {
+func (s *Server) newLink(context.Context, *struct{}) (*reply[wire.Link], error) {
 	if s.addr == "" {
 		return nil, coleo.Errorf(coleo.EUnsupported, "this server has no address for browsers")
 	}
 	made := s.browsers.NewLink()
-	return &reply[Link]{Body: Link{s.origin() + "/enter#" + made.Code, made.Expires}}, nil
+	return &reply[wire.Link]{Body: wire.Link{URL: s.origin() + "/enter#" + made.Code, Expires: made.Expires}}, nil
 }
 
-type browsersReply struct {
-	Browsers []signin.Browser `json:"browsers"`
-}
-
-func (s *Server) listBrowsers(context.Context, *struct{}) (*reply[browsersReply], error) {
-	return &reply[browsersReply]{Body: browsersReply{s.browsers.List()}}, nil
-}
-
-type signedOut struct {
-	SignedOut int `json:"signedOut"` // the number of browsers that were signed out
+func (s *Server) listBrowsers(context.Context, *struct{}) (*reply[wire.BrowsersReply], error) {
+	return &reply[wire.BrowsersReply]{Body: wire.BrowsersReply{Browsers: s.browsers.List()}}, nil
 }
 
 type browserOnly struct {
 	ID string `path:"id" doc:"Id of the browser"`
 }
 
-func (s *Server) signOut(_ context.Context, in *browserOnly) (*reply[signedOut], error) {
+func (s *Server) signOut(_ context.Context, in *browserOnly) (*reply[wire.SignedOut], error) {
 	if err := s.browsers.SignOut(in.ID); err != nil {
 		return nil, err
 	}
-	return &reply[signedOut]{Body: signedOut{1}}, nil
+	return &reply[wire.SignedOut]{Body: wire.SignedOut{SignedOut: 1}}, nil
 }
 
-func (s *Server) signOutAll(context.Context, *struct{}) (*reply[signedOut], error) {
+func (s *Server) signOutAll(context.Context, *struct{}) (*reply[wire.SignedOut], error) {
 	n, err := s.browsers.SignOutAll()
 	if err != nil {
 		return nil, err
 	}
-	return &reply[signedOut]{Body: signedOut{n}}, nil
+	return &reply[wire.SignedOut]{Body: wire.SignedOut{SignedOut: n}}, nil
 }
 
-type tokenReply struct {
-	Fingerprint string `json:"fingerprint"` // the fingerprint of the new token; the token itself is in its file
-}
-
-func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], error) {
+func (s *Server) replaceToken(context.Context, *struct{}) (*reply[wire.TokenReply], error) {
 	if s.keepToken == nil {
 		return nil, coleo.Errorf(coleo.EUnsupported, "this server has no API token")
 	}
@@ -310,5 +292,5 @@ func (s *Server) replaceToken(context.Context, *struct{}) (*reply[tokenReply], e
 		return nil, err
 	}
 	s.log.Info("the API token was replaced", "fingerprint", fingerprint(fresh))
-	return &reply[tokenReply]{Body: tokenReply{fingerprint(fresh)}}, nil
+	return &reply[wire.TokenReply]{Body: wire.TokenReply{Fingerprint: fingerprint(fresh)}}, nil
 }

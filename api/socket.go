@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coleo.dev/wire"
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
@@ -43,30 +44,12 @@ type socket struct {
 	// If patient is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
-	until   atomic.Pointer[time.Time] // when the server closes the socket if the client has given no sign of life
+	until   atomic.Pointer[time.Time] // when the server closes the socket of a client that stays silent
 }
 
 type message struct {
 	kind int
 	data []byte
-}
-
-// control is a text message from or to a client. Type determines which of the other fields are set.
-type control struct {
-	Type    string            `json:"type"`
-	APIKey  string            `json:"apiKey,omitempty"`
-	Success *bool             `json:"success,omitempty"`
-	Channel string            `json:"channel,omitempty"`
-	After   string            `json:"after,omitempty"`
-	Arm     string            `json:"arm,omitempty"`
-	Run     string            `json:"run,omitempty"`
-	Kinds   []coleo.EventKind `json:"kinds,omitempty"`
-	Offset  *int64            `json:"offset,omitempty"`
-	Cols    int               `json:"cols,omitempty"`
-	Rows    int               `json:"rows,omitempty"`
-	Holder  string            `json:"holder,omitempty"`
-	Lease   *coleo.Lease      `json:"lease,omitempty"`
-	Error   *coleo.Error      `json:"error,omitempty"`
 }
 
 // accept upgrades a request to a WebSocket, and checks that the client has shown the token. If
@@ -98,14 +81,14 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, maxUnsent int) (
 func (s *Server) prove(k *socket) error {
 	k.conn.SetReadLimit(maxHello)
 	_ = k.conn.SetReadDeadline(time.Now().Add(s.times.auth))
-	var hello control
+	var hello wire.Control
 	if err := k.conn.ReadJSON(&hello); err != nil {
 		return errUnproven
 	}
 	shown, ok := s.token.check(hello.APIKey)
 	ok = ok && hello.Type == "auth"
 	_ = k.conn.SetWriteDeadline(time.Now().Add(s.times.write))
-	if err := k.conn.WriteJSON(control{Type: "auth", Success: &ok}); err != nil || !ok {
+	if err := k.conn.WriteJSON(wire.Control{Type: "auth", Success: &ok}); err != nil || !ok {
 		return errUnproven
 	}
 	k.ctx = withCaller(k.ctx, shown.caller)
@@ -190,9 +173,9 @@ func (k *socket) put(m message) {
 	}
 }
 
-// putPatiently does the same as put, for a patient socket. During the write, the client need not
-// give a sign of life. A completed write counts as a sign of life, because it shows that the client
-// has read earlier data. A ping that is written without a long wait does not count.
+// putPatiently does the same as put, for a patient socket. During the write, the client need not give a sign
+// of life. A completed write counts as a sign of life, because it shows that the client has read earlier
+// data. A ping counts only if writing it took at least the time between two pings.
 func (k *socket) putPatiently(m message) {
 	_ = k.conn.SetReadDeadline(time.Time{})
 	_ = k.conn.SetWriteDeadline(time.Time{})
@@ -249,13 +232,13 @@ func (k *socket) text(v any) (message, bool) {
 
 // postError sends an error to the client, and leaves the socket open.
 func (k *socket) postError(err error) {
-	k.post(control{Type: "error", Error: asError(err)})
+	k.post(wire.Control{Type: "error", Error: asError(err)})
 }
 
 // parse decodes a text message. If this fails, parse sends an error to the client and returns
 // false.
-func (k *socket) parse(data []byte) (control, bool) {
-	var c control
+func (k *socket) parse(data []byte) (wire.Control, bool) {
+	var c wire.Control
 	if err := json.Unmarshal(data, &c); err != nil {
 		k.postError(coleo.Errorf(coleo.EInvalid, "a message is JSON with a type: %w", err))
 		return c, false

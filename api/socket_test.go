@@ -344,15 +344,12 @@ func TestTheServerClosesItsSocketsWhenItStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l, true) }()
-	client, err := NewClient(ClientConfig{Socket: path})
+	v, err := viewOf(t.Context(), path, "a1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, done, err := client.connect(t.Context(), "/ws/terminal/a1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	defer v.close()
+	conn := v.conn
 	send(t, conn, `{"type":"lease"}`)
 	readMessage(t, conn, `"l1"`)
 	stop()

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"coleo.dev"
@@ -11,22 +10,8 @@ import (
 
 // This file contains the routes that act on a running arm, such as prompts, interrupts, modes and answers.
 
-type promptBody struct {
-	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
-	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
-	Unproven  bool   `json:"unproven,omitempty" doc:"Send the prompt even if nothing proves that the last turn has ended"`
-	Lease     string `json:"lease,omitempty" doc:"The lease of the caller who types by hand now"`
-
-	Files []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
-
-	Schema      json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the answer must fit"`
-	Retries     *int            `json:"retries,omitempty" doc:"With schema: how often the model is asked again, from 0 to 5; 1 if left out"`
-	Input       json.RawMessage `json:"input,omitempty" doc:"JSON that is added to the text"`
-	InputSchema json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema that the input must fit"`
-}
-
 // check returns the Check of the prompt, or nil if the request contains nothing to check.
-func (b promptBody) check() *coleo.Check {
+func checkOf(b wire.PromptBody) *coleo.Check {
 	if len(b.Schema) == 0 && len(b.Input) == 0 && len(b.InputSchema) == 0 {
 		return nil
 	}
@@ -40,95 +25,13 @@ func (b promptBody) check() *coleo.Check {
 	return &c
 }
 
-type promptReply struct {
-	Success bool          `json:"success"`
-	Receipt coleo.Receipt `json:"receipt"`
-}
-
-type interruptReply struct {
-	Success bool `json:"success"`
-	coleo.Interruption
-}
-
-type respondBody struct {
-	Dialog coleo.Fingerprint `json:"dialog,omitempty" doc:"Fingerprint of the dialog; the open dialog if left out"`
-	Choice coleo.Choice      `json:"choice" enum:"approve,approve_always,deny,answer"`
-	Option int               `json:"option,omitempty" minimum:"0" doc:"With answer: the option to pick, from 1"`
-	// the arm's session checks Options later
-	Options []int  `json:"options,omitempty" doc:"With answer, where several may be ticked: the options to tick, from 1"`
-	Words   string `json:"words,omitempty" doc:"With answer: a reply in words; with deny: what to do instead"`
-	Key     string `json:"key,omitempty" doc:"With answer, at a dialog that no rule knows: one key, by its name"`
-	Lease   string `json:"lease,omitempty"`
-}
-
-// suspensionBody is the answer to a suspension: a decision, options or a text.
-type suspensionBody struct {
-	ID       string       `json:"id,omitempty" doc:"Id of the suspension; can be left out if the arm has exactly one"`
-	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
-	Option   int          `json:"option,omitempty" minimum:"0" doc:"The option to choose, from 1"`
-	Options  []int        `json:"options,omitempty" doc:"Where several can be chosen"`
-	Text     string       `json:"text,omitempty" doc:"An answer in words, or words that go with the decision"`
-}
-
 type suspensionInput struct {
 	ID   string `path:"id" doc:"Id of the suspension"`
-	Body suspensionBody
+	Body wire.SuspensionBody
 }
 
 type suspensionsInput struct {
 	Arm string `query:"arm" doc:"Id or name of an arm; all arms if left out"`
-}
-
-type suspensionsReply struct {
-	Suspensions []coleo.Suspension `json:"suspensions"`
-}
-
-type suspensionReply struct {
-	Suspension coleo.Suspension `json:"suspension"`
-}
-
-type tasksReply struct {
-	Tasks []coleo.Task `json:"tasks"`
-}
-
-type modeBody struct {
-	Mode      string `json:"mode" minLength:"1" doc:"Id of the mode"`
-	Allow     bool   `json:"allow,omitempty" doc:"Also a mode in which the agent CLI asks less often"`
-	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
-}
-
-type modeReply struct {
-	Success bool `json:"success"`
-	coleo.ModeSwitch
-}
-
-type modelBody struct {
-	Model    string                 `json:"model,omitempty" doc:"PROVIDER/MODEL or MODEL"`
-	Scope    coleo.ModelScope       `json:"scope,omitempty" enum:"arm,thread,default" doc:"arm if left out"`
-	Restart  bool                   `json:"restart,omitempty" doc:"Allow a restart that resumes the conversation"`
-	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
-	Seen     bool                   `json:"seen,omitempty" doc:"Alone: a person has seen the fallback (not with a token)"`
-}
-
-type modelReply struct {
-	Success bool `json:"success"`
-	coleo.ModelSwitch
-}
-
-type inputBody struct {
-	Lease string `json:"lease"`
-	Text  string `json:"text,omitempty" doc:"Keys, as text"`
-	Data  []byte `json:"data,omitempty" doc:"Keys, as base64"`
-}
-
-type resizeBody struct {
-	Lease string `json:"lease"`
-	Cols  int    `json:"cols" minimum:"1" maximum:"1000" doc:"Number of columns; the terminal keeps at least 80"`
-	Rows  int    `json:"rows" minimum:"1" maximum:"1000" doc:"Number of rows; the terminal keeps at least 24"`
-}
-
-type leaseReply struct {
-	Lease coleo.Lease `json:"lease"`
 }
 
 type doneReply struct {
@@ -141,8 +44,8 @@ func (s *Server) steerRoutes(d table) {
 		"Send a prompt; answers when it is proven that the agent CLI has taken it", 0}, s.prompt, promptDetail)
 	change(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
 		"Make the agent CLI shorten its conversation; answers when it is proven to have begun", 0}, s.compact, onlyArm)
-	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "List the modes of the agent CLI, with the present mode", 0},
-		s.modes)
+	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm",
+		"List the modes of the agent CLI, with the present mode", 0}, s.modes)
 	change(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
 		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel, wholeBody)
@@ -163,50 +66,53 @@ func (s *Server) suspensionRoutes(d table) {
 	change(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
 		s.answerSuspension, answerDetail)
 	change(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
-		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0}, s.answerArm, armAnswerDetail)
+		"Answer what the arm waits for; without an id, the arm must have exactly one suspension", 0},
+		s.answerArm, armAnswerDetail)
 	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "List the tasks that the arm's model has written", 0},
-		func(ctx context.Context, in *armOnly) (*reply[tasksReply], error) {
+		func(ctx context.Context, in *armOnly) (*reply[wire.TasksReply], error) {
 			list, err := s.brain.Tasks(ctx, in.ID)
-			return &reply[tasksReply]{tasksReply{orEmpty(list)}}, err
+			return &reply[wire.TasksReply]{wire.TasksReply{Tasks: orEmpty(list)}}, err
 		})
 }
 
 // orEmpty returns a copy of a list. The copy of an empty list is not nil, so JSON encodes it as [].
 func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
-func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[suspensionsReply], error) {
+func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[wire.SuspensionsReply], error) {
 	list, err := s.brain.Suspensions(ctx, in.Arm)
-	return &reply[suspensionsReply]{suspensionsReply{orEmpty(list)}}, err
+	return &reply[wire.SuspensionsReply]{wire.SuspensionsReply{Suspensions: orEmpty(list)}}, err
 }
 
-func (s *Server) answerSuspension(ctx context.Context, in *suspensionInput) (*reply[suspensionReply], error) {
+func (s *Server) answerSuspension(ctx context.Context, in *suspensionInput) (*reply[wire.SuspensionReply], error) {
 	return s.answered(ctx, "", in.ID, in.Body)
 }
 
-func (s *Server) answerArm(ctx context.Context, in *armBody[suspensionBody]) (*reply[suspensionReply], error) {
+func (s *Server) answerArm(ctx context.Context,
+	in *armBody[wire.SuspensionBody]) (*reply[wire.SuspensionReply], error) {
 	return s.answered(ctx, in.ID, in.Body.ID, in.Body)
 }
 
-func (s *Server) answered(ctx context.Context, arm, id string, b suspensionBody) (*reply[suspensionReply], error) {
+func (s *Server) answered(ctx context.Context, arm, id string,
+	b wire.SuspensionBody) (*reply[wire.SuspensionReply], error) {
 	d := coleo.Decision{Choice: b.Decision, Option: b.Option, Options: b.Options, Words: b.Text}
 	if d.Choice == "" {
 		d.Choice = coleo.ChoiceAnswer
 	}
 	c := callerOf(ctx)
 	out, err := s.brain.AnswerSuspension(ctx, arm, id, d, strings.TrimSpace(string(c.Kind)+" "+c.ID))
-	return &reply[suspensionReply]{suspensionReply{out}}, err
+	return &reply[wire.SuspensionReply]{wire.SuspensionReply{Suspension: out}}, err
 }
 
-func (s *Server) prompt(ctx context.Context, in *armBody[promptBody]) (*reply[promptReply], error) {
+func (s *Server) prompt(ctx context.Context, in *armBody[wire.PromptBody]) (*reply[wire.PromptReply], error) {
 	p := coleo.Prompt{Text: in.Body.Prompt, Interrupt: in.Body.Interrupt, Unproven: in.Body.Unproven,
-		Files: in.Body.Files, Check: in.Body.check()}
+		Files: in.Body.Files, Check: checkOf(in.Body)}
 	receipt, err := s.brain.Prompt(ctx, in.ID, p, in.Body.Lease)
-	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
+	return &reply[wire.PromptReply]{wire.PromptReply{Success: err == nil, Receipt: receipt}}, err
 }
 
-func (s *Server) compact(ctx context.Context, in *armOnly) (*reply[promptReply], error) {
+func (s *Server) compact(ctx context.Context, in *armOnly) (*reply[wire.PromptReply], error) {
 	receipt, err := s.brain.Compact(ctx, in.ID)
-	return &reply[promptReply]{promptReply{err == nil, receipt}}, err
+	return &reply[wire.PromptReply]{wire.PromptReply{Success: err == nil, Receipt: receipt}}, err
 }
 
 func (s *Server) modes(ctx context.Context, in *armOnly) (*reply[wire.Modes], error) {
@@ -214,12 +120,12 @@ func (s *Server) modes(ctx context.Context, in *armOnly) (*reply[wire.Modes], er
 	return &reply[wire.Modes]{out}, err
 }
 
-func (s *Server) switchMode(ctx context.Context, in *armBody[modeBody]) (*reply[modeReply], error) {
+func (s *Server) switchMode(ctx context.Context, in *armBody[wire.ModeBody]) (*reply[wire.ModeReply], error) {
 	out, err := s.brain.SwitchMode(ctx, in.ID, coleo.ModeOrder(in.Body))
-	return &reply[modeReply]{modeReply{err == nil, out}}, err
+	return &reply[wire.ModeReply]{wire.ModeReply{Success: err == nil, ModeSwitch: out}}, err
 }
 
-func (s *Server) switchModel(ctx context.Context, in *armBody[modelBody]) (*reply[modelReply], error) {
+func (s *Server) switchModel(ctx context.Context, in *armBody[wire.ModelBody]) (*reply[wire.ModelReply], error) {
 	switch {
 	case in.Body.Seen && operatorOf(ctx) != nil:
 		return nil, coleo.Errorf(coleo.EForbidden, "only a person can confirm that they have seen a fallback")
@@ -227,35 +133,35 @@ func (s *Server) switchModel(ctx context.Context, in *armBody[modelBody]) (*repl
 		return nil, coleo.Errorf(coleo.EInvalid, `give either "model" or "seen"`)
 	}
 	out, err := s.brain.SwitchModel(ctx, in.ID, coleo.ModelOrder(in.Body))
-	return &reply[modelReply]{modelReply{err == nil, out}}, err
+	return &reply[wire.ModelReply]{wire.ModelReply{Success: err == nil, ModelSwitch: out}}, err
 }
 
-func (s *Server) respond(ctx context.Context, in *armBody[respondBody]) (*reply[doneReply], error) {
+func (s *Server) respond(ctx context.Context, in *armBody[wire.RespondBody]) (*reply[doneReply], error) {
 	b := in.Body
 	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words, Key: b.Key}
 	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 
-func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[interruptReply], error) {
+func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[wire.InterruptReply], error) {
 	out, err := s.brain.Interrupt(ctx, in.ID)
-	return &reply[interruptReply]{interruptReply{err == nil, out}}, err
+	return &reply[wire.InterruptReply]{wire.InterruptReply{Success: err == nil, Interruption: out}}, err
 }
 
-func (s *Server) openWindow(ctx context.Context, in *armBody[*wire.WindowRequest]) (*reply[armReply], error) {
+func (s *Server) openWindow(ctx context.Context, in *armBody[*wire.WindowRequest]) (*reply[wire.ArmReply], error) {
 	var q wire.WindowRequest
 	if in.Body != nil {
 		q = *in.Body
 	}
 	arm, err := s.brain.OpenWindow(ctx, in.ID, q)
-	return &reply[armReply]{armReply{arm}}, err
+	return &reply[wire.ArmReply]{wire.ArmReply{Arm: arm}}, err
 }
 
-func (s *Server) lease(ctx context.Context, in *armBody[wire.LeaseRequest]) (*reply[leaseReply], error) {
+func (s *Server) lease(ctx context.Context, in *armBody[wire.LeaseRequest]) (*reply[wire.LeaseReply], error) {
 	l, err := s.brain.Lease(ctx, in.ID, in.Body)
-	return &reply[leaseReply]{leaseReply{l}}, err
+	return &reply[wire.LeaseReply]{wire.LeaseReply{Lease: l}}, err
 }
 
-func (s *Server) input(ctx context.Context, in *armBody[inputBody]) (*reply[doneReply], error) {
+func (s *Server) input(ctx context.Context, in *armBody[wire.InputBody]) (*reply[doneReply], error) {
 	if in.Body.Text != "" && in.Body.Data != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "keys come as text or as data, not as both")
 	}
@@ -266,7 +172,7 @@ func (s *Server) input(ctx context.Context, in *armBody[inputBody]) (*reply[done
 	return done(s.brain.Input(ctx, in.ID, in.Body.Lease, data))
 }
 
-func (s *Server) resize(ctx context.Context, in *armBody[resizeBody]) (*reply[doneReply], error) {
+func (s *Server) resize(ctx context.Context, in *armBody[wire.ResizeBody]) (*reply[doneReply], error) {
 	return done(s.brain.Resize(ctx, in.ID, in.Body.Lease, in.Body.Cols, in.Body.Rows))
 }
 

@@ -67,11 +67,11 @@ func (t *terminal) show(ctx context.Context, from int64) error {
 			return errFinished
 		}
 		if piece.Offset != next {
-			t.post(control{Type: "offset", Offset: &piece.Offset})
+			t.post(wire.Control{Type: "offset", Offset: &piece.Offset})
 		}
 		if piece.Cols != cols || piece.Rows != rows {
 			cols, rows = piece.Cols, piece.Rows
-			t.post(control{Type: "size", Cols: cols, Rows: rows})
+			t.post(wire.Control{Type: "size", Cols: cols, Rows: rows})
 		}
 		next = piece.Offset + int64(len(piece.Data))
 		from = next
@@ -79,7 +79,7 @@ func (t *terminal) show(ctx context.Context, from int64) error {
 			t.push(message{websocket.BinaryMessage, piece.Data})
 		}
 		if piece.End {
-			t.post(control{Type: "end"})
+			t.post(wire.Control{Type: "end"})
 			return errFinished
 		}
 	}
@@ -97,15 +97,15 @@ func (t *terminal) read(kind int, data []byte) {
 	}
 	switch c.Type {
 	case "ping":
-		t.post(control{Type: "pong"})
+		t.post(wire.Control{Type: "pong"})
 	case "auth":
 		yes := true
-		t.post(control{Type: "auth", Success: &yes})
+		t.post(wire.Control{Type: "auth", Success: &yes})
 	case "lease":
 		t.takeLease(orElse(c.Holder, t.lease.Holder))
 	case "release":
 		t.letGo(t.ctx)
-		t.post(control{Type: "lease"})
+		t.post(wire.Control{Type: "lease"})
 	case "resize":
 		t.check(t.brain.Resize(t.ctx, t.arm, t.lease.ID, c.Cols, c.Rows))
 	default:
@@ -146,11 +146,11 @@ func (t *terminal) takeLease(holder string) {
 	if err != nil {
 		t.lease = coleo.Lease{}
 		t.postError(err)
-		t.post(control{Type: "lease"})
+		t.post(wire.Control{Type: "lease"})
 		return
 	}
 	t.lease, t.taken = lease, time.Now()
-	t.post(control{Type: "lease", Lease: &lease})
+	t.post(wire.Control{Type: "lease", Lease: &lease})
 }
 
 // letGo releases the lease, so that other clients need not wait until the lease expires.

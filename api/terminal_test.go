@@ -38,7 +38,7 @@ func expect(t *testing.T, v *viewer, what string, check func(piece) bool) {
 
 func view(t *testing.T, b *scriptedBrain, from int64) *viewer {
 	t.Helper()
-	v, err := viewOf(t.Context(), socketClient(t, newServer(t, b)), "a1", from)
+	v, err := viewOf(t.Context(), serveSocket(t, newServer(t, b)), "a1", from)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"coleo.dev"
@@ -22,10 +21,6 @@ type tokenOnly struct {
 	Name string `path:"name" doc:"Name of the token"`
 }
 
-type tokensReply struct {
-	Tokens []coleo.OperatorToken `json:"tokens"` // sorted by name, without the values
-}
-
 type revokeReply struct {
 	Revoked bool `json:"revoked"`
 }
@@ -39,7 +34,8 @@ func (s *Server) tokenRoutes(d table) {
 	add(d, operation{get, "/api/tokens", "list-tokens", "List the operator tokens (not with a token)", 0},
 		personOnly(s.listTokens))
 	change(d, operation{del, "/api/tokens/{name}", "revoke-token",
-		"Revoke an operator token; its open streams end at once (not with a token)", 0}, personOnly(s.revokeToken), tokenDetail)
+		"Revoke an operator token; its open streams end at once (not with a token)", 0},
+		personOnly(s.revokeToken), tokenDetail)
 }
 
 // personOnly wraps f so that it refuses callers with a token of any kind.
@@ -87,8 +83,8 @@ func (s *Server) ownToken(ctx context.Context, _ *struct{}) (*reply[coleo.Operat
 	return &reply[coleo.OperatorToken]{o.token}, nil
 }
 
-func (s *Server) listTokens(context.Context, *struct{}) (*reply[tokensReply], error) {
-	return &reply[tokensReply]{tokensReply{list(s.tokens.List())}}, nil
+func (s *Server) listTokens(context.Context, *struct{}) (*reply[wire.TokensReply], error) {
+	return &reply[wire.TokensReply]{wire.TokensReply{Tokens: list(s.tokens.List())}}, nil
 }
 
 func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeReply], error) {
@@ -96,8 +92,8 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has so many
-// ancestors, so the limit only ends a search in a circle.
+// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors,
+// so the limit only ends a search that goes in a circle.
 const mostAncestors = 100
 
 // ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
@@ -151,8 +147,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts stores a note that the caller prompts an arm, if the caller has an operator token.
-// prompts must be called before the prompt is sent.
+// prompts must be called before a prompt is sent. If the caller has an operator token, prompts stores a note
+// that the token prompts the arm.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -263,10 +259,10 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts starts an arm by calling order. If the caller has an operator token, starts first stores a note
-// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm
-// gets its id only during the start. For an arm that already exists, starts stores a note only if the
-// request contains a prompt.
+// starts calls order, which starts an arm. If the caller has an operator token, starts first stores a note
+// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm gets
+// its id only during the start. For an arm that already exists, starts stores a note only if the request
+// contains a prompt.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -296,37 +292,8 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and counts
+	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and still counts
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err
-}
-
-// CreateToken creates an operator token. The reply contains the token's value, which nobody can
-// read later. CreateToken returns EInvalid for a bad request, and EConflict if there is already a
-// token with this name.
-func (c *Client) CreateToken(ctx context.Context, q wire.TokenRequest) (wire.NewToken, error) {
-	var out wire.NewToken
-	err := c.call(ctx, post, "/api/tokens", q, &out)
-	return out, err
-}
-
-// OwnToken returns the operator token that this client uses. It returns EUnauthorized if the client
-// has no operator token.
-func (c *Client) OwnToken(ctx context.Context) (coleo.OperatorToken, error) {
-	var out coleo.OperatorToken
-	err := c.call(ctx, get, "/api/token", nil, &out)
-	return out, err
-}
-
-// Tokens returns the operator tokens, sorted by name. The list includes expired tokens.
-func (c *Client) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
-	var out tokensReply
-	err := c.call(ctx, get, "/api/tokens", nil, &out)
-	return out.Tokens, err
-}
-
-// RevokeToken revokes an operator token. It returns ENotFound if there is no such token.
-func (c *Client) RevokeToken(ctx context.Context, name string) error {
-	return c.call(ctx, del, "/api/tokens/"+url.PathEscape(name), nil, nil)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/api/sse"
 	"coleo.dev/api/token"
 	"coleo.dev/wire"
@@ -144,7 +145,7 @@ func TestATokenIsMadeAndRevokedByAPersonOnly(t *testing.T) {
 		t.Errorf("Tokens = %+v, %v", list, err)
 	}
 	for name, shown := range map[string]string{"operator token": made.Value, "API token": testToken} {
-		c, err := NewClient(ClientConfig{URL: base, Token: shown})
+		c, err := apiclient.New(apiclient.Config{URL: base, Token: shown})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,15 +168,16 @@ func TestATokenIsNotWorthMoreOverTheSocket(t *testing.T) {
 	s := tokenServer(t, &scriptedBrain{prompt: func(context.Context, coleo.Prompt, string) (coleo.Receipt, error) {
 		return coleo.Receipt{ID: "r1"}, nil
 	}})
-	c := socketClient(t, s)
-	c.token = drawn(t, s, wire.TokenRequest{Name: "reader", Scopes: []coleo.TokenScope{coleo.MayRead}})
+	token := drawn(t, s, wire.TokenRequest{Name: "reader", Scopes: []coleo.TokenScope{coleo.MayRead}})
+	socket := serveSocket(t, s)
+	c := newClient(t, apiclient.Config{Socket: socket, Token: token})
 	if _, err := c.Arm(t.Context(), "a1"); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Prompt(t.Context(), "a1", coleo.Prompt{Text: "hi"}, ""); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("a prompt without the scope: %v", err)
 	}
-	c.token += "x"
+	c = newClient(t, apiclient.Config{Socket: socket, Token: token + "x"})
 	if _, err := c.Arm(t.Context(), "a1"); coleo.ErrorCode(err) != coleo.EUnauthorized {
 		t.Errorf("a wrong token at the socket: %v", err)
 	}
@@ -188,7 +190,7 @@ func TestTheAuditNamesTheToken(t *testing.T) {
 	}}
 	s := tokenServer(t, b)
 	value := drawn(t, s, wire.TokenRequest{Name: "ci"})
-	c, err := NewClient(ClientConfig{URL: serveHTTP(t, s), Token: value})
+	c, err := apiclient.New(apiclient.Config{URL: serveHTTP(t, s), Token: value})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +254,7 @@ func TestRevokingATokenEndsItsStreams(t *testing.T) {
 	}()
 	waited := make(chan error, 1)
 	go func() {
-		c, _ := NewClient(ClientConfig{URL: base, Token: strings.TrimPrefix(bearer[1], "Bearer ")})
+		c, _ := apiclient.New(apiclient.Config{URL: base, Token: strings.TrimPrefix(bearer[1], "Bearer ")})
 		_, err := c.WaitArm(t.Context(), "a1", coleo.Idle)
 		waited <- err
 	}()

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"coleo.dev"
@@ -40,10 +38,6 @@ type triggerHistoryInput struct {
 	Limit   int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 when left out"`
 }
 
-type triggerHistoryReply struct {
-	History []trigger.Entry `json:"history"` // newest first
-}
-
 type removedReply struct {
 	Removed bool `json:"removed"`
 }
@@ -55,9 +49,11 @@ func (s *Server) triggerRoutes(d table) {
 		"Make a schedule or a webhook; the answer has the secret of a webhook, once (not with a token)", http.StatusCreated},
 		personOnly(s.addTrigger), newTriggerDetail)
 	change(d, operation{del, "/api/triggers/{name}", "remove-trigger",
-		"Remove a schedule or a webhook; its arms continue (not with a token)", 0}, personOnly(s.removeTrigger), triggerDetail)
+		"Remove a schedule or a webhook; its arms continue (not with a token)", 0},
+		personOnly(s.removeTrigger), triggerDetail)
 	change(d, operation{post, "/api/triggers/{name}/run", "run-trigger",
-		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted}, personOnly(s.runTrigger), triggerDetail)
+		"Start an arm of a schedule that is not due (not with a token)", http.StatusAccepted},
+		personOnly(s.runTrigger), triggerDetail)
 	add(d, operation{get, "/api/triggers/history", "list-trigger-history",
 		"List runs of triggers, missed runs and refused requests, the newest first", 0}, s.triggerHistory)
 }
@@ -99,7 +95,8 @@ func (s *Server) runTrigger(ctx context.Context, in *triggerOnly) (*reply[trigge
 	return &reply[trigger.Entry]{e}, err
 }
 
-func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*reply[triggerHistoryReply], error) {
+func (s *Server) triggerHistory(ctx context.Context,
+	in *triggerHistoryInput) (*reply[wire.TriggerHistoryReply], error) {
 	if s.triggers == nil {
 		return nil, errNoTriggers()
 	}
@@ -107,7 +104,7 @@ func (s *Server) triggerHistory(ctx context.Context, in *triggerHistoryInput) (*
 		in.Limit = auditPage
 	}
 	entries, err := s.triggers.History(ctx, in.Trigger, in.Before, in.Limit)
-	return &reply[triggerHistoryReply]{triggerHistoryReply{list(entries)}}, err
+	return &reply[wire.TriggerHistoryReply]{wire.TriggerHistoryReply{History: list(entries)}}, err
 }
 
 // isWebhook reports whether a request calls a webhook. Such a request is signed, and needs no
@@ -144,38 +141,4 @@ func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	_ = json.NewEncoder(w).Encode(e)
-}
-
-// Triggers returns the schedules and webhooks.
-func (c *Client) Triggers(ctx context.Context) (out wire.Triggers, err error) {
-	err = c.call(ctx, get, "/api/triggers", nil, &out)
-	return out, err
-}
-
-// AddTrigger creates a schedule or a webhook. The reply for a webhook contains the webhook's
-// secret.
-func (c *Client) AddTrigger(ctx context.Context, q wire.TriggerRequest) (out wire.NewTrigger, err error) {
-	err = c.call(ctx, post, "/api/triggers", q, &out)
-	return out, err
-}
-
-// RemoveTrigger removes a schedule or a webhook.
-func (c *Client) RemoveTrigger(ctx context.Context, name string) error {
-	return c.call(ctx, del, "/api/triggers/"+url.PathEscape(name), nil, nil)
-}
-
-// RunTrigger starts an arm of a schedule before the schedule is due. It returns when the run of the
-// trigger is stored, even if the arm has not started yet.
-func (c *Client) RunTrigger(ctx context.Context, name string) (out trigger.Entry, err error) {
-	err = c.call(ctx, post, "/api/triggers/"+url.PathEscape(name)+"/run", nil, &out)
-	return out, err
-}
-
-// TriggerHistory returns the newest entries of a trigger, newest first. If the name is empty, it
-// returns entries of all triggers. If beforeID is not 0, it returns only entries with lower ids.
-func (c *Client) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
-	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(beforeID, 10)}, "limit": {strconv.Itoa(limit)}}
-	var out triggerHistoryReply
-	err := c.call(ctx, get, "/api/triggers/history?"+q.Encode(), nil, &out)
-	return out.History, err
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"net"
 	"sync"
 	"time"
 
+	"coleo.dev/localsocket"
+	"coleo.dev/wire"
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
@@ -35,15 +37,17 @@ type piece struct {
 	End        bool         // the program has ended, and all output was sent
 }
 
-// viewOf opens an arm's terminal stream at an offset. A negative offset counts from the
-// end.
-func viewOf(ctx context.Context, c *Client, arm string, from int64) (*viewer, error) {
-	path := strings.TrimPrefix(armPath(arm, ""), "/api/arms/")
-	conn, done, err := c.connect(ctx, fmt.Sprintf("/ws/terminal/%s?from=%d", path, from))
+// viewOf opens an arm's terminal stream at an offset, over a server's socket. A negative offset
+// counts from the end.
+func viewOf(ctx context.Context, socket, arm string, from int64) (*viewer, error) {
+	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
+		return localsocket.Dial(socket)
+	}}
+	conn, _, err := dialer.DialContext(ctx, fmt.Sprintf("ws://localhost/ws/terminal/%s?from=%d", arm, from), nil)
 	if err != nil {
 		return nil, err
 	}
-	return &viewer{conn: conn, done: done}, nil
+	return &viewer{conn: conn, done: func() { _ = conn.Close() }}, nil
 }
 
 // next waits for the next piece and returns it. When the stream has ended, next returns
@@ -58,7 +62,7 @@ func (v *viewer) next() (piece, error) {
 			v.at += int64(len(data))
 			return piece{Data: data}, nil
 		}
-		var c control
+		var c wire.Control
 		if err := json.Unmarshal(data, &c); err != nil {
 			return piece{}, coleo.Errorf(coleo.EUnavailable, "read the terminal's stream: %w", err)
 		}
@@ -68,7 +72,7 @@ func (v *viewer) next() (piece, error) {
 	}
 }
 
-func (v *viewer) pieceOf(c control) (piece, bool) {
+func (v *viewer) pieceOf(c wire.Control) (piece, bool) {
 	switch {
 	case c.Type == "offset" && c.Offset != nil:
 		v.at = *c.Offset
@@ -95,18 +99,20 @@ func (v *viewer) input(keys []byte) error { return v.send(websocket.BinaryMessag
 
 // lease asks for the lease, or renews it. Other viewers see the name in holder. The answer arrives
 // as a piece.
-func (v *viewer) lease(holder string) error { return v.control(control{Type: "lease", Holder: holder}) }
+func (v *viewer) lease(holder string) error {
+	return v.control(wire.Control{Type: "lease", Holder: holder})
+}
 
 // release releases the lease. close does so too.
-func (v *viewer) release() error { return v.control(control{Type: "release"}) }
+func (v *viewer) release() error { return v.control(wire.Control{Type: "release"}) }
 
 // resize changes the size of the terminal, in cells, which needs the lease. If the server refuses
 // the size, the refusal arrives as a piece.
 func (v *viewer) resize(cols, rows int) error {
-	return v.control(control{Type: "resize", Cols: cols, Rows: rows})
+	return v.control(wire.Control{Type: "resize", Cols: cols, Rows: rows})
 }
 
-func (v *viewer) control(c control) error {
+func (v *viewer) control(c wire.Control) error {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return err

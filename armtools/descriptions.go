@@ -10,8 +10,8 @@ import (
 type description struct {
 	text  string
 	reads bool // whether the tool changes nothing
-	// properties contains the properties of the arguments, as JSON. required contains the names of
-	// the required arguments.
+	// `properties` contains the properties of the arguments, as JSON. `required` contains the names of the
+	// required arguments.
 	properties string
 	required   []string
 }
@@ -106,7 +106,8 @@ var descriptions = map[string]description{
 			"It has your harness, and at most your permissions. Then call await_arm to wait for its answer.",
 		properties: `"name":{"type":"string",` +
 			`"description":"1 to 20 letters, digits, '_' or '-'. Your own name is put before it."},` +
-			`"prompt":{"type":"string","description":"Everything that the subarm has to do. It knows nothing about your conversation."},` +
+			`"prompt":{"type":"string","description":"Everything that the subarm has to do. ` +
+			`It knows nothing about your conversation."},` +
 			`"folder":{"type":"string","description":"The folder in which it works, within yours. Default: yours."},` +
 			`"permission_mode":{"type":"string","enum":["plan","ask","edit","all"],` +
 			`"description":"Not more than yours. Default: yours."}`,

@@ -31,8 +31,7 @@ func (b *Brain) takingAlternatives() repeat.Task {
 		}}
 }
 
-// considerAlternatives tries the alternatives of the arms that a page of serve's log reports as
-// parked.
+// considerAlternatives tries alternatives for the arms that a page of serve's log reports as parked.
 func (b *Brain) considerAlternatives(ctx context.Context, page []store.Entry) {
 	for _, e := range page {
 		if e.Kind != coleo.EventParked {
@@ -58,8 +57,8 @@ func (b *Brain) considerAlternative(arm coleo.Arm) {
 	})
 }
 
-// alternativeOf returns the parking of an arm, and the alternative to try next. It returns false if
-// no alternative is left, or if the queue is paused.
+// alternativeOf returns how an arm is parked, and the alternative to try next. It returns false if no
+// alternative is left, or if the queue is paused.
 func alternativeOf(arm coleo.Arm) (coleo.Parked, coleo.LimitStep, bool) {
 	if arm.Queue == nil || arm.Queue.Parked == nil || arm.Queue.Paused != "" {
 		return coleo.Parked{}, coleo.LimitStep{}, false
@@ -113,9 +112,9 @@ func comesLater(err error) bool {
 	}
 }
 
-// goOnWith makes a parked arm continue with another model of its harness. It never replaces this
-// model: the model must be available, and the fallback policy must allow the model's price. If
-// the arm has its own model server or the scripted model, goOnWith accepts any name.
+// goOnWith makes a parked arm continue with another model of its harness. goOnWith returns an error if the
+// model is not available, or if the fallback policy forbids its price. If the arm has its own model server or
+// the scripted model, goOnWith accepts any name.
 func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, name string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -161,10 +160,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	return nil
 }
 
-// OnLimit changes what an arm does at a limit, and returns the resulting setting. If the parameter on
-// is "", OnLimit only returns the present setting. If the arm is parked, the change also applies to the
-// present limit. OnLimit returns ENotFound if there is no such arm. If the arm can never use one of the
-// listed alternatives, OnLimit returns EInvalid or EUnsupported. Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit, and returns the resulting setting. If `on` is "", OnLimit only
+// returns the present setting. If the arm is parked, the change also applies to the present limit. OnLimit
+// returns ENotFound if there is no such arm. If the arm can never use one of the listed alternatives, OnLimit
+// returns EInvalid or EUnsupported. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -10,16 +10,11 @@ import (
 	"coleo.dev/bus"
 )
 
-// This file sends commands to hosts. It finds the host of an arm, and refuses at once if that host cannot be
-// asked.
+// The functions in this file send a command to the host of an arm. They return an error at once if that host
+// cannot be asked.
 
-// These constants are the time limits for starts.
-const (
-	spawnTimeout = 60 * time.Second // for a start, and for an attach to a running arm
-	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
-	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
-	WorktreeTime = 25 * time.Minute
-)
+// spawnTimeout is the time limit for a start, and for an attach to a running arm.
+const spawnTimeout = 60 * time.Second
 
 // askAboutArm sends a command about an arm to the arm's host agent, or to host local. It returns
 // EExited if the arm has never run, and otherwise the errors of Roster.Ask.

@@ -62,10 +62,9 @@ type Config struct {
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
 //
-// A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline
-// passes before the reply arrives, the method returns ETimeout. If ctx is cancelled before, the
-// method returns EUnavailable. After both errors, the brain does not know whether the order was
-// carried out.
+// A method that gives an order to a host agent waits for the host agent's reply. If ctx's deadline passes
+// before the reply arrives, the method returns ETimeout. If ctx is cancelled first, the method returns
+// EUnavailable. After either of these errors, the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
 	*commands.Commands
@@ -110,8 +109,8 @@ func New(c Config) *Brain {
 		Prepare: b.prepareHost, AskAboutArm: b.askAboutArm, Summarise: b.summarise, KeepPermits: b.permits.Keep,
 		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered,
 		CatchUpChosen: b.catchUpChosen})
-	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.roster.CatchUp,
-		SettledOn: b.settledOn, RequireFileSupport: b.requireFileSupport})
+	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait,
+		CatchUp: b.roster.CatchUp, SettledOn: b.settledOn, RequireFileSupport: b.requireFileSupport})
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.roster.CatchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
 		Changed: b.NoteChanged, Published: b.considerAlternatives})
@@ -128,8 +127,8 @@ func New(c Config) *Brain {
 	return b
 }
 
-// Run follows every host until ctx ends, and then returns nil. It returns an error if it cannot
-// listen on the bus. Callers can use the other methods before Run and during Run.
+// Run follows every host until ctx ends, and then returns nil. It returns an error if it cannot listen on the
+// bus. Callers can use the other methods before they call Run and while Run is running.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	b.following.Go(func() { b.PublishLog(b.ctx) })
@@ -181,8 +180,8 @@ func (b *Brain) summarise(arm *coleo.Arm) {
 	signals := arm.Signals()
 	signals.Watch = b.roster.WatchOf(*arm)
 	arm.Runtime = coleo.Summarise(signals, b.Now())
-	if q := arm.Queue; q != nil && q.Held != "" && q.Paused == "" && arm.State == coleo.Failed && signals.Watch.Blocked == "" &&
-		!arm.Runtime.Stale && !arm.Runtime.Frozen {
+	if q := arm.Queue; q != nil && q.Held != "" && q.Paused == "" && arm.State == coleo.Failed &&
+		signals.Watch.Blocked == "" && !arm.Runtime.Stale && !arm.Runtime.Frozen {
 		arm.Runtime.Reason = "its next prompt waits: " + q.Held + "; " + arm.Runtime.Reason
 	}
 }

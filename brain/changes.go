@@ -12,7 +12,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// This file passes requests about the changes, checkpoints and merges of an arm on to its host.
+// The functions in this file pass requests about the changes, checkpoints and merges of an arm on to the
+// arm's host.
 
 const (
 	// diffTimeout is the time limit for reading the changes in a repository. A large repository
@@ -21,9 +22,6 @@ const (
 	// restoreTimeout is the time limit for a restore. It includes a wait, because a restore does
 	// not begin while the arm's agent CLI is being started or ended.
 	restoreTimeout = 120 * time.Second
-	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
-	// host agent itself ends the merge.
-	MergeTime = bus.MergeTime + time.Minute
 )
 
 // Diff returns the changes that an arm has made in its folder. If withCalls is true, Diff also
@@ -82,10 +80,9 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.askAboutArm(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no
-// branch, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. The parameter by names the person or program that ordered the merge, for
-// the arm's log.
+// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no branch, and
+// the result contains the conflicts. If `ask` is also true, Merge sends the conflicts to the arm as one
+// prompt. The arm's log names `by` as the person or program that ordered the merge.
 //
 // Merge returns ENotFound if there is no such arm, and EUnsupported if the arm has no worktree. It
 // returns EConflict if the arm's work or the branch prevents the merge. If the request is to commit
@@ -94,7 +91,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, commands.MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Request: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

@@ -8,13 +8,12 @@ import (
 	"coleo.dev/store"
 )
 
-// keepChosen stores the host agent's Chosen in the arm's row: what a user has chosen for the arm.
-// If chosen is nil, keepChosen does nothing.
+// keepChosen stores in the arm's row what a user has chosen for the arm. If `chosen` is nil, keepChosen does
+// nothing.
 //
-// The host agent has stored the same Chosen before, and has already carried out the user's order.
-// So keepChosen returns nil even if the disk is full. When there is room again, this serve or the
-// next one copies the Chosen from the host agent: see catchUpChosen. Each Chosen has a number, and
-// the newer copy has the higher number.
+// The host agent has already stored the same coleo.Chosen, and has already carried out the user's order. So
+// keepChosen returns nil even if the disk is full. When there is room again, catchUpChosen copies the
+// coleo.Chosen from the host agent.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	if chosen == nil {
 		return nil
@@ -39,10 +38,9 @@ func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *col
 	return err
 }
 
-// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
-// arm, and EInvalid for a bad change. After EUnavailable or ETimeout, the host agent has not
-// replied, and the arm has either the old labels or the new labels. After every other error, the
-// arm has its old labels.
+// Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such arm, and
+// EInvalid for a bad change. EUnavailable and ETimeout mean that the host agent has not replied. The arm then
+// has either the old labels or the new labels. After every other error, the arm has its old labels.
 func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
 	b.labelling.Lock()
 	defer b.labelling.Unlock()

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// storeChosen writes a Chosen into the row of an arm, unless the row contains a newer one. It also
-// passes the row to a function, which can change further fields.
+// storeChosen writes what a user has chosen into the row of an arm, unless the row contains a newer
+// coleo.Chosen. It also passes the row to a function, which can change further fields.
 func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
 	before *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
@@ -27,12 +27,12 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 	return err
 }
 
-// catchUpChosen copies the host's Chosen into the row of an arm, if the host has a newer one. The
-// parameter number is the number of the host's Chosen, from a pulse. The row can be older, because
-// serve's disk was full or serve was killed before it wrote the row.
+// catchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's row.
+// It does so only if the row's coleo.Chosen has a lower number than `number`, which comes from a pulse. This
+// is the case if serve's disk was full, or if serve was killed before it wrote the row.
 //
-// If catchUpChosen returns nil, the row contains the Chosen with this number or a newer one. After
-// an error, the next pulse tries again.
+// If catchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one. After an
+// error, the next pulse tries again.
 func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) error {
 	arm, err := b.DB.Arm(ctx, id)
 	if err != nil {

@@ -22,7 +22,8 @@ func (s *scripted) choosing(arm string, chosen coleo.Chosen) {
 		}
 		return report, err
 	})
-	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "nobody", Chosen: 9}, {ID: arm, Chosen: chosen.Number}}})
+	pulses := []bus.ArmPulse{{ID: "nobody", Chosen: 9}, {ID: arm, Chosen: chosen.Number}}
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 }
 
 // chosen returns the Chosen in the row of an arm.
@@ -48,10 +49,14 @@ func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
 		model         string // the model of the next start, before serve copies the Chosen
 		mode, nextHas string
 	}{
-		"a newer choice":     {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"}, "p/m", "plan", "p/m"},
-		"a newer model":      {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Model: "p/n"}, "p/m", "", "p/n"},
-		"an older choice":    {scriptedHost, coleo.Chosen{Number: 3, Mode: "edits"}, coleo.Chosen{Number: 2, Model: "p/n"}, "p/m", "edits", "p/m"},
-		"another host's arm": {"other", coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"}, "p/m", "", "p/m"},
+		"a newer choice": {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"},
+			"p/m", "plan", "p/m"},
+		"a newer model": {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Model: "p/n"},
+			"p/m", "", "p/n"},
+		"an older choice": {scriptedHost, coleo.Chosen{Number: 3, Mode: "edits"}, coleo.Chosen{Number: 2, Model: "p/n"},
+			"p/m", "edits", "p/m"},
+		"another host's arm": {"other", coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"},
+			"p/m", "", "p/m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file starts arms with a copy of a conversation. The conversation belongs to another arm, or
-// no arm has it.
+// The functions in this file start an arm with a copy of a conversation. The original may belong to another
+// arm, or to no arm.
 
 // CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
 // works in the folder of the conversation, unless the request names another folder. CloneThread

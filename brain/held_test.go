@@ -15,7 +15,8 @@ func TestAnArmWhoseQueueWaitsBehindAnErrorSaysSo(t *testing.T) {
 	arm, err := s.brain.Arm(t.Context(), "ada")
 	check(t, err)
 	need, why := arm.Need()
-	if need != coleo.NeedsYou || !strings.HasPrefix(why, "its next prompt waits: 'coleo arm resume ada' sends it; its last turn") {
+	const want = "its next prompt waits: 'coleo arm resume ada' sends it; its last turn"
+	if need != coleo.NeedsYou || !strings.HasPrefix(why, want) {
 		t.Errorf("it needs %s, because %q", need, why)
 	}
 }

@@ -45,8 +45,8 @@ func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	}
 }
 
-// SwitchModel gives an arm another model. If the model is not available, SwitchModel replaces it in
-// the same way as a start.
+// SwitchModel gives an arm another model. If the model is not available, SwitchModel replaces it, as Spawn
+// does.
 //
 // Some agent CLIs accept a model only at their start. If the order allows a restart and the arm is
 // idle, SwitchModel restarts such an agent CLI and resumes the conversation. Otherwise the model

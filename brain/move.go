@@ -47,9 +47,9 @@ func (b *Brain) movingToHosts() repeat.Task {
 // host agent can take the arm, moveToHost changes nothing and returns no error. It returns EBusy
 // while somebody types into the arm.
 //
-// First host local releases the arm, and then the host agent takes the arm. If serve is killed in
-// between, the arm is not lost: the arm's folder already names the host agent, and that host agent
-// takes the arm without an order.
+// First host local releases the arm, and then the host agent takes the arm. If serve is killed in between,
+// the arm is not lost. The arm's folder already names the host agent, and that host agent takes the arm
+// without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.hostForLocalArm(arm.Harness)
 	if !ok || !roster.IsLocal(arm.AgentID) {
@@ -182,8 +182,7 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusal returns the error that Recover returns if there is no remedy, or no remedy that Coleo
-// may carry out.
+// refusal returns Recover's error for an arm that has no remedy, or no remedy that Coleo may carry out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false

@@ -17,8 +17,8 @@ import (
 // This file orders the starts of arms. It writes the row before the order, chooses the generation,
 // and stores the host agent's reply.
 
-// order orders the host agent to start the next generation of an arm. It does not change the row,
-// because the host's events will do that.
+// order tells the host agent to start the next generation of an arm. It does not change the row, because the
+// host's events will change it.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
@@ -33,7 +33,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	var report bus.ArmReport
 	limit := spawnTimeout
 	if o.Config.Worktree != nil {
-		limit += WorktreeTime
+		limit += commands.WorktreeTime
 	}
 	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.roster.CatchUp(ctx, arm.AgentID)
@@ -64,9 +64,9 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }
 
-// noteMade stores in the arm's row what the host agent has made for the start: the worktree, and
-// the mechanism that enforces the limits of the sandbox. If this fails, the row lacks both until
-// the next start. The host agent has its own record of the worktree.
+// noteMade stores in the arm's row what the host agent has made for the start. This is the worktree, and the
+// mechanism that enforces the limits of the sandbox. If the row cannot be written, it lacks both until the
+// next start. The host agent has its own record of the worktree.
 func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
 	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
 		return
@@ -112,8 +112,8 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, 
 	return was, ordered, err
 }
 
-// eachField calls choose for each field, with the field's values in row, from and to. If choose returns true,
-// eachField copies the field's value in to into row.
+// eachField calls `choose` for each field, with the field's values in `row`, `from` and `to`. If `choose`
+// returns true, eachField copies the field from `to` into `row`.
 func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any) bool) {
 	r, f, t := reflect.ValueOf(row).Elem(), reflect.ValueOf(from), reflect.ValueOf(to)
 	for i := range r.NumField() {
@@ -123,8 +123,8 @@ func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any
 	}
 }
 
-// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing.
-// It deletes the row of a new arm. In the row of an old arm, it restores each field that nobody has
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing. It deletes
+// the row of a new arm. In the row of an arm that already existed, it restores each field that nobody has
 // changed since. If an event of the host has changed the row in between, undoOrderedRow restores nothing.
 func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
@@ -138,7 +138,7 @@ func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	_, _ = b.DB.UpdateArm(ctx, ordered.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
 			eachField(row, ordered, was, func(now, from, _ any) bool { return reflect.DeepEqual(now, from) })
-			row.Config = was.Config // serve copies choices of the user into it, from the host
+			row.Config = was.Config // even if serve has copied the user's choices into it since then
 		}
 		return nil
 	})

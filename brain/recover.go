@@ -118,9 +118,9 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that all processes of the last generation have ended.
-// Only a report of a host agent makes a row stopped. If the host agent could not prove that all
-// processes have ended, the row's Rule shows this.
+// ended reports whether an arm's row proves that all processes of the last generation have ended. Only a
+// report of a host agent makes a row stopped. The row's Rule shows whether the host agent could prove that
+// all processes have ended.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
@@ -162,8 +162,8 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// resolveRecovery replaces the model of a request if the model is not available, in the same way as
-// a start. It returns the replacement, or nil if it has changed nothing.
+// resolveRecovery replaces the model of a request if the model is not available, as Spawn does. It returns
+// the replacement, or nil if it has changed nothing.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
@@ -174,8 +174,8 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 	return change, err
 }
 
-// restart starts the next generation of an arm with the configuration of the last generation. If
-// the arm gets another model than the requested one, change contains the requested model.
+// restart starts the next generation of an arm with the configuration of the last generation. If the arm gets
+// another model than the requested one, `change` contains the requested model.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig
@@ -219,13 +219,13 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 // also remains if the host agent was killed before it received the order. The caller must know that
 // the host has no such arm.
 func neverOrdered(arm coleo.Arm) bool {
-	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) && predecessorOf(arm) != nil
+	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) &&
+		predecessorOf(arm) != nil
 }
 
-// dropNeverOrdered deletes the row of a successor whose start was probably never ordered, and
-// reports whether it was deleted: see neverOrdered. First the host agent records that the task was
-// not handed over. If the host agent has received the order after all, dropNeverOrdered keeps the
-// row.
+// dropNeverOrdered deletes the row of a successor whose start was probably never ordered (see neverOrdered).
+// It reports whether the row was deleted. First the host agent records that the task was not handed over. If
+// the host agent has received the order after all, dropNeverOrdered keeps the row.
 func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	if b.roster.OrderOpen(arm.ID) {
 		return false
@@ -237,7 +237,7 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve or the host agent ended before the start of arm " + arm.Name + " was ordered"}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
-			err = nil // the host agent is too old to record this, or has removed the first arm
+			err = nil // the host agent is too old to record the failure, or has removed the first arm
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
@@ -249,9 +249,8 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// toldFailed reports whether the log already reports that the task of an arm was not handed over to
-// the given successor. If a host agent ended during the hand-over, the next host agent has logged
-// this.
+// toldFailed reports whether the log already reports that the task of an arm was not handed over to the given
+// successor. If a host agent ended during the hand-over, the next host agent has logged the failed hand-over.
 func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: first, Kinds: []coleo.EventKind{coleo.EventHandover}})
 	return err == nil && slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -260,8 +259,8 @@ func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	})
 }
 
-// isOver reports whether an arm has stopped. If the row does not show this, isOver asks the arm's
-// host agent. The row can be out of date if the disk was full when the arm stopped.
+// isOver reports whether an arm has stopped. If the arm's row does not say that the arm is stopped, isOver
+// asks the arm's host agent. The row can be out of date if the disk was full when the arm stopped.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

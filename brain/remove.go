@@ -11,7 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// This file removes an arm permanently, first on its host, and then from serve's database.
+// The functions in this file remove an arm permanently, first on the arm's host, and then from serve's
+// database.
 
 // removeTimeout is the time limit for the removal of an arm. If the arm's worktree contains much
 // unsaved work, the host agent needs minutes to save it.
@@ -20,10 +21,9 @@ const removeTimeout = 10 * time.Minute
 // Remove deletes a stopped arm and its files, including the journal and the queue. It returns the
 // number of prompts that were in the queue.
 //
-// Remove returns ENotFound if there is no such arm, and EConflict if the arm is not stopped. If the
-// arm's worktree contains unsaved work, Remove returns EConflict, unless force is true. If force is
-// true, Remove keeps the unsaved work under a git ref. It returns EUnavailable if the host agent
-// cannot be asked.
+// Remove returns ENotFound if there is no such arm, and EConflict if the arm is not stopped. If the arm's
+// worktree contains unsaved work, Remove returns EConflict, unless `force` is true. If `force` is true,
+// Remove keeps the unsaved work under a git ref. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -41,8 +41,8 @@ type starting struct {
 	beside  string               // a warning if another arm works in the same folder, or ""
 }
 
-// spawn does the same as Spawn. If parent is not nil, a new arm gets parent's configuration. If
-// the parameter once is not nil, the arm must be new, and gets the id once.Arm.
+// spawn does the same as Spawn. If parent is not nil, a new arm gets parent's configuration. If `once` is not
+// nil, the arm must be new, and gets the id once.Arm.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}
@@ -188,7 +188,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 	return err
 }
 
-// order returns the order for the host agent of a start.
+// order returns the order with which a host agent starts the arm.
 func (s *starting) order() bus.SpawnOrder {
 	o := bus.SpawnOrder{
 		ID: s.arm.ID, Name: s.arm.Name, Harness: s.arm.Harness, Config: s.config,
@@ -213,7 +213,8 @@ func (b *Brain) startRules() start.Rules {
 
 // hostsNow returns what serve knows about the hosts now.
 func (b *Brain) hostsNow() placement.Hosts {
-	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
+	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal,
+		RemoteOnly: b.RemoteOnly}
 }
 
 // named returns the arm with the given name, and true. If there is no such arm, named returns a new

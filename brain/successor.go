@@ -30,8 +30,8 @@ const (
 	// mostParts is the largest number of arms whose work is described in the first prompt of a
 	// successor. With more arms, the prompt would be too long.
 	mostParts = 5
-	// mostRuns is the largest number of an arm's newest runs that are described instead of its
-	// conversation, if the conversation cannot be read.
+	// mostRuns is how many of an arm's newest runs are described at most, if the arm's conversation cannot be
+	// read.
 	mostRuns = 50
 )
 
@@ -52,8 +52,8 @@ func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	return b.handOver(ctx, idOrName, q, nil)
 }
 
-// handOver does the work of HandOver. If the parameter at is not nil, it names the parking that the
-// hand-over must end. The successor then gets the rest of the arm's OnLimit.
+// handOver does the work of HandOver. If `at` is not nil, it names the alternative that this hand-over
+// carries out for the parked first arm. The successor then gets the rest of the first arm's OnLimit.
 func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRequest,
 	at *bus.ParkedAt) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
@@ -114,7 +114,8 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
 	at *bus.ParkedAt) (starting, error) {
 	s := starting{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
-		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox, Untested: q.Untested}}
+		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox,
+		Untested: q.Untested}}
 	h, err := b.Registry.Get(q.To)
 	if err == nil {
 		err = b.canSucceed(first, h.Info())

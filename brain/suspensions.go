@@ -29,13 +29,13 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by names
-// the person or program that answers. If idOrName is empty, AnswerSuspension searches all arms for
-// the id. If id is empty, exactly one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. `by` is the person or program that
+// answers. If idOrName is empty, AnswerSuspension searches all arms for the id. If `id` is empty, exactly one
+// suspension must be open.
 //
-// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
-// does not fit. If id is empty and several suspensions are open, it returns EConflict with the list
-// of suspensions. It also returns the errors of Respond.
+// AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision does not fit.
+// If `id` is empty and several suspensions are open, it returns EConflict with the list of suspensions. It
+// also returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
 	by string) (coleo.Suspension, error) {
 	list, err := b.Suspensions(ctx, idOrName)
@@ -65,7 +65,7 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 	return s, err
 }
 
-// oneOf returns the suspension with the given id. If id is empty, it returns the only suspension.
+// oneOf returns the suspension with the given id. If `id` is empty, it returns the only suspension.
 func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 	for _, s := range list {
 		if s.ID == id || id == "" && len(list) == 1 {
@@ -208,8 +208,9 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	}
 	config := subarm.Config(s.Arm, *parent.Config, *r)
 	arm := coleo.Arm{ID: r.Arm, Name: r.Name, Harness: r.Harness, ParentArmID: s.Arm, Domain: row.Domain, AgentID: host,
-		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered, Workdir: config.Workdir,
-		Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(), Labels: row.Labels}
+		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered,
+		Workdir: config.Workdir, Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(),
+		Labels: row.Labels}
 	if len(row.Labels) > 0 {
 		config.Chosen = config.Chosen.Change(func(c *coleo.Chosen) { c.Labels = row.Labels })
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/workspace/script"
 )
@@ -13,7 +14,7 @@ import (
 func TestAScriptMayTakeAllOfItsTime(t *testing.T) {
 	t.Parallel()
 	for what, limit := range map[string]time.Duration{
-		"a merge": bus.MergeTime, "a start with a worktree": WorktreeTime,
+		"a merge": bus.MergeTime, "a start with a worktree": commands.WorktreeTime,
 	} {
 		if limit <= script.MaxTimeout {
 			t.Errorf("%s may take %v, and its script %v", what, limit, script.MaxTimeout)

@@ -31,18 +31,18 @@ type Call struct {
 	Counted bool         // the spent amount of the budget includes the call
 }
 
-// Next returns the first call of a turn. contextTokens is the size of the conversation after the
-// last call, or 0 if that size is not known. promptBytes is the size of the new prompt in bytes.
-// The prompt has at most as many tokens, because no token is shorter than a byte. maxReply is the
-// longest reply in tokens, or 0 for MaxOutput.
+// Next returns the first call of a turn. contextTokens is the size of the conversation after the last call,
+// or 0 if that size is not known. promptBytes is the size of the new prompt in bytes. The prompt has at most
+// one token per byte, because no token is shorter than a byte. maxReply is the longest reply in tokens, or 0
+// for MaxOutput.
 func Next(model string, price *coleo.Price, contextTokens, promptBytes, maxReply int) Call {
 	return Call{Model: model, Price: price, Context: cmp.Or(contextTokens, FirstContext) + promptBytes,
 		Output: cmp.Or(maxReply, MaxOutput)}
 }
 
-// Bound returns the most that the call can cost, in US dollars. Input that goes into the provider's
-// cache, or comes from the cache, has another price. Bound assumes the most expensive case for all
-// input. If the price of the call is not known, ok is false.
+// Bound returns the most that the call can cost, in US dollars. Input that goes into the provider's cache, or
+// comes from the cache, has another price. Bound assumes the most expensive case for all input. If the price
+// of the call is not known, `ok` is false.
 func (c Call) Bound() (dollars float64, ok bool) {
 	if c.Price == nil {
 		return 0, false

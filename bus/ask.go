@@ -14,7 +14,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// This file sends orders to host agents and waits for their reports. It also receives orders.
+// The functions in this file send orders to host agents and wait for their reports. Other functions here
+// receive orders.
 
 const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
@@ -23,10 +24,9 @@ const (
 	// goneAfter is the time after which a host agent counts as gone if nothing listens for its
 	// orders. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
-	// silentAfter is the time after which Ask gives up an order if the host agent does not reply to
-	// opAlive. A host agent normally replies within a millisecond, and on a loaded machine in much
-	// less than silentAfter. The host agent knows this limit, and types nothing for an order that
-	// Ask has given up.
+	// silentAfter is the time after which Ask gives up on an order if the host agent does not reply to
+	// opAlive. A host agent normally replies within a millisecond, and on a loaded machine in much less than
+	// silentAfter. The host agent knows this limit, and types nothing for an order that Ask has given up on.
 	silentAfter = 10 * time.Second
 	// answerTime is the time that remains for sending the report. The host agent must finish at
 	// least answerTime before the caller's deadline, so that its own error, which says what was
@@ -40,16 +40,15 @@ const (
 // alive.
 const opAlive Op = "alive"
 
-// Ask sends an order to a host agent and waits for the host agent's report. It decodes
-// the report into out, unless out is nil. If ctx has no deadline, Ask waits for
-// DefaultTimeout.
+// Ask sends an order to a host agent and waits for the host agent's report. It decodes the report into `out`,
+// unless `out` is nil. If ctx has no deadline, Ask waits for DefaultTimeout.
 //
 // If nothing was done, Ask returns one of these errors:
 //   - EInvalid if the order is too large;
 //   - EUnavailable if no host agent listens.
 //
-// If the host agent may have carried out the order, Ask returns one of these errors,
-// and IsUnanswered returns true for them:
+// If the host agent may have carried out the order, Ask returns one of these errors, and IsUnanswered
+// returns true for them:
 //   - ETimeout if the deadline passes;
 //   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //
@@ -148,9 +147,9 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 	}
 }
 
-// age returns how long a host agent has listened for orders. If the host agent does not report
-// this, age returns the constant `forever`. The request also contains the parameter waiting, which
-// is the time until which the caller will certainly wait for the report of the order.
+// age returns how long a host agent has listened for orders. If the host agent does not report this time, age
+// returns the constant `forever`. The request also tells the host agent `waiting`, the time until which the
+// caller will certainly wait for the report of the order.
 func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
@@ -171,8 +170,8 @@ func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) 
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. A host agent that could not reach
-// something can report an error with the same code, but this error never has the type unreachable.
+// unreachable is the error for a host agent that cannot be asked. If a host agent itself could not reach
+// something, it can report an error with the same code. That error never has the type unreachable.
 type unreachable struct {
 	because *coleo.Error
 	sent    bool // whether a host agent received the order, but has ended since then

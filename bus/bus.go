@@ -194,7 +194,7 @@ func subscribe[T any](ctx context.Context, c *Conn, subject string, take func(T)
 }
 
 // confirm waits until the server has the subscriptions of this connection. If the connection breaks
-// meanwhile, confirm returns nil, because the NATS client subscribes again when the connection is
+// in the meantime, confirm returns nil, because the NATS client subscribes again when the connection is
 // up. It returns an error if the connection has ended for good.
 func (c *Conn) confirm() error {
 	if err := c.nc.Flush(); err != nil && c.nc.IsClosed() {

@@ -19,8 +19,7 @@ type waitingSenders struct {
 	ends map[string]time.Duration
 }
 
-// add adds an order whose sender will certainly wait until end. The returned function removes the
-// order.
+// add adds an order whose sender will certainly wait until `end`. The returned function removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

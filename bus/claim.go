@@ -33,8 +33,8 @@ type Claim struct {
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against the claim other. The claim with the higher Age
-// wins. If the ages are equal, the claim with the lower Instance wins.
+// before reports whether the claim c wins against `other`. The claim with the higher Age wins. If the ages
+// are equal, the claim with the lower Instance wins.
 func (c Claim) before(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
@@ -44,9 +44,8 @@ func (c Claim) before(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for requests that ask who claims this host's id, and then returns. Until
-// ctx ends, it calls the function mine for each request, and replies with the claim that mine
-// returns.
+// Claims starts to listen for requests that ask who claims this host's id, and then returns. Until ctx ends,
+// it calls `mine` for each request, and replies with the claim that `mine` returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {

@@ -114,7 +114,7 @@ type SpawnOrder struct {
 	// First is the first prompt. The host agent puts it at the head of the arm's queue, in the same
 	// write in which it stores the intended start.
 	First *coleo.Queued `json:"first,omitempty"`
-	// Then contains the prompts that follow First in the queue of a successor. They come from the
+	// The field Then contains the prompts that follow First in the queue of a successor. They come from the
 	// queue of the first arm. The host agent sets Then.
 	Then []coleo.Queued `json:"-"`
 	// InsteadOf names the requested model, if Config contains another model.
@@ -127,7 +127,8 @@ type SpawnOrder struct {
 type SucceedOrder struct {
 	Arm   string     `json:"arm"`
 	Spawn SpawnOrder `json:"spawn"`
-	// At names the parking that the hand-over ends. It is nil if a person orders the hand-over.
+	// At names the alternative that this hand-over carries out for the parked first arm. It is nil if a
+	// person orders the hand-over.
 	At *ParkedAt `json:"at,omitempty"`
 	// Failed is the reason why serve has ordered no start. If it is set, the host agent only
 	// records that the task was not handed over. If the host agent already has an order to start

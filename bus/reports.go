@@ -93,7 +93,7 @@ type ArmPulse struct {
 
 	NeedsPermit bool `json:"needs_permit,omitempty"` // whether typing into the arm needs a permit
 
-	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if the rules were not judged on it
+	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
 
 	// Chosen is the number of the coleo.Chosen that the host agent has stored for the arm, or 0. An
 	// older host agent does not set it.
@@ -104,9 +104,9 @@ type ArmPulse struct {
 // takes about 100 µs. A host agent checks a living process at most every 2 s, so only every second
 // request causes such a check.
 //
-// SilentAfter is the time after which serve reports that nobody watches the arms of a host, if the
-// host agent does not reply. It is long enough for one lost reply. Serve checks for silence before
-// each request, so that users see the report within 5 s.
+// If a host agent does not reply for SilentAfter, serve reports that nobody watches the host's arms.
+// SilentAfter is long enough for one lost reply. Serve checks for silence before each request, so that users
+// see the report within 5 s.
 const (
 	PulseEvery  = 1500 * time.Millisecond
 	SilentAfter = 3500 * time.Millisecond

@@ -34,10 +34,10 @@ type Server struct {
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. Host agents connect with the key hostKey. A
-// connection with this key cannot give orders. The server calls checkPeer for each process that
-// connects, and refuses the process if checkPeer returns an error. If checkPeer is nil, the server
-// accepts every process of this user. Listen returns the errors of localsocket.Listen.
+// Listen starts a server at a unix socket with the given path. Host agents connect with the key hostKey. A
+// connection with this key cannot give orders. The server calls checkPeer for each process that connects, and
+// refuses the process if checkPeer returns an error. If checkPeer is nil, the server accepts every process of
+// this user. Listen returns the errors of localsocket.Listen.
 func Listen(path string, hostKey Key, checkPeer func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {

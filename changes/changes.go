@@ -45,7 +45,7 @@ type Diff struct {
 	// Repos lists the repositories, if the arm works in several. Root is then the folder above them, and Base
 	// and Head are "". Most arms work in only one repository, and Repos is empty.
 	Repos []Repository `json:"repos,omitempty"`
-	// Alias is the path of Root as the arm's configuration has it, with its symbolic links. If the
+	// Alias is the path of Root as the arm's configuration contains it, with its symbolic links. If the
 	// configured path contains no symbolic links, Alias is "".
 	Alias string    `json:"alias,omitempty"`
 	Base  string    `json:"base"`           // the commit that the files are compared with; "" if there was none
@@ -128,8 +128,8 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns name as valid UTF-8 for JSON. If name is not UTF-8, raw contains its bytes. Otherwise raw is
-// nil.
+// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, `raw` contains its bytes. Otherwise
+// `raw` is nil.
 func named(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil
@@ -145,7 +145,7 @@ type Hunk struct {
 	NewStart int    `json:"newStart"`
 	NewLines int    `json:"newLines"`
 	Section  string `json:"section,omitempty"` // what git writes after the line numbers, such as the name of a function
-	Offset   int    `json:"offset"`            // of the hunk's @@ in the patch, in bytes
+	Offset   int    `json:"offset"`            // where the hunk's @@ is in the patch, in bytes
 	Length   int    `json:"length"`
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
@@ -158,9 +158,9 @@ type Why struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
 	Tool      string `json:"tool,omitempty"` // its name
-	// Time is when the call ended. If the end is not known, Time is when the call began. The
-	// recording of the arm's start number Generation shows that moment. Offset is the position of
-	// the prompt in this recording, in bytes.
+	// Time is when the call ended. If the end is not known, Time is when the call began. The recording of the
+	// arm's start with the number Generation shows that moment. Offset is the position of the prompt in this
+	// recording, in bytes.
 	Time       *time.Time `json:"time,omitempty"`
 	Generation int        `json:"generation,omitempty"`
 	Offset     int64      `json:"offset,omitempty"`

@@ -24,8 +24,8 @@ type Comment struct {
 	Time time.Time `json:"time,omitzero"` // serve sets it
 }
 
-// AddComment returns list with c appended. It returns EInvalid if the comment lacks a file, a line
-// or a text, or if its text is too long. It returns EConflict if the list would exceed a bound.
+// AddComment returns `list` with c appended. It returns EInvalid if the comment lacks a file, a line or a
+// text, or if its text is too long. It returns EConflict if the list would exceed a bound.
 func AddComment(list []Comment, c Comment) ([]Comment, error) {
 	c.Text = strings.TrimSpace(c.Text)
 	switch {

@@ -39,7 +39,7 @@ type Part struct {
 	Diff Diff
 }
 
-// Join combines the diffs of several repositories into one. The repositories are folders in root. MaxFiles
+// Join combines the diffs of several repositories into one. The repositories are folders in `root`. MaxFiles
 // and MaxPatch apply to the combined diff.
 func Join(root string, parts []Part) Diff {
 	all := Diff{Root: root, Files: []File{}}

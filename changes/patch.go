@@ -90,10 +90,10 @@ func CutPatch(patch []byte) []byte {
 	return patch[:last+1] // the patch is empty if it had only one file
 }
 
-// Assemble returns the files of the entries, with their positions in the patch. The patch must
-// contain the same files in the same order, but may end earlier. lines contains the line counts of
-// each file. If lines is nil, the patch must be whole, and Assemble counts the lines of the patch.
-// flagsByPath contains the flags of each file.
+// Assemble returns the files of the entries, with their positions in the patch. The patch must contain the
+// same files in the same order, but may end earlier. `lines` contains the line counts of each file. If
+// `lines` is nil, the patch must be whole, and Assemble counts the lines of the patch. flagsByPath contains
+// the flags of each file.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // not nil, because the JSON must not contain null

@@ -36,9 +36,9 @@ type Status struct {
 	Unread  []Left   // folders that git could not read
 }
 
-// unread is the beginning of git's warning about a folder that git cannot read. Git status leaves out the files in
-// this folder. After unread come the folder's name, a quotation mark, a colon and the reason. Git cuts off a long
-// line.
+// unread is the beginning of git's warning about a folder that git cannot read. Git status leaves out the
+// files in this folder. After this beginning come the folder's name, a quotation mark, a colon and the
+// reason. Git cuts off a long line.
 const unread = "warning: could not open directory '"
 
 // AddWarnings parses what git status has written to its standard error.
@@ -135,8 +135,8 @@ type Lines struct {
 }
 
 // ParseRaw parses the output of git diff --raw -z. If the command also had --numstat or --patch, their output
-// follows. lines contains the line counts of each file, by path, or is nil if the output has no line counts. patch
-// is the output of --patch.
+// comes after that of --raw. `lines` contains the line counts of each file, by path, or is nil if the output
+// has no line counts. `patch` is the output of --patch.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []byte, err error) {
 	next := func() string {
 		field, rest, _ := bytes.Cut(out, []byte{0})

@@ -105,8 +105,8 @@ var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 // recognize the prompt.
 const quotedPrompt = 80
 
-// RetryPrompt returns the check and the text of the prompt that asks a model again. fault says why
-// the answer of the given run does not fit. The run must have retries left.
+// RetryPrompt returns the check and the text of the prompt that asks a model again. `fault` says why the
+// answer of the given run does not fit. The run must have retries left.
 func RetryPrompt(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
 	next := *run.Check
 	next.Input, next.InputSchema = nil, nil

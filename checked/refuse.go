@@ -89,9 +89,9 @@ const (
 	left    = 2
 )
 
-// circles reports whether an object of the schema leads back to itself through keywords that check
-// the same value. The search starts at the object with the given JSON Pointer. seen maps the
-// objects that were visited so far to their states.
+// circles reports whether an object of the schema leads back to itself through keywords that check the same
+// value. The search starts at the object with the given JSON Pointer. `seen` maps the objects that were
+// visited so far to their states.
 func (d document) circles(pointer string, seen map[string]int) bool {
 	switch seen[pointer] {
 	case entered:

@@ -132,8 +132,8 @@ func splitError(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// valueStep translates a step from a schema to an inner schema into a step from the checked value
-// to an inner value. keys is the step in the schema: a JSON Pointer without its first slash.
+// valueStep takes one step of a path through a schema, and returns the matching step of the path through the
+// checked value. `keys` is the step in the schema: a JSON Pointer without its first slash.
 func valueStep(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {

@@ -11,10 +11,9 @@ import (
 	"coleo.dev"
 )
 
-// Line returns the number of the line in data that contains the key at path, counted from 1. A path
-// is written like "rule[2].when[0].where", where [0] is the first element of a list. If data does
-// not contain the key, Line returns the line of the key's nearest parent, or 1 if there is no
-// parent.
+// Line returns the number of the line in `data` that contains the key at `path`, counted from 1. A path is
+// written like "rule[2].when[0].where", where [0] is the first element of a list. If `data` does not contain
+// the key, Line returns the line of the key's nearest parent, or 1 if there is no parent.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -24,8 +23,8 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error about the key at path in a TOML file. The message begins with the
-// file's name and the number of the key's line in data: see Line.
+// Errorf returns an EInvalid error about the key at `path` in a TOML file. The message begins with the
+// file's name and the number of the key's line in `data`: see Line.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
@@ -102,8 +101,8 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found records that the file has a key with the given path, at the node n. It keeps the key's
-// position if this key is nearer to the searched key than every key before.
+// found records that the file has a key with the given path, at the node n. It keeps the key's position if
+// this key is nearer to the searched key than every earlier key.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

@@ -62,7 +62,7 @@ func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
 	return data, err
 }
 
-// checkOwn returns EForbidden if another user could change the file or folder. name is only for the
+// checkOwn returns EForbidden if another user could change the file or folder. `name` is only for the
 // message.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0

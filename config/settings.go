@@ -143,9 +143,8 @@ const maxScriptTimeout = 20 * 60
 // free port instead.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ReadSettings reads config.toml at path. If the file is missing, all settings have their defaults.
-// ReadSettings returns EForbidden if the file is unsafe (see ReadOwn), and EInvalid if its content is
-// wrong.
+// ReadSettings reads config.toml at `path`. If the file is missing, all settings have their defaults.
+// ReadSettings returns EForbidden if the file is unsafe (see ReadOwn), and EInvalid if its content is wrong.
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)
@@ -216,8 +215,8 @@ const mostSameCalls = 1000
 // this size.
 const mostOutput = 2_000_000
 
-// budgetFault returns a key below budget whose value is wrong, and what is wrong with it. If all values are
-// right, fault is "".
+// budgetFault returns a key of the table budget that has a wrong value, and what is wrong with this value. If
+// all values are right, `fault` is "".
 func (s Settings) budgetFault() (key, fault string) {
 	b := s.Budget
 	if !b.Policy.Valid() {

@@ -45,7 +45,8 @@ func TestTheNumberOfArmsIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadSettings(path)
-	if want := path + ":2: max_arms = -1 is less than 0"; coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
+	want := path + ":2: max_arms = -1 is less than 0"
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
@@ -98,17 +99,18 @@ func TestAListIsReadOutOfAFileOfAnotherProgram(t *testing.T) {
 func TestModelsAndPricesAreChecked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"[models]\nfallback = \"cheaper\"":                                     "",
-		"[prices]\n\"p/m\" = { input = 0, output = 1.5, cache_read = 0.1 }":    "",
-		"[prices.\"p/m/x\"]\ninput = 1\noutput = 2":                            "",
-		"[models]\nfallback = \"best\"":                                        `:2: fallback = "best" is none of`,
-		"[prices]\n\"p/m\" = { input = 1 }":                                    `:2: the price of "p/m" needs input and output`,
-		"[prices]\n\"p/m\" = { input = -1, output = 1 }":                       `:2: the price of "p/m" cannot be -1`,
-		"[prices]\n\"p/m\" = { input = nan, output = 1 }":                      `:2: the price of "p/m" cannot be NaN`,
-		"[prices]\n\"p/m\" = { input = inf, output = 1 }":                      `:2: the price of "p/m" cannot be +Inf`,
-		"[prices]\n\"p/m\" = { input = 1, output = 1, cache_write = -0.5 }":    `:2: the price of "p/m" cannot be -0.5`,
-		"[prices]\n\"p/m\" = { input = \"1\", output = 1 }":                    ":2:",
-		"[prices.\"p/m\"]\ninput = 1\noutput = 2\n[prices.\"p/m\"]\ninput = 1": ":4:",
+		"[models]\nfallback = \"cheaper\"":                                  "",
+		"[prices]\n\"p/m\" = { input = 0, output = 1.5, cache_read = 0.1 }": "",
+		"[prices.\"p/m/x\"]\ninput = 1\noutput = 2":                         "",
+		"[models]\nfallback = \"best\"":                                     `:2: fallback = "best" is none of`,
+		"[prices]\n\"p/m\" = { input = 1 }":                                 `:2: the price of "p/m" needs input and output`,
+		"[prices]\n\"p/m\" = { input = -1, output = 1 }":                    `:2: the price of "p/m" cannot be -1`,
+		"[prices]\n\"p/m\" = { input = nan, output = 1 }":                   `:2: the price of "p/m" cannot be NaN`,
+		"[prices]\n\"p/m\" = { input = inf, output = 1 }":                   `:2: the price of "p/m" cannot be +Inf`,
+		"[prices]\n\"p/m\" = { input = 1, output = 1, cache_write = -0.5 }": `:2: the price of "p/m" cannot be -0.5`,
+		"[prices]\n\"p/m\" = { input = \"1\", output = 1 }":                 ":2:",
+		"[prices.\"p/m\"]\ninput = 1\noutput = 2\n" +
+			"[prices.\"p/m\"]\ninput = 1": ":4:",
 	} {
 		path := filepath.Join(t.TempDir(), "config.toml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

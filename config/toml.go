@@ -12,9 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a value of the
-// wrong type or a syntax error. The message begins with the name of the file, the line and the
-// column.
+// Decode decodes the TOML in `data` into v. It returns EInvalid for an unknown key, a value of the wrong type
+// or a syntax error. The message begins with the name of the file, the line and the column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {
@@ -40,8 +39,8 @@ func Decode(name string, data []byte, v any) error {
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
 // Strings returns the list of strings at the top-level key of a TOML file of another program. It
-// ignores all other keys. It returns nil if the key is missing. It returns EInvalid if the value is
-// not a list of strings, or if data is not TOML.
+// ignores all other keys. It returns nil if the key is missing. It returns EInvalid if the value is not a
+// list of strings, or if `data` is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

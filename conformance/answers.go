@@ -29,7 +29,7 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled replaces the placeholders in a line of the catalogue by nonce, work folder and HOME.
+// filled replaces the placeholders in a line of the catalogue with the nonce, the work folder and HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether the user opens the dialog with a command. The check must wait before such a command:
-// Gemini CLI up to 0.61.0 takes it for a plain prompt until the MCP servers were asked for their tools.
+// byHand reports whether a command or a prompt of the user opens the dialog. The check must first wait until the
+// agent CLI has asked the MCP servers for their tools: until then, Gemini CLI up to 0.61.0 takes a command as a prompt.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -196,7 +196,7 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done, and that the model received no result. After a denial, a refusal is allowed.
+// undone checks that nothing was done, and that the model received no result, except for a refusal after a denial.
 func (x *attempt) undone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {

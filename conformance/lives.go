@@ -175,9 +175,9 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 }
 
 // commandWithPID returns the process of a command that runs in the trial's work folder. The
-// parameter own is the process id that the command itself sees. In a sandbox, the machine uses
-// another id for the same process. If the process has already ended, commandWithPID returns the
-// zero Identity.
+// argument is the process id that the command itself sees. In a sandbox, the machine uses another
+// id for the same process. If the process has already ended, commandWithPID returns the zero
+// Identity.
 func (t *Trial) commandWithPID(own string) coleo.Identity {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range all {

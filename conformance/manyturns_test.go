@@ -138,9 +138,9 @@ func (t *Trial) checkCost(tb testing.TB) {
 	turns, all := t.counted(0)
 	near := func(want float64) bool { return want > 0 && max(byEvents-want, want-byEvents) <= want/costShare }
 	if !near(price.Of(turns, 0)) && !near(price.Of(all, 0)) {
-		tb.Errorf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests", byEvents, price.Of(turns, 0),
-			price.Of(all, 0))
+		tb.Errorf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests",
+			byEvents, price.Of(turns, 0), price.Of(all, 0))
 	}
-	tb.Logf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests", byEvents, price.Of(turns, 0),
-		price.Of(all, 0))
+	tb.Logf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests",
+		byEvents, price.Of(turns, 0), price.Of(all, 0))
 }

@@ -80,8 +80,8 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode)
 	return nil
 }
 
-// reachesModel checks that a prompt reaches the model once. In some modes, some agent CLIs add text
-// around a prompt.
+// reachesModel checks that a prompt reaches the model once. It looks only for a word of the prompt,
+// because some agent CLIs add text around a prompt in some modes.
 func (t *Trial) reachesModel(ctx context.Context) error {
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
@@ -115,9 +115,9 @@ func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode. The parameter permission is
-// Mode.Permission of this mode. If it is "ask", the agent CLI must ask first. Otherwise the agent
-// CLI must write the file without a question.
+// writesIn makes the model write a file in the present mode. The caller passes Mode.Permission of
+// this mode. If it is "ask", the agent CLI must ask first. Otherwise the agent CLI must write the
+// file without a question.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

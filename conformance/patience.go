@@ -27,8 +27,9 @@ const (
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
 // patientContext ends with DeadlineExceeded when its time is over, like a context with a deadline.
-// The context in it can only be canceled. If Done returned that context's channel, contexts
-// derived from a patientContext would end with Canceled. So a patientContext has its own channel.
+// Its inner context can only be canceled. If Done returned the channel of the inner context,
+// contexts derived from a patientContext would end with Canceled. So a patientContext has its own
+// channel.
 type patientContext struct {
 	context.Context
 	done chan struct{}

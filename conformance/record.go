@@ -31,8 +31,8 @@ type Moment struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The parameter after is the time of the change since the
-// beginning of the recording or the session.
+// MomentOf returns a change as a Moment. The caller passes the time from the beginning of the
+// recording or the session to the change.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,

@@ -83,8 +83,8 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 
 // wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
 // number is 0. It waits until the agent CLI has redrawn the screen, and Coleo reads the same state
-// and dialog as before the wipe. The result came is the number of rows with text after the redraw.
-// The result named of is the number of such rows before the wipe.
+// and dialog as before the wipe. It returns the numbers of rows with text after the redraw and
+// before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -172,8 +172,8 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo's reading equals the reading was, and until the screen shows
-// only rows of the earlier screen before. It returns the number of rows with text.
+// awaitPicture waits until Coleo's reading equals the given reading, and until the screen shows
+// only rows of the given earlier screen. It returns the number of rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {

@@ -194,5 +194,6 @@ func subagentEvents(ctx context.Context, t *Trial) error {
 	}
 	own, below := task.Apart(t.Model.Record())
 	t.details = "the subagent is reported by its start and its end"
-	return errors.Join(log.CheckSubagents(workcheck.MadeIn(own), workcheck.MadeIn(below)), log.CheckTexts(workcheck.SentIn(own)))
+	return errors.Join(log.CheckSubagents(workcheck.MadeIn(own), workcheck.MadeIn(below)),
+		log.CheckTexts(workcheck.SentIn(own)))
 }

@@ -60,8 +60,8 @@ const Reported Source = "agent"
 
 // Row is the cost of one group.
 type Row struct {
-	// By contains the value of each key of the group: the name of an arm, a day such as 2026-01-31,
-	// PROVIDER/MODEL, a folder, the id of a run, or a harness.
+	// By contains the value of each key of the group. Such a value is the name of an arm, a day such as
+	// 2026-01-31, PROVIDER/MODEL, a folder, the id of a run, or a harness.
 	By map[Key]string `json:"by"`
 	Amount
 }
@@ -75,8 +75,8 @@ type Amount struct {
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts contains the part of Dollars from each source. The part of coleo.PriceUnknown is always
-	// 0, because Unpriced counts its tokens instead.
+	// Parts contains the part of Dollars from each source. The part of coleo.PriceUnknown is always 0,
+	// because Unpriced counts the tokens without a known price.
 	Parts map[Source]float64 `json:"parts"`
 	// Unpriced is the number of tokens without a known price. Dollars does not include
 	// them.
@@ -104,9 +104,8 @@ type Uncounted struct {
 	Calls   string `json:"calls"` // a few words for the calls, such as "titles"
 }
 
-// UncountedIn returns the model calls that are missing from the usage in the list, sorted by
-// harness. The caller's function words describes these calls for a harness. It returns "" if the
-// harness reports all calls.
+// UncountedIn returns the model calls that are missing from the usage in the list, sorted by harness. `words`
+// describes these calls for a harness. It returns "" if the harness reports all calls.
 func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
 	out := []Uncounted{}
 	for _, u := range list {

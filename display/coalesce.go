@@ -30,10 +30,9 @@ func (System) Now() time.Time { return time.Now() }
 // After returns a channel that receives the time after the duration d.
 func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Coalescer bundles changes. Each change has a key. Next returns a key when the key has not changed
-// for the duration window, and at the latest maxWait after the key's first change. Next returns the
-// key only once for all these changes. Several goroutines can call Changed, but only one goroutine
-// may call Next.
+// Coalescer bundles changes. Each change has a key. Next returns a key when the key has not changed for the
+// duration `window`, and at the latest maxWait after the key's first change. Next returns the key only once
+// for all these changes. Several goroutines can call Changed, but only one goroutine may call Next.
 type Coalescer struct {
 	window, most time.Duration
 	clock        Clock

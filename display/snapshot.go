@@ -41,10 +41,10 @@ type Snapshot struct {
 	Turn     int       `json:"turn,omitempty"`      // the last turn of the run, from 1
 	Began    time.Time `json:"began,omitzero"`      // when the run began
 	RunUsage Tokens    `json:"run_usage"`           // the total of all replies in the run
-	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, until the end of its last run
+	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, up to the end of its last run
 	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
 	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
-	Thinking bool      `json:"thinking,omitempty"`  // the model thinks and has written no text since
+	Thinking bool      `json:"thinking,omitempty"`  // the model is thinking, and has written no text since it began
 	Problem  string    `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
 	Compacts int       `json:"compacted,omitempty"` // how often the conversation was shortened in the run
 
@@ -146,8 +146,7 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns a new list without the tools for which the function gone returns true. It does not
-// change the given list.
+// without returns a copy of the list that lacks the tools for which `gone` returns true.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

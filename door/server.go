@@ -29,7 +29,7 @@ const (
 // Handler carries out the calls of one arm.
 type Handler interface {
 	// Call carries out a request and returns the text for the model. If the request must wait for a
-	// suspension, Call first passes the suspension's id to waiting. If ctx ends, the caller has
+	// suspension, Call first passes the suspension's id to `waiting`. If ctx ends, the caller has
 	// disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
 	// AnswerDelivered records that the model has received the result of the request with this key.
@@ -47,9 +47,9 @@ type Door struct {
 	conns map[net.Conn]bool
 }
 
-// Open opens a door at path. The door calls checkPeer with each process that connects, and refuses
-// the process if checkPeer returns an error. If checkPeer is nil, every process of the user may use
-// the door. Open returns the errors of localsocket.Listen.
+// Open opens a door at `path`. The door calls checkPeer with each process that connects, and refuses the
+// process if checkPeer returns an error. If checkPeer is nil, every process of the user may use the door.
+// Open returns the errors of localsocket.Listen.
 func Open(path string, checkPeer func(localsocket.Peer) error, h Handler) (*Door, error) {
 	l, err := localsocket.Listen(path, checkPeer)
 	if err != nil {

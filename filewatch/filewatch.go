@@ -49,8 +49,8 @@ type Listener struct {
 	mine map[string]bool // the listener's folders; protected by the Watcher's lock
 }
 
-// Listen returns a listener without folders. For each change, the Watcher calls the function told.
-// This function must return at once, and must not call the Watcher or the listener.
+// Listen returns a listener without folders. For each change, the Watcher calls `told`. This function must
+// return at once, and must not call the Watcher or the listener.
 func (w *Watcher) Listen(told func(Change)) *Listener {
 	return &Listener{w: w, told: told, mine: map[string]bool{}}
 }

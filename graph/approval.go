@@ -178,8 +178,8 @@ func (w *writer) endedCall(id string) {
 	w.run.decided = w.run.decided.without(key)
 }
 
-// appendUpTo returns a new list with the entry x at the end. If the list is then longer than most
-// entries, appendUpTo drops the oldest entries.
+// appendUpTo returns a new list with the entry x at the end. If the list then has more than `most` entries,
+// appendUpTo drops the oldest entries.
 func appendUpTo[T any](list []T, x T, most int) []T {
 	out := append(slices.Clone(list), x)
 	return out[max(0, len(out)-most):]

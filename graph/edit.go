@@ -47,7 +47,7 @@ var (
 // beginPatch is a text that every patch contains.
 const beginPatch = "*** Begin Patch"
 
-// edits returns the changes of the file that the arguments of a call show.
+// edits returns the changes that a call made to the file, according to the call's arguments.
 func (s *search) edits(arm string, c coleo.ToolCall) []edit {
 	if strings.Contains(c.Command, beginPatch) {
 		return s.patch(arm, c.Command)
@@ -111,7 +111,7 @@ func replaced(args map[string]json.RawMessage) []edit {
 	return []edit{{linesOf(text), linesOf(before)}}
 }
 
-// first returns the text of the first name in names that is in the arguments.
+// first looks up the names in order, and returns the text of the first argument that it finds.
 func first(args map[string]json.RawMessage, names []string) (string, bool) {
 	for _, name := range names {
 		var text string

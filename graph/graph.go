@@ -76,7 +76,7 @@ type Node struct {
 	Call       *Call       `json:"call,omitempty"`
 	Approval   *Approval   `json:"approval,omitempty"`
 	Suspension *OpenDialog `json:"suspension,omitempty"`
-	Path       string      `json:"path,omitempty"` // of a file, as the model gave it
+	Path       string      `json:"path,omitempty"` // only for a file: the path as the model gave it
 	Subagent   *Subagent   `json:"subagent,omitempty"`
 	Shell      *Shell      `json:"shell,omitempty"`
 	Model      string      `json:"model,omitempty"` // of a turn
@@ -106,7 +106,7 @@ type Prompt struct {
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// Text is a text of the model. The agent CLI reports it in pieces.
+// Text is a text that the model has written. The agent CLI reports it in pieces.
 type Text struct {
 	Text      string `json:"text"` // set by Document, Nodes and Node
 	Pieces    int    `json:"pieces"`

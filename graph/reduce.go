@@ -31,8 +31,8 @@ type runState struct {
 	faults       []string
 }
 
-// closedCall is a call that has ended. Its field at is the number of nodes and edges that the graph
-// had when the call ended.
+// closedCall is a call that has ended. Its field `at` is the number of nodes and edges that the graph had
+// when the call ended.
 type closedCall struct {
 	id string
 	at int

@@ -153,7 +153,7 @@ func (n *Node) callLine() string {
 	return line + n.duration()
 }
 
-// duration returns how long the node took, as " in 2s". It returns "" if the node has not ended, or
+// duration returns how long the node took, in the form " in 2s". It returns "" if the node has not ended, or
 // if its start and end are equal.
 func (n *Node) duration() string {
 	d := n.End.Sub(n.Start)

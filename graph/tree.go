@@ -13,7 +13,7 @@ type tree[V any] struct {
 	size int
 }
 
-// branch is a node of a treap. No branch below it has a higher rank.
+// A branch is a node of a treap. No branch below it has a higher rank.
 type branch[V any] struct {
 	key         string
 	rank        uint64

@@ -211,7 +211,7 @@ type Answer struct {
 	Approver        *coleo.Caller `json:"approver,omitempty"`
 	ApproverMatched string        `json:"approverMatched,omitempty" enum:"dialog,time"`
 
-	Generation int       `json:"generation,omitempty"` // of the arm when the run began; 0 if unknown
+	Generation int       `json:"generation,omitempty"` // the arm's generation when the run began; 0 if unknown
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 

@@ -76,8 +76,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender checks an answer of a holder. The answer names the holder as the process named.
-// checkSender returns EUnproven if another process is at the other end of the connection.
+// checkSender returns EUnproven if the process at the other end of the connection is not the one
+// that the answer names.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -320,7 +320,7 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens another connection for a viewer, on which the holder sends the output from the given
+// Stream opens another connection for a viewer. On it, the holder sends the output from the given
 // offset on. The stream ends when ctx is canceled. The errors are those of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})

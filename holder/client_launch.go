@@ -16,7 +16,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// startTimeout is how long Start waits until a new holder is ready. Until then the holder only
+// startTimeout is how long Start waits for a new holder to become ready. Until then the holder only
 // opens some files and forks, but on a loaded machine this can take seconds.
 const startTimeout = 20 * time.Second
 

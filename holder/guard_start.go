@@ -35,8 +35,8 @@ const (
 	guardPipe     = 6 // only on systems where the intake has a pipe
 )
 
-// restartGuard is the pause before a new guard starts after one has ended early. It keeps a guard
-// that always fails from taking the processor.
+// restartGuard is the pause before a new guard starts after one has ended early. Without the pause,
+// a guard that always fails would use a whole processor.
 const restartGuard = time.Second
 
 // guardOrder says which start of an arm a guard must guard.
@@ -162,8 +162,8 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 }
 
 // ownEnv returns the environment of the holder and of the guard. It contains no variable of the
-// arm, because a sweep would then mistake the guard for a process of the arm. One thread for Go
-// code is enough for these two processes, and saves a fifth of their memory.
+// arm, so that a sweep does not mistake the guard for a process of the arm. GOMAXPROCS=1 saves a
+// fifth of the memory of these two processes, because one thread is enough for their Go code.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
 // guardInput returns a pipe that holds the guard's order in JSON.

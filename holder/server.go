@@ -68,7 +68,7 @@ type server struct {
 	coveredUntil    int64         // a snapshot of the host agent replaces the output before this offset
 	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
-	stopCause       stopCause // why stopping was closed
+	stopCause       stopCause // why the channel stopping was closed
 	exited          chan struct{}
 	stopping        chan struct{} // closed when somebody orders the end of the arm
 	stopOnce        sync.Once

@@ -39,7 +39,7 @@ func typingTime(n int) time.Duration {
 }
 
 // answerRequests answers the requests of one connection until the connection ends. The first
-// request must be hello.
+// request must be askHello.
 func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := socket.Admit(conn); err != nil {

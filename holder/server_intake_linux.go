@@ -129,8 +129,8 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	return err
 }
 
-// stopSplicing moves the bytes in the pipe to unwritten. After that, the intake works without
-// splice. flush calls it if the journal's file system does not support splice.
+// stopSplicing moves the bytes in the pipe to the field `unwritten`. After that, the intake works
+// without splice. flush calls it if the journal's file system does not support splice.
 func (in *intake) stopSplicing() error {
 	in.withoutSplice = true
 	buf := make([]byte, in.inPipe)

@@ -28,8 +28,8 @@ const (
 	// full file is renamed to FILE.1 and replaces the previous FILE.1. So each of the two files is
 	// smaller than maxFile plus one line.
 	maxFile = 1 << 20
-	// patience is how long the hook program runs at most, whatever happens. The limit is short
-	// because the agent CLI waits for the hook program.
+	// patience is the longest time for which the hook program runs, whatever happens. The limit is
+	// short because the agent CLI waits for the hook program.
 	patience = 2 * time.Second
 	// Together, lockTries and lockPause limit the wait for another hook program to 200 ms.
 	lockTries, lockPause = 40, 5 * time.Millisecond

@@ -18,19 +18,20 @@ import (
 
 // arm is an arm of this host, with its live session if it has one.
 //
-// A goroutine that takes several of the arm's locks takes them in this order: starting, typing,
-// delivering, interrupting, adding, writing, mu. Each part below also has its own locks. While a
-// part holds one of them, it takes no lock of the arm, with three exceptions:
+// A goroutine that needs several of the arm's locks takes them in this order: starting, typing,
+// delivering, interrupting, adding, writing, mu. The parts of the arm, such as its meter, have
+// locks of their own. A part takes no lock of the arm while it holds one of these, with three
+// exceptions:
 //
-//   - The lock Chooser.changing of choices comes after delivering and before writing.
-//   - The lock Meter.stops of meter comes before interrupting.
-//   - The lock of driving comes before mu and the lock of door.
+//   - The lock Chooser.changing of choices is taken after delivering and before writing.
+//   - The lock Meter.stops of meter is taken before interrupting.
+//   - The lock of driving is taken before mu and the lock of door.
 type arm struct {
 	host *Host
 
 	// The parts of the arm.
 	lease   lease.Lease       // the right to type by hand
-	meter   *metering.Meter   // counts the model calls of the arm, and carries out what its budgets decide
+	meter   *metering.Meter   // counts the arm's model calls, and enforces its budgets
 	choices *choosing.Chooser // the mode and the model that a user orders
 	dialogs *judge.Dialogs    // judges the approval dialogs by the arm's policy
 	driving armfolder.Lock    // this process's lock on the arm's folder
@@ -42,13 +43,12 @@ type arm struct {
 	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of these runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
-	// interrupting is held during an interrupt, and while takeSettled takes a run that has ended. So
-	// if a turn ends by itself during an interrupt, its run is taken only after the interrupt has
-	// reported whether it typed a key.
+	// interrupting is held during an interrupt. takeSettled holds it too, so that no run ends
+	// before it is known whether the interrupt has typed a key.
 	interrupting sync.Mutex
 	adding       sync.Mutex // held while a prompt with an id from a client is added
-	// writing is held during a write of the record to the database or to the arm's folder. So the
-	// last write always has the newest record.
+	// writing is held while the record is written to the database or to the arm's folder. So an
+	// older record never overwrites a newer one.
 	writing sync.Mutex
 
 	mu     sync.Mutex      // guards all fields below
@@ -59,7 +59,7 @@ type arm struct {
 	harness     coleo.Harness      // the harness object that started the session or attached to it
 	rules       string             // the last note about a change of the harness: see noteRules
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
-	unfollow    context.CancelFunc // ends the goroutines that follow the session and that send the queue
+	unfollow    context.CancelFunc // ends the goroutines that follow the session and send prompts from the queue
 	reading     coleo.Reading
 	// If the present state is idle, error or dead, settledCursor is the cursor of the change that led
 	// to this state. Otherwise it is 0.
@@ -77,7 +77,7 @@ type arm struct {
 	gone    bool   // another host has taken the arm
 	blocked string // the reason why the arm cannot continue; "" if it can
 	silent  bool   // the holder did not reply when the host agent tried to attach
-	asleep  bool   // silent, because a signal had stopped the holder
+	asleep  bool   // silent is true because a signal had stopped the holder
 }
 
 // newArm returns an arm with the given record. The arm has no session yet.
@@ -175,8 +175,9 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session ends or following
-// ends. Each write uses ctx, so a write that is already running still completes.
+// follow writes the changes of a session to the event log. It stops when the session or the second
+// context ends. The writes use the first context, so a write that is already running still
+// completes.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -232,7 +233,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangePrompt {
 		note := c.Note
 		if c.Screen != nil {
-			note = "" // the session's SendPrompt has found this loss, and its caller settles the prompt
+			note = "" // SendPrompt returns this loss as an error, and its caller handles it
 		}
 		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err
@@ -311,7 +312,7 @@ func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 }
 
 // intend is like change, but for something that the caller is about to do. If the write fails,
-// intend restores the record and returns EUnavailable. The caller must then not do it.
+// intend restores the record and returns EUnavailable, and the caller must not begin.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -320,9 +321,9 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs, but the same transaction also writes the parameter tools. It contains the changes
-// that a tool call or the answer to a suspension makes. changeWith reads tools after fn has returned, so fn can
-// still set the fields of tools.
+// changeWith is like changeAs, but the same transaction also writes the given ToolChange. A tool
+// call or the answer to a suspension has caused this change. fn may still set the fields of the
+// ToolChange, because changeWith reads them after fn has returned.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()

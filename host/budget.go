@@ -14,8 +14,8 @@ import (
 	"coleo.dev/store"
 )
 
-// mostParents is the largest number of parents that Account looks for above a subarm. It stops an
-// endless loop. No subarm has that many.
+// mostParents is the largest number of arms above a subarm that Account visits. The limit prevents
+// an endless loop. No subarm has so many arms above it.
 const mostParents = 16
 
 // meteredArm gives the meter of an arm access to the arm.
@@ -26,13 +26,14 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 		SameCalls: h.SameCalls}}
 }
 
-// Facts reads the facts from the arm's record and from its session.
+// Facts collects what the meter needs to know, from the arm's record and from its session.
 func (a meteredArm) Facts() metering.Facts {
 	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
-		// A scripted model with a price, which the user can set, counts like any other model.
+		// The user can give the scripted model a price. Its calls then count like those of any
+		// model.
 		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
 		// If nobody has named a model, use the model that the agent CLI reported last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
@@ -46,7 +47,8 @@ func (a meteredArm) Facts() metering.Facts {
 	return f
 }
 
-// account returns the account of an arm without its parents, and the id of the arm's parent.
+// account returns the account of an arm, without the accounts of its parents. It also returns the
+// id of the arm's parent.
 func (a meteredArm) account() (of spending.Arm, parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,9 +101,12 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 	return a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
-// Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was
-// parked at a limit, or was about to continue after a limit, it later continues with the same
-// prompt. If no run is open, the event about the budget belongs to no run.
+// Park parks the arm in its open run. It does nothing if the arm is already parked at a budget or
+// for a loop. It also does nothing if it must park the arm for a loop and no run is open.
+//
+// If no run is open, the arm may be parked at a limit of its model, or be about to continue after
+// one. The arm later continues with the same prompt. The event about the budget then belongs to no
+// run.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
@@ -146,7 +151,7 @@ func (a meteredArm) Go(do func(ctx context.Context)) { a.host.runs.Go(func() { d
 // an arm. Several arms can share a budget, so keepBudgets also checks the turns of other arms.
 func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	if !a.meter.Keep(ctx, call) {
-		return // no budget applies to the arm, so the call counts for no other arm either
+		return // no budget applies to the arm, so the call counts towards no other arm's budget either
 	}
 	call.Price = &coleo.Price{} // the price of this call does not concern the other arms
 	for _, other := range h.allArms() {
@@ -214,7 +219,8 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	return nil
 }
 
-// renewParked updates the reason of a parking at a budget after a change of a budget.
+// renewParked updates the text that says why the arm is parked at a budget, after a budget has
+// changed.
 func (a *arm) renewParked(ctx context.Context) {
 	was := a.meter.Arm.Facts().Parked
 	if was == nil {

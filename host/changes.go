@@ -26,8 +26,8 @@ func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
 	return in
 }
 
-// repositories returns the folders of the repositories of an arm, if the given folder is the folder
-// above them.
+// repositories returns the folders of the repositories in a folder. It returns none unless the
+// given folder is the folder above an arm's worktrees.
 func (h *Host) repositories(folder string) (folders []string, err error) {
 	all, err := h.Workspaces.In(folder)
 	for _, w := range all {
@@ -36,8 +36,8 @@ func (h *Host) repositories(folder string) (folders []string, err error) {
 	return folders, err
 }
 
-// inRepository is like inFolder. But if the arm has a worktree, it returns the folder from which
-// the worktree was made, because the worktree itself may no longer exist.
+// inRepository is like inFolder, but uses the folder from which the arm's worktree was made, if
+// there is one. The worktree itself may no longer exist.
 func inRepository(r store.ArmRecord) diffs.Arm {
 	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
 	if w := r.Spec.Worktree; w != nil && w.From != "" {
@@ -156,9 +156,9 @@ func (h *Host) ownFiles(a *arm) []string {
 	return harness.Info().OwnFiles
 }
 
-// lockForMerge prevents a start of the arm and prompts to the arm until the caller calls unlock. It
-// returns EBusy if an arm in the given worktree may change files. If the worktree is one of
-// several, this can also be a fork that works in the folder above them.
+// lockForMerge keeps the arm from starting and from receiving prompts until the caller calls
+// unlock. It returns EBusy if any arm may change files in the given worktree. If the arm has
+// several worktrees, a fork that works in the folder above them counts, too.
 func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
@@ -176,8 +176,9 @@ func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err e
 	return unlock, nil
 }
 
-// checkFilesRest returns EBusy if an agent CLI may change files now. It checks arm a, and the other arms that work
-// in the folder or below it. undone says what was not done. The error message begins with it.
+// checkFilesRest returns EBusy if an agent CLI may change files now. It checks arm a, and the other
+// arms that work in the folder or below it. The error message begins with undone, which says what
+// was not done.
 func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {

@@ -112,7 +112,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	}
 	a.fileOrLog()
 	unmark := func() {}
-	if s != nil { // some agent CLIs show that the turn was stopped before they end: such a turn has not finished
+	if s != nil { // an agent CLI that ends can first show that its turn has stopped; the turn has not finished
 		unmark = a.markInterrupted(context.WithoutCancel(ctx), s)
 	}
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -143,7 +143,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 }
 
 // awaitHolder waits until the holder with the given identity has ended. The holder's agent CLI must
-// have ended before.
+// already have ended.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {
@@ -272,7 +272,7 @@ func endOthers(in armfolder.Folder, arm, name string) error {
 	return failed
 }
 
-// endProven ends a generation if its holder reports the same arm and the same generation. It ends
+// endProven ends a generation after its holder has confirmed the arm and the generation. It ends
 // the holder with a signal. An order would need the holder's nonce, which this host agent may not
 // have.
 func endProven(client *holder.Client, arm string, generation int) error {
@@ -285,7 +285,7 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
-	return holder.Terminate(s.Holder) // the nonce for an order may be lost
+	return holder.Terminate(s.Holder)
 }
 
 // markSearch searches all processes for the marks of arms. Arms that start at the same time share
@@ -327,8 +327,8 @@ func (t *markSearch) generationsOf(arm string) []int {
 	return mine.found[arm]
 }
 
-// endEarlier ends all processes of the generations before next. It returns the generations whose
-// marks it found. It trusts the marks even if the database contradicts them.
+// endEarlier ends all processes of the generations before the given one. It returns the generations
+// whose marks it found. It trusts the marks even if the database contradicts them.
 func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err error) {
 	found = t.generationsOf(arm)
 	older := func(generation int) bool { return generation < next }
@@ -343,7 +343,7 @@ func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err er
 	return found, nil
 }
 
-// clearBeforeStart calls endEarlier before the start of the generation next. It returns EConflict
+// clearBeforeStart calls endEarlier before the start of the given generation. It returns EConflict
 // if that generation or a later one already runs.
 func (t *markSearch) clearBeforeStart(arm, name string, next int) error {
 	found, err := t.endEarlier(arm, name, next)

@@ -118,7 +118,8 @@ func TestM19ACallWaitsForTheEndOfAMove(t *testing.T) {
 	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
 	// The call is answered when the subarm has arrived, so its agent CLI may still be starting.
 	arrived := []string{"boss.kid (subarm): idle", "boss.kid (subarm): initializing"}
-	if r := <-list; r.err != nil || !slices.ContainsFunc(arrived, func(s string) bool { return strings.Contains(r.text, s) }) {
+	if r := <-list; r.err != nil ||
+		!slices.ContainsFunc(arrived, func(s string) bool { return strings.Contains(r.text, s) }) {
 		t.Errorf("list_arms = %+v", r)
 	}
 	if r := <-wait; r.err != nil || !strings.Contains(r.text, "boss.kid has no prompt left to do") {

@@ -22,7 +22,8 @@ import (
 	"coleo.dev/registry"
 )
 
-var faults = flag.Int("faults", 70, "how many random faults happen to arms that meet limits; 'make faults' has the full count")
+var faults = flag.Int("faults", 70,
+	"how many random faults happen to arms that meet limits; 'make faults' has the full count")
 
 // This file runs random histories of arms that meet limits. The other files are parts of this test:
 // faults_steps draws faults of one arm, and faults_host draws faults of the machine. faults_tape

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// If the disk has fewer free bytes than littleRoom, the host agent asks the holders whether they
-// can still write. A holder writes far fewer bytes at once.
+// If fewer than littleRoom bytes are free on the disk, the host agent asks the holders whether they
+// can still write. A holder writes far less than littleRoom at once.
 const littleRoom = 4 << 20
 
 // fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.
@@ -22,9 +22,9 @@ type fullDisk struct {
 	looking bool
 }
 
-// lookBlocked asks each holder in the background whether its arm is blocked. It asks only if the disk is almost
-// full, or if an arm was blocked when the host agent last asked. At other times, the host agent asks the holders
-// only before each beat.
+// In the background, lookBlocked asks each holder whether its arm is blocked. It asks only if the
+// disk is almost full, or if an arm was blocked when the host agent last asked. At other times, the
+// host agent asks the holders only before each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.FreeBytes(h.Dir)
 	need := known && left < littleRoom
@@ -105,7 +105,7 @@ func (h *Host) retain() repeat.Task {
 }
 
 // thinLog deletes old events that serve has read. It begins with the arm after the given one, and
-// returns the arm id for the next call.
+// returns the arm id to pass to the next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {
@@ -172,8 +172,8 @@ type owedWrites struct {
 	retrying bool // the goroutine of retryOwedWrites is running
 }
 
-// Host.write carries out one transaction after all waiting ones. If ctx ends meanwhile, it still
-// completes the transaction, so that no part of the changes is lost.
+// Host.write carries out the waiting transactions, and then the given one. If ctx ends meanwhile,
+// it still completes the given transaction, so that no part of the changes is lost.
 func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if err := ctx.Err(); err != nil && p == intended {
 		return err
@@ -280,7 +280,8 @@ func (h *Host) retryOwedWrites() {
 	}
 }
 
-// keepReserve keeps the reserve file for a full disk at its full size.
+// keepReserve keeps the reserve file at its full size. On a full disk, the file is given up to make
+// room.
 func (h *Host) keepReserve() {
 	if err := h.DB.KeepReserve(); err != nil {
 		h.Log.Warn("keep a reserve", "error", err)
@@ -288,8 +289,8 @@ func (h *Host) keepReserve() {
 }
 
 // Host.append adds events to the log after something has happened, and reports to serve that the
-// log has grown. On a full disk, it returns nil and writes the events later. It returns any other
-// error of the write.
+// log has grown. On a full disk, it returns nil and writes the events later. If the write fails for
+// another reason, Host.append returns the error.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }

@@ -37,8 +37,8 @@ func (h *Host) envOf(o bus.SpawnOrder) (map[string]string, error) {
 	return a.folder().Env(a.name())
 }
 
-// startedAs returns an arm's start configuration without secrets and without data of only one
-// start.
+// startedAs returns an arm's start configuration, without secrets and without the data that belong
+// to a single start.
 func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
 	return &c
@@ -160,14 +160,15 @@ func tellsAnswers(harness coleo.Harness, arm string) error {
 		"which may lack a part: nothing was typed", arm)
 }
 
-// specHash returns the SpecHash for the receipt of a new run. The parameter asked is the caller's
-// text. A run that asks a model again has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. The last parameter is the prompt as
+// the caller wrote it. A run that asks a model again has the hash of the first run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash
 	}
 	a.mu.Lock()
-	spec := checked.Spec{Harness: a.record.Harness, Model: choosing.ModelOf(a.record), Args: a.record.Spec.Args, Mode: a.reading.Mode}
+	spec := checked.Spec{Harness: a.record.Harness, Model: choosing.ModelOf(a.record), Args: a.record.Spec.Args,
+		Mode: a.reading.Mode}
 	if spec.Mode == "" {
 		spec.Mode = string(a.record.Spec.PermissionMode)
 	}
@@ -178,14 +179,14 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 	return checked.Hash(spec)
 }
 
-// hasHad reports whether a client has given the arm the prompt with this id before. A client
-// repeats its order if it did not receive the answer, and the prompt must then be neither added nor
-// sent again. The id is also the id of the prompt's run, even if the run has ended. hasHad returns
+// hasHad reports whether the arm has already received the prompt with this id. A client that has
+// received no answer repeats its order, and the arm must not get the prompt a second time. The
+// prompt's run has the same id, so hasHad also finds a prompt whose run has ended. hasHad returns
 // EConflict if the prompt has left the queue without a run.
 //
-// It looks in the log and in the arm's folder. The log keeps the events of an arm for a month, and
-// only on one host. The folder has the prompts that the arm had on earlier hosts. The caller holds
-// the lock adding.
+// hasHad looks in the log and in the arm's folder. The log keeps the events of an arm for a month,
+// and only on one host. The folder has the prompts that the arm had on earlier hosts. The caller
+// holds the lock adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	a.writing.Lock() // so that the log and the record agree
 	defer a.writing.Unlock()
@@ -195,7 +196,7 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	}
 	var e coleo.Event
 	had := false
-	err := a.host.write(ctx, intended, writing{}) // flushes the start of a run that waits until the disk has room
+	err := a.host.write(ctx, intended, writing{}) // first writes events that wait for room
 	if err == nil {
 		e, had, err = a.host.DB.NewestOfPrompt(ctx, r.ID, id)
 	}
@@ -235,7 +236,7 @@ func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 func (a *arm) keepPast(ctx context.Context) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	if err := a.host.write(ctx, intended, writing{}); err != nil { // flushes events that wait until the disk has room
+	if err := a.host.write(ctx, intended, writing{}); err != nil { // first writes events that wait for room
 		return err
 	}
 	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)
@@ -323,7 +324,7 @@ func checkFile(path string) error {
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return coleo.Errorf(coleo.EInvalid, "the attached %s is neither a file nor a folder", path) // opening it could wait
+		return coleo.Errorf(coleo.EInvalid, "the attached %s is neither a file nor a folder", path) // opening it could block
 	}
 	if err == nil {
 		err = syscall.Access(path, readable)

@@ -63,8 +63,9 @@ type Config struct {
 	// together.
 	Prices  func() cost.Prices
 	Budgets coleo.Budgets
-	// SameCalls is how often an agent CLI can make the same call with the same result in a run. 0
-	// means loop.MaxSame. A negative number switches off the loop breaker.
+	// SameCalls is how often an agent CLI may make the same call with the same result in a run.
+	// After that, the host agent stops the loop. 0 means loop.MaxSame. A negative number switches
+	// off the search for loops.
 	SameCalls int
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time
@@ -84,7 +85,7 @@ type Host struct {
 	arms map[string]*arm // by id
 
 	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for an arm
-	runs    sync.WaitGroup  // the goroutines that follow sessions, and other ones
+	runs    sync.WaitGroup  // the goroutines of this host agent, such as those that follow sessions
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
@@ -248,7 +249,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // no host agent has seen the end that was ordered
+			case record.Desired != coleo.DesiredRunning: // its end was ordered, and is not yet recorded
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -313,7 +314,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 	return out
 }
 
-// beat publishes a beat about all arms.
+// beat publishes a bus.Beat about all arms.
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
@@ -330,8 +331,9 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm. The caller has written the arm's start or end before.
-// After a start, beatOf asks only the holder of this arm. After an end, it asks no holder.
+// beatOf publishes a beat about one arm. Before the call, the caller must have written the arm's
+// start or end. After a start, beatOf asks only the holder of this arm. After an end, it asks no
+// holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // reads the head of the log before the next line looks at the arm
 	p := a.pulse(0)
@@ -355,8 +357,8 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns the part of a beat about one arm. It returns nothing if there is no proof that
-// the arm is alive.
+// armBeat returns the part of a bus.Beat about one arm. It returns nothing if there is no proof
+// that the arm is alive.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil

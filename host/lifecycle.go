@@ -211,9 +211,9 @@ func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event)
 }
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
-// the new handle into the database, it ends the agent CLI, because nobody would follow it.
-// If this start uses another model than the requested one, insteadOf describes both. Otherwise it
-// is nil.
+// the new handle into the database, it ends the agent CLI, because nobody would follow it. If this
+// start uses another model than the requested one, insteadOf describes both models. Otherwise
+// insteadOf is nil.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	s, err := a.spawn(ctx, harness, c)

@@ -92,9 +92,10 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	return out, nil
 }
 
-// alternative carries out serve's order about the next alternative of a parked arm. Serve repeats
-// an order after a kill. Each order names a parking and an alternative. The write that carries out
-// the order also changes these, so a repeated order no longer fits and is not carried out twice.
+// alternative carries out serve's order to try the next alternative of a parked arm. An order names
+// the parking and the alternative. The write that carries out the order also changes the parking.
+// So if serve repeats the order after a kill, the order no longer fits, and is not carried out
+// twice.
 //
 // Before alternative changes the model, it stores the alternative in Parked.Doing. So if a kill
 // interrupts the change, the repeated order recognizes that the change has begun. If the change

@@ -13,9 +13,9 @@ import (
 )
 
 // release gives an arm of host local to a host agent. The arm continues to run. A single write to
-// the arm's folder hands the arm over. It stores the id of the host agent, the open runs, the
-// intended prompts, and the queue. So if a process is killed before or after this write, the folder
-// names exactly one host.
+// the arm's folder hands the arm over. The write stores the id of the host agent, the open runs,
+// the intended prompts, and the queue. So if a process is killed before or after this write, the
+// folder names exactly one host.
 //
 // release returns ENotFound if this host does not have the arm. It returns EBusy while somebody
 // types into the arm, or while the arm is being started, attached to or ended. After one of these
@@ -80,7 +80,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	if ended {
 		return a.busyError("it has just ended")
 	}
-	a.door.close() // a waiting call goes to the next host's door, and is never answered here without the arm
+	a.door.close() // a waiting call ends without a result, and the tool server repeats it at the next host's door
 	err := a.keepPast(context.WithoutCancel(ctx))
 	if err == nil {
 		err = a.writeFolder(to, true)
@@ -93,13 +93,14 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
-	a.wake() // the tools of its parent no longer wait for it here
+	a.wake() // ends the waits of the parent's tools for this arm
 	a.letGo()
 	a.host.mu.Lock()
 	delete(a.host.arms, a.record.ID)
 	a.host.mu.Unlock()
 	if err := a.host.DB.DeleteArm(context.WithoutCancel(ctx), a.record.ID); err != nil {
-		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err) // the folder decides
+		// The folder already names the new host, so the arm has moved anyway.
+		a.host.Log.Warn("forget an arm that has moved", "arm", a.name(), "error", err)
 	}
 	return nil
 }
@@ -231,8 +232,8 @@ func (a *arm) unlockIfUnused() {
 }
 
 // owns reports whether an arm whose folder names the given host belongs to this host. A state
-// folder has at most two hosts: one host agent, and host local. So owns does not compare the ids of
-// host agents, which can change.
+// folder has two hosts: host local, and a host agent whose id can change. So owns does not compare
+// the ids of host agents.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

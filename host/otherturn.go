@@ -13,9 +13,11 @@ import (
 // person types a prompt by hand, or when the agent CLI begins it by itself.
 
 // openOther begins the run of a turn whose prompt arrived late, or of a turn that Coleo did not
-// begin. A turn of the second kind has no run of its own while another run is open or a prompt is
-// being sent. It then belongs to that run or prompt, unless the session reports that the previous
-// turn has ended.
+// begin.
+//
+// While another run is open or a prompt is being sent, a turn of the second kind gets no run: it
+// belongs to that run or prompt. If the session reports that the previous turn has ended, the turn
+// still gets its own run.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled(c.Note)
@@ -74,8 +76,8 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 }
 
 // takeBegun returns the newest open run whose turn has begun. That is the newest run whose prompt
-// the agent CLI's record has named. If the run is the newest open run, takeBegun sets a.run to nil,
-// so that only the caller ends the run.
+// is in the agent CLI's record. If it is also the newest open run, takeBegun sets a.run to nil, so
+// that only the caller ends the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,9 +58,9 @@ func (t *turnErrors) take() []string {
 	return list
 }
 
-// noteLimit stores the limit and the outcome in the parameter end if the turn has ended at a limit.
-// It needs an error on the screen or in the agent CLI's record, and a proof that the turn has
-// ended. Otherwise it does nothing.
+// If the turn has ended at a limit, noteLimit stores the limit and the outcome in end. There must
+// be an error on the screen or in the agent CLI's record, and a proof that the turn has ended.
+// Otherwise noteLimit does nothing.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)
@@ -75,7 +75,7 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 
 // park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
 // events. The caller writes both together with the end of the run. A compaction does not park the
-// arm, because the prompt that continues an arm would not repeat it.
+// arm, because the prompt that continues an arm would not repeat the compaction.
 //
 // hasReplied says whether the model has replied in the run. Some agent CLIs forget a turn without a
 // reply. Their arms later continue with the prompt of the run.
@@ -223,7 +223,7 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 }
 
 // isCalm checks all conditions of mayFollow except those about the queue and its refused prompts.
-// The function right decides whether the session's state is acceptable. The caller must hold mu.
+// The last parameter decides whether the session's state is acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -243,7 +243,7 @@ func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) 
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
 }
 
-// holdBehindError records that the first prompt of the queue waits behind the error of the last turn.
+// holdBehindError records that the first prompt of the queue waits because of the error of the last turn.
 func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		q := queueOf(r)
@@ -258,7 +258,7 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// When a new turn begins, leaveError clears the note that a prompt waits behind the error of an
+// When a new turn begins, leaveError clears the note that a prompt waits because of the error of an
 // earlier turn. It returns the events. The caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false
@@ -315,7 +315,7 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 }
 
 // stillParked returns the parking of an arm. It returns EStale if the arm has left the given
-// parking, or has already tried its alternative. It returns EBusy if the queue is paused.
+// parking, or has already tried the given alternative. It returns EBusy if the queue is paused.
 func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {
@@ -332,8 +332,8 @@ func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	return *q.Parked, nil
 }
 
-// pauseAfter pauses the queue after a lost prompt of the queue, and returns the event. It does
-// nothing after any other prompt.
+// pauseAfter pauses the queue if the lost prompt p came from the queue, and returns the event.
+// After any other lost prompt, it does nothing.
 func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 	if !p.FollowUp {
 		return nil
@@ -354,9 +354,9 @@ func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }
 
-// settleTaken settles a prompt of the queue if the error of SendPrompt leaves open whether the
-// prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's run.
-// Otherwise it records the prompt as lost and pauses the queue.
+// settleTaken handles a prompt of the queue after an error of SendPrompt that leaves open whether
+// the prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's
+// run. Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
 	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss

@@ -20,7 +20,7 @@ const (
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
 )
 
-// queueSending is the state of an arm that sends its queue.
+// queueSending is the state of the goroutine that sends the prompts of an arm's queue.
 type queueSending struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
 	// changes counts events after which the agent CLI may accept a refused prompt: changes of the
@@ -298,7 +298,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		a.putBack(ctx, first, begun, err)
 		return
 	}
-	reading = s.State() // the reading in the mode in which the prompt will be typed
+	reading = s.State() // read the state again, because SettleMode may have changed the mode
 	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.choices.WithInstructions(checked.Text(text, first.Check)),
 		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}

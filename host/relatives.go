@@ -174,7 +174,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 	if err != nil {
 		return o.host.unlessMoved(to, err)
 	}
-	if !a.typing.TryRLock() { // do not wait for the move, which can wait for the Dispatcher
+	if !a.typing.TryRLock() { // do not wait: the move may itself wait for the Dispatcher, which has called Deliver
 		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is moving to another host; try again", a.name())
 	}
 	defer a.typing.RUnlock()
@@ -190,7 +190,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 			refusal = err
 		}
 		if refusal != nil {
-			c = store.ToolChange{} // so that nothing is written
+			c = store.ToolChange{} // so that changeWith writes nothing
 			return nil
 		}
 		return append(setQueue(r, q, coleo.QueueAdded, e.ID), events...)
@@ -216,7 +216,7 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 }
 
 // worksIn returns the name of an arm that works in the folder dir or below it and is not stopped.
-// It ignores the arm whose id is in the parameter except. It returns "" if there is no such arm.
+// It ignores the arm whose id is the second parameter. It returns "" if there is no such arm.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

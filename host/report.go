@@ -16,8 +16,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// pulse returns the condition of the arms as far as this process knows it and the kernel shows
-// their processes. It asks no holder, so it never waits and costs little.
+// pulse returns what this process knows about the arms, and what the kernel shows about their
+// processes. It asks no holder, so it never waits and costs little.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -61,13 +61,13 @@ func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// If a look finds a process alive, pulses about all arms do not look at the process again for lookAfter. A look
-// costs more than the rest of a pulse. With this value, only every second pulse looks at a process. If a signal
-// stops the process, one of the next two pulses reports it.
+// lookAfter is how long a pulse about all arms relies on the last look that found a process alive.
+// A look costs more than the rest of a pulse. With this value, only every second pulse looks at a
+// process. If a signal stops the process, one of the next two pulses reports it.
 const lookAfter = 2 * time.Second
 
-// pulse returns the arm's part of a pulse. If the last look found the arm's process alive and is no
-// older than the parameter old, pulse does not look again.
+// pulse returns the arm's part of a pulse. If the last look found the arm's process alive, and was
+// less than the given time ago, pulse does not look again.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -99,9 +99,9 @@ type processSight struct {
 	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
-// look returns whether the arm's process is alive. If the last check found the process alive and is no older than
-// the parameter old, look returns Alive without a new check. For an arm with a session, look is called often, so it
-// keeps a Watch of the process.
+// look returns whether the arm's process is alive. If the last check found the process alive, and
+// was less than the given time ago, look returns Alive without a new check. For an arm with a
+// session, look is called often, so it keeps a Watch of the process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,10 +173,10 @@ func (a *arm) setBusy(busy bool) {
 const permitAnswer = time.Second
 
 // permit passes permits from serve to the holders of the arms that need one. It asks all holders at
-// the same time, because the permits of other arms could end while it waits for a slow holder. It
-// returns after at most permitAnswer, and logs each failure. If a holder has not replied by then,
-// the attempt continues in the background. The result contains the host agent's clock, which serve
-// needs for the next order.
+// the same time, because the permits of other arms could expire while it waits for a slow holder.
+// It returns after at most permitAnswer, and logs each failure. If a holder has not replied by
+// then, the attempt continues in the background. The result contains the host agent's clock, which
+// serve needs for the next order.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup

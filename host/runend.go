@@ -13,9 +13,9 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. The session
-// returns the answer to that prompt. The agent CLI's record has the answers to earlier prompts, if
-// it names these prompts.
+// endRun ends the open runs if the session has become calm after the newest prompt. It gets the
+// answer to that prompt from the session. It gets the answers to earlier prompts from the agent
+// CLI's record, if the record names these prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -85,9 +85,9 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 	return end
 }
 
-// dropEarlierAnswer corrects the answer of an interrupted run if it comes from the screen, which
-// can still show the answer of an earlier turn. If the agent CLI's record contains the run's texts,
-// the answer is the run's last text in the record, or empty.
+// dropEarlierAnswer corrects the answer of an interrupted run if the answer comes from the screen.
+// The screen can still show the answer of an earlier turn. If the agent CLI's record contains the
+// run's texts, the answer is the run's last text in the record, or empty.
 func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *coleo.RunEnd) {
 	if !run.Interrupted || end.Source != onScreen || len(a.recordNow().Trace.Places) == 0 {
 		return
@@ -127,14 +127,15 @@ func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.A
 	return answers
 }
 
-// runEnded does what follows the end of a run, after the end has been written.
+// runEnded does what must follow the end of a run. The caller has already written the end.
 func (a *arm) runEnded(ctx context.Context, run string) {
 	a.meter.TurnStopped(ctx, run)
 	a.meter.TellSpent(ctx, run)
 	a.keepFiles(changes.AfterTurn, run)
 }
 
-// endBy returns the end of a run without its answer, from the arm's reading at that time.
+// endBy returns the end of a run according to the arm's reading at that time. It leaves out the
+// answer.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -151,9 +152,9 @@ const onScreen = "screen"
 const fromRecord = "transcript"
 
 // endRuns removes a run and all earlier runs from a record, and returns the events that end them.
-// The given run ends with the parameter end. The map answers contains the answers of the earlier
-// runs, by run id. If end has no outcome, or if the given run was interrupted, endRuns derives the
-// outcome from the status. It returns nil if the given run is not open.
+// The caller passes the end of the given run, and the answers of the earlier runs by run id. If the
+// end has no outcome, or if the given run was interrupted, endRuns derives the outcome from the
+// status. It returns nil if the given run is not open.
 func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[string]coleo.AssistantText) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -178,7 +179,7 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	}
 	end.Outcome = outcomeOf(open[last], end)
 	if end.Limit != nil && open[last].Interrupted {
-		end.Limit = nil // a person has stopped the turn, not the limit
+		end.Limit = nil // a person, and not the limit, has stopped the turn
 	}
 	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
 	replied := r.Trace.Run == run && r.Trace.Turn > 0

@@ -48,7 +48,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
-	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // not for an arm that may be at work
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // SettleMode needs an idle arm, and this arm may be at work
 		if err := a.choices.SettleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
@@ -311,7 +311,7 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 }
 
 // writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
-// If the agent CLI goes in circles, circles is the reason. Otherwise it is "".
+// If the agent CLI repeats itself in a loop, the second result says how. Otherwise it is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.meter.Arm.Account()
 	a.writing.Lock()
@@ -326,7 +326,8 @@ func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circl
 	}
 	a.mu.Unlock()
 	calls, cost := a.meter.Count(of, events)
-	return calls, a.meter.FindLoop(events, open), a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+	return calls, a.meter.FindLoop(events, open),
+		a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
 }
 
 // noteLateWork appends the events of work that was waiting for the beginning of its run.

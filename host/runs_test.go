@@ -299,7 +299,8 @@ func TestAHiddenPromptCanBeSettledBeforeItIsKept(t *testing.T) {
 			}
 			starts, lost := s.events(id, coleo.EventRunStart), s.events(id, coleo.EventPromptLost)
 			if len(starts) != c.runs || len(lost) != c.lost || c.runs > 0 && starts[0].Run != sent {
-				t.Errorf("the runs %+v and %d lost prompts; want %d of the prompt %s, and %d", starts, len(lost), c.runs, sent, c.lost)
+				t.Errorf("the runs %+v and %d lost prompts; want %d of the prompt %s, and %d",
+					starts, len(lost), c.runs, sent, c.lost)
 			}
 			if left := a.recordNow().Intended; len(left) > 0 {
 				t.Errorf("still kept: %+v", left)

@@ -53,8 +53,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // must fit into a message of the bus.
 const historyBytes = 2 << 20
 
-// lastLines returns the end of a list of lines. The parameter most is the largest number of these
-// lines. Their total size is at most historyBytes.
+// lastLines returns the last lines of a list: at most the given number of lines, and at most
+// historyBytes bytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -184,7 +184,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 }
 
 // waitOutput waits until the terminal has more output, at most for the given duration. It returns
-// the parameter out with this output added.
+// the given Output with the new output added.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

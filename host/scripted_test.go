@@ -37,7 +37,8 @@ func TestAScriptedModelWithAPriceIsMeteredLikeAnyOther(t *testing.T) {
 		c.Prices, c.Budgets = func() cost.Prices { return scriptedPrices{} }, coleo.Budgets{Day: 50}
 	}})
 	id := s.scriptedArm("ada")
-	if r := s.setsBudget(id, coleo.Budget{Dollars: 1.2}); len(r.Budgets) != 2 || r.Budgets[0].Dollars != 1.2 || r.Next == nil {
+	r := s.setsBudget(id, coleo.Budget{Dollars: 1.2})
+	if len(r.Budgets) != 2 || r.Budgets[0].Dollars != 1.2 || r.Next == nil {
 		t.Errorf("the report is %+v", r)
 	}
 	s.works(id)

@@ -234,8 +234,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. The
-// beats attach to the sessions of other silent holders.
+// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. At
+// each beat, the host agent also tries to attach to the sessions of other silent holders.
 func (h *Host) adoptSilent() {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

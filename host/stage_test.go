@@ -208,7 +208,8 @@ func (s *stage) id(name string) string {
 
 // order returns an order to start an arm.
 func (s *stage) order(name string) bus.SpawnOrder {
-	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", NewID: true, Config: coleo.SpawnConfig{Workdir: s.dir}}
+	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", NewID: true,
+		Config: coleo.SpawnConfig{Workdir: s.dir}}
 }
 
 // arm starts an arm, waits until it is idle, and returns its id.

@@ -53,7 +53,7 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 }
 
 // noHandover records that the task of an arm was not handed over, because serve did not order the
-// start of the successor. It returns EConflict if the host agent has that order.
+// start of the successor. It returns EConflict if the host agent has received that order.
 func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
 	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
 	if _, err := h.arm(o.Spawn.ID); err == nil {
@@ -73,8 +73,8 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 }
 
 // beginHandover pauses the arm if it is at rest. It returns the prompts that move from the arm's
-// queue to the successor. The caller passes the id of the successor's first prompt. If the caller
-// passes a parking, the same write ends it.
+// queue to the successor. The caller passes the id of the successor's first prompt. The caller can
+// also pass a parking, which beginHandover ends in the same write.
 func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt string, at *bus.ParkedAt) (
 	moved []coleo.Queued, err error) {
 	a.typing.RLock()

@@ -11,7 +11,7 @@ import (
 )
 
 // beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type
-// into the arm until it calls end. Nobody else receives the lease before that.
+// into the arm until it calls end. Until then, nobody else receives the lease.
 func (a *arm) beginTyping(lease string) (end func(), err error) {
 	return a.lease.Begin(lease, a.name())
 }
@@ -115,10 +115,10 @@ func (a *arm) interruptHeld(ctx context.Context, s coleo.Session) (coleo.Interru
 	return out, err
 }
 
-// steer sends a prompt at once, even during a turn. If that is safe, the agent CLI takes the prompt
-// into its own queue. Otherwise, or if the order says so, steer first stops the turn. It never
-// sends the prompt while a dialog is open. If steer returns an error after it has stopped the turn,
-// the result says so.
+// steer sends a prompt at once, even during a turn. If it is safe to type during the turn, the
+// agent CLI takes the prompt into its own queue. Otherwise, or if the order says so, steer first
+// stops the turn. It never sends the prompt while a dialog is open. If steer returns an error after
+// it has stopped the turn, the result says so.
 func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
 	a.delivering.Lock() // no prompt of the queue must come between the interrupt and this prompt
 	defer a.delivering.Unlock()
@@ -208,8 +208,8 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the
-// parameter lease is not the id of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the arm's
+// lease has another id.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {

@@ -196,7 +196,7 @@ func (h *Host) nameOf(id string) string {
 }
 
 // holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm
-// whose id is in the parameter except.
+// whose id is the second parameter.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""

@@ -32,7 +32,8 @@ func TestAnArmWhoseTurnWasNotCutOffIsOnlyUnparked(t *testing.T) {
 		t.Errorf("it is parked %+v", p)
 	}
 	raised := s.setsBudget(id, coleo.Budget{Dollars: 20})
-	for what, p := range map[string]*coleo.Parked{"the report": raised.Parked, "the queue": s.queue(id, coleo.QueueOrder{}).Parked} {
+	queue := s.queue(id, coleo.QueueOrder{})
+	for what, p := range map[string]*coleo.Parked{"the report": raised.Parked, "the queue": queue.Parked} {
 		if p == nil || strings.Contains(p.Line(), "$0.35") || !strings.Contains(p.Line(), "'coleo arm unpark ada' "+
 			"continues it") {
 			t.Errorf("after the budget was raised, %s has the parking %+v", what, p)

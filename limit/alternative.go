@@ -32,8 +32,8 @@ func First(p coleo.Parked) (coleo.LimitStep, bool) {
 	return list[0], true
 }
 
-// AfterTry returns the parking of an arm after it has tried the first alternative. If the attempt
-// failed, the text in failed is the reason; otherwise it is "".
+// AfterTry returns the Parked of an arm after the arm has tried the first alternative. If the attempt failed,
+// `failed` is the reason; otherwise it is "".
 func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	list := p.Next.Steps()
 	if len(list) == 0 {

@@ -11,13 +11,13 @@ import (
 // later end.
 const farthest = 32 * 24 * time.Hour
 
-// lately is how long ago a time of day can have passed and still mean today, not tomorrow. For
-// example, an agent CLI shows "resets 3am" at 3:01 if its limit has just ended.
+// If a time of day passed less than `lately` ago, it means today, not tomorrow. For example, an agent CLI
+// shows "resets 3am" at 3:01 if its limit has just ended.
 const lately = 10 * time.Minute
 
-// End returns the time at which a limit ends, according to the text of an error message. The time
-// in now is when the message was shown. A time of day without a zone is in the zone of now. End
-// returns false if the message has no time, or an impossible one.
+// End returns the time at which a limit ends, according to the text of an error message. `now` is the time at
+// which the message was shown. A time of day without a zone is in the zone of `now`. End returns false if the
+// message has no time, or an impossible one.
 //
 // These forms are understood:
 //

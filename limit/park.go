@@ -34,10 +34,9 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns the parking of an arm that has met the limit l in a run. tryCount is how many times
-// the arm has continued by itself since its last turn without a limit. The alternatives in
-// alreadyTried are those that the arm has tried since that turn. The arm's id determines how much
-// jitter the wait has.
+// Plan returns the Parked of an arm that has met the limit l in a run. tryCount is how many times the arm has
+// continued by itself since its last turn without a limit. The alternatives in alreadyTried are those that
+// the arm has tried since that turn. The arm's id determines how much jitter the wait has.
 func Plan(l coleo.Limit, run, arm string, tryCount int, on, alreadyTried coleo.OnLimit) coleo.Parked {
 	p := coleo.Parked{Limit: l, Run: run, Try: tryCount + 1, Tried: alreadyTried,
 		Next: alternatives(l.Kind, on, alreadyTried)}

@@ -24,13 +24,13 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. The listener calls checkPeer with the process at the other
-// end of each connection, and closes the connection if checkPeer returns an error. If checkPeer is
-// nil, the listener accepts every process of this user.
+// Listen listens on a socket at `path`. The listener calls checkPeer with the process at the other end of
+// each connection, and closes the connection if checkPeer returns an error. If checkPeer is nil, the listener
+// accepts every process of this user.
 //
-// If path is a socket on which no process listens, Listen replaces it. Listen returns EConflict if
-// a server already listens at path, or if path is not a socket. It returns EForbidden if another
-// user owns the folder or has permissions for it, because that user could replace the socket.
+// If `path` is a socket on which no process listens, Listen replaces it. Listen returns EConflict if a server
+// already listens at `path`, or if `path` is not a socket. It returns EForbidden if another user owns the
+// folder or has permissions for it, because that user could replace the socket.
 func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if checkPeer == nil {
 		checkPeer = func(Peer) error { return nil }
@@ -75,8 +75,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// removeDead removes a socket at path after its server has ended. It returns EConflict if path is
-// not a socket.
+// removeDead removes a socket at `path` after its server has ended. It returns EConflict if `path` is not a
+// socket.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -69,9 +69,9 @@ func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. If another user listens at path, Dial sends nothing and
-// returns EForbidden. In a sandbox, Dial checks only the user, because it cannot see the process
-// that listens outside.
+// Dial connects to the socket at `path`. If another user listens at `path`, Dial sends nothing and returns
+// EForbidden. In a sandbox, Dial checks only the user, because it cannot see the process that listens
+// outside.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

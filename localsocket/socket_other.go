@@ -14,7 +14,7 @@ import (
 // room for 104 bytes, including a final zero.
 const longestPath = 103
 
-// Fits returns EUnsupported if path is too long for a socket.
+// Fits returns EUnsupported if `path` is too long for a socket.
 func Fits(path string) error {
 	if len(path) > longestPath {
 		return coleo.Errorf(coleo.EUnsupported, "the path %s of a socket has %d bytes, and this system allows %d: "+

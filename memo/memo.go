@@ -60,8 +60,8 @@ func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error)
 	return Set(m, value, now)
 }
 
-// fitting returns the changed memo, next, if its value is not too large and fits its schema.
-// Otherwise it returns the old memo and EInvalid.
+// fitting returns `next`, the changed memo, if its value is not too large and fits its schema. Otherwise it
+// returns the old memo and EInvalid.
 func fitting(m, next wire.Memo) (wire.Memo, error) {
 	if len(next.Value) > wire.MaxMemo {
 		return m, coleo.Errorf(coleo.EInvalid, "the value has %d bytes, more than %d", len(next.Value), wire.MaxMemo)

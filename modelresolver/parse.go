@@ -66,8 +66,8 @@ func parse(data []byte) (Catalog, error) {
 	return c, err
 }
 
-// wellFormed returns an error if data is not exactly one JSON value. The error contains the number
-// of the bad line.
+// wellFormed returns an error if `data` is not exactly one JSON value. The error contains the number of the
+// bad line.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)
@@ -172,8 +172,7 @@ func modelList(n node) ([]Model, error) {
 	return out, nil
 }
 
-// model parses one model. If the provider's models are a map, the parameter key is the model's key
-// in this map.
+// model parses one model. If the provider's models are a map, `key` is the model's key in this map.
 func model(n node, key string) (Model, error) {
 	fields, err := n.object()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // fakeServe answers each request with a prepared body, and records the requests.
@@ -42,7 +42,7 @@ func connected(t *testing.T, f *fakeServe, scopes ...coleo.TokenScope) *mcp.Clie
 	t.Helper()
 	serve := httptest.NewServer(f)
 	t.Cleanup(serve.Close)
-	client, err := api.NewClient(api.ClientConfig{URL: serve.URL, Token: "coleo_op_value"})
+	client, err := apiclient.New(apiclient.Config{URL: serve.URL, Token: "coleo_op_value"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestNothingIsServedWithoutAToken(t *testing.T) {
 	serve := httptest.NewServer(&fakeServe{answers: map[string]string{
 		"GET /api/token": `{"error":{"code":"unauthorized","message":"no operator token"}}`}})
 	defer serve.Close()
-	client, err := api.NewClient(api.ClientConfig{URL: serve.URL, Token: "other"})
+	client, err := apiclient.New(apiclient.Config{URL: serve.URL, Token: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

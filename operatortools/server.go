@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // This file contains the MCP server. The tools are in tools.go.
@@ -24,7 +24,7 @@ const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list
 // Run serves one client over an input and an output, until the input ends or ctx is cancelled. Run
 // returns nil when the input ends. It returns EUnauthorized if the API client has no valid operator
 // token.
-func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *api.Client, version string) error {
+func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *apiclient.Client, version string) error {
 	token, err := client.OwnToken(ctx)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *api.
 }
 
 // server returns an MCP server with the tools that the token's scopes allow.
-func server(client *api.Client, token coleo.OperatorToken, version string) *mcp.Server {
+func server(client *apiclient.Client, token coleo.OperatorToken, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "coleo-operator", Version: version},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(slog.DiscardHandler)})
 	for _, t := range tools() {
@@ -57,12 +57,12 @@ type tool struct {
 }
 
 // An adder adds a tool to an MCP server. The tool makes its requests with the client.
-type adder func(s *mcp.Server, t tool, client *api.Client)
+type adder func(s *mcp.Server, t tool, client *apiclient.Client)
 
-// calls returns an adder for a tool whose arguments have the type In. The tool calls the function
-// do, and returns the result of do as JSON.
-func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder {
-	return func(s *mcp.Server, t tool, client *api.Client) {
+// calls returns an adder for a tool whose arguments have the type In. The tool calls `do`, and returns the
+// result of `do` as JSON.
+func calls[In any](do func(context.Context, *apiclient.Client, In) (any, error)) adder {
+	return func(s *mcp.Server, t tool, client *apiclient.Client) {
 		described := &mcp.Tool{Name: t.name, Description: t.text, Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: t.scope == coleo.MayRead, OpenWorldHint: new(bool)}}
 		mcp.AddTool(s, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {

@@ -4,13 +4,13 @@ package paths
 
 import "path/filepath"
 
-// Within reports whether path is dir or is below dir.
+// Within reports whether `path` is `dir` or is below `dir`.
 func Within(dir, path string) bool {
 	_, within := Cut(dir, path)
 	return within
 }
 
-// Cut returns path relative to dir. The result within is false if path is neither dir nor below dir.
+// Cut returns `path` relative to `dir`. `within` is false if `path` is neither `dir` nor below `dir`.
 func Cut(dir, path string) (rel string, within bool) {
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || !filepath.IsLocal(rel) {

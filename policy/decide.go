@@ -92,8 +92,8 @@ func (d *decider) parse() {
 	}
 }
 
-// withoutPanic calls judge, and turns a panic into an error. An agent CLI chooses the text that is judged, so a
-// panic in judge must not end the process. The error leads to a question instead.
+// withoutPanic calls `judge`, and turns a panic into an error. An agent CLI chooses the text that is judged,
+// so a panic in `judge` must not end the process. The error leads to a question instead.
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -181,9 +181,9 @@ func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// appliesToCommand reports whether a rule for commands applies to the command. A rule that allows
-// never applies to a command with an unknown word. For every other rule, an unknown word matches
-// any word of the rule.
+// appliesToCommand reports whether a rule for commands applies to the command. A rule with the verdict allow
+// never applies to a command with an unknown word. For every other rule, an unknown word matches any word of
+// the rule.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"

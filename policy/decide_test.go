@@ -234,6 +234,7 @@ func TestAPanicOfTheJudgeAsks(t *testing.T) {
 	dir := w.Root
 	w.Machine = faultyMachine{w.Machine}
 	command := Request{Category: Execute, Command: "cat a.go", Shell: commandline.Bash, Dir: dir}
+	line := Request{Category: Execute, Command: "ls && cat a.go", Shell: commandline.Bash, Dir: dir}
 	read := Request{Category: Read, Files: []string{filepath.Join(dir, "a.go")}, Dir: dir}
 	for name, c := range map[string]struct {
 		request Request
@@ -244,7 +245,7 @@ func TestAPanicOfTheJudgeAsks(t *testing.T) {
 		"a file":                                {read, nil, Ask},
 		"a command beside a rule for another":   {command, []Rule{rule("ls", Allow)}, Ask},
 		"a command beside a rule that denies":   {command, []Rule{rule("cat *", Deny)}, Deny},
-		"a command in a line with a ruled one":  {Request{Category: Execute, Command: "ls && cat a.go", Shell: commandline.Bash, Dir: dir}, []Rule{rule("ls", Allow)}, Ask},
+		"a command in a line with a ruled one":  {line, []Rule{rule("ls", Allow)}, Ask},
 		"a command that a rule allows entirely": {command, []Rule{rule("cat a.go", Allow)}, Allow},
 	} {
 		if got := Decide([]Scope{user(PresetRead, c.rules...)}, nil, w, c.request); got.Verdict != c.want {

@@ -22,8 +22,8 @@ type Keeper struct {
 	book *Book
 }
 
-// NewKeeper returns a Keeper for the user's own prices and for the file at path, which Refresh
-// writes. If the file is damaged, the Keeper logs this and ignores the file.
+// NewKeeper returns a Keeper for the user's own prices and for the file at `path`, which Refresh writes. If
+// the file is damaged, the Keeper logs this and ignores the file.
 func NewKeeper(own map[string]coleo.Price, path string, log *slog.Logger) *Keeper {
 	return &Keeper{path: path, own: own, log: log}
 }

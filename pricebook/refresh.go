@@ -32,9 +32,9 @@ type kept struct {
 	Prices map[string]coleo.Price `json:"prices"`
 }
 
-// Refresh fetches the document of models.dev from an address, and writes its prices to the file at
-// path. It returns the number of models with a price. It checks the whole document before it
-// replaces the file. After an error, the file is unchanged.
+// Refresh fetches the document of models.dev from an address, and writes its prices to the file at `path`. It
+// returns the number of models with a price. It checks the whole document before it replaces the file. After
+// an error, the file is unchanged.
 //
 // Refresh returns EInvalid for a bad address or a bad document. It returns EUnavailable if the
 // server does not answer in time, or does not send the whole document.
@@ -111,8 +111,8 @@ func replace(path string, text []byte) error {
 	return wholefile.Replace(path, text, wholefile.OwnerOnly)
 }
 
-// Load returns the prices that Refresh has written to the file at path. It returns nil and no error
-// if there is no file, and EInvalid if the file is damaged.
+// Load returns the prices that Refresh has written to the file at `path`. It returns nil and no error if
+// there is no file, and EInvalid if the file is damaged.
 func Load(path string) (*Prices, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package printable makes a text from an arm, a model or a file of a repository safe to show to a
-// person. A terminal obeys control characters in such a text. Invisible characters can hide what a
+// Package printable makes texts safe to show to a person. The texts come from arms, from models or from files
+// of a repository. A terminal obeys control characters in such a text. Invisible characters can hide what a
 // text says or reverse its direction.
 package printable
 

@@ -37,9 +37,8 @@ type Running struct {
 	tail     Tail
 }
 
-// Start calls Own and starts the command. ctx must be the context of the command. The parameter most
-// is the largest number of bytes that Output later returns. If the command writes more, Output
-// returns the end.
+// Start calls Own and starts the command. ctx must be the context of the command. Output later returns at
+// most the last `most` bytes that the command has written.
 func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int) (*Running, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

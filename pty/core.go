@@ -14,8 +14,9 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// Core is the emulator that Coleo uses to read screens. Core implements Screen. It
-// behaves like @xterm/headless 6 with its grapheme addon, except that it draws nothing.
+// Core is the emulator that Coleo uses to read screens. Core implements Screen. It behaves like
+// @xterm/headless 6 with its grapheme addon, except for the widths of a few characters: see package
+// width.
 type Core struct {
 	parser
 
@@ -298,8 +299,8 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean removes control characters and invalid UTF-8 from s, and returns at most limit bytes of the
-// rest.
+// clean removes control characters and invalid UTF-8 from s, and returns at most `limit` bytes of
+// the rest.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -29,7 +29,7 @@ type line struct {
 	times uint32
 }
 
-// push appends a line to the history, count times. If the history is too large, push drops the
+// push appends a line to the history `count` times. If the history is too large, push drops the
 // oldest chunks.
 func (h *history) push(text []byte, count int) {
 	for count = min(count, historyLines); count > 0; {
@@ -49,7 +49,7 @@ func (h *history) push(text []byte, count int) {
 	}
 }
 
-// push appends a line to the chunk, count times. It returns the number of bytes by which the chunk
+// push appends a line to the chunk `count` times. It returns the number of bytes by which the chunk
 // has grown.
 func (ch *chunk) push(text []byte, count int) int {
 	ch.count += count

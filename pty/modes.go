@@ -37,7 +37,7 @@ const (
 const modesAtStart = modeCursorVisible | modeWrap
 
 // modeTable lists the modes in the order of their bits. The sequences CSI ? NUMBER h and CSI ?
-// NUMBER l switch a mode on and off. If the field ansi is true, the sequences are CSI NUMBER h and
+// NUMBER l switch a mode on and off. If the field `ansi` is true, the sequences are CSI NUMBER h and
 // CSI NUMBER l. If the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode
@@ -201,8 +201,8 @@ func (c *Core) popKeyboard(n int) {
 }
 
 // setKeyboard executes CSI = flags ; how u, which changes the kitty keyboard flags on top of the
-// stack. If how is 1, it replaces these flags. If how is 2, it adds the given flags. If how is 3,
-// it removes the given flags.
+// stack. If `how` is 1, it replaces these flags. If `how` is 2, it adds the given flags. If `how`
+// is 3, it removes the given flags.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

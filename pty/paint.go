@@ -187,7 +187,7 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters for a color. The parameter base is 38 for a foreground
+// colourCode returns the SGR parameters for a color. The parameter `base` is 38 for a foreground
 // color and 48 for a background color.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {

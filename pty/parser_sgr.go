@@ -22,7 +22,7 @@ func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
-// rendition applies the SGR parameter with index i. The argument subs is the number of its
+// rendition applies the SGR parameter with index i. The argument `subs` is the number of its
 // subparameters. rendition returns how many of the following parameters and subparameters belong to
 // it.
 func (c *Core) rendition(i, subs int) int {

@@ -32,9 +32,8 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. The argument carry is the number of cells to the left of
-// the cursor that wrap also moves to the next row. These cells hold a cluster that has become too
-// wide for the end of its row.
+// wrap moves the cursor to the next row, together with the last `carry` cells to the left of the
+// cursor. These cells hold a cluster that has become too wide for the end of its row.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -84,7 +83,7 @@ func (c *Core) join(r rune, moreCells int) {
 	}
 }
 
-// putCharacter writes r into the next cells at the cursor, and moves the cursor. The argument width
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. The argument `width`
 // is the number of cells of the character, and the row must have room for them.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf

@@ -18,7 +18,10 @@ func (c *Core) repeat(n int) {
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
-	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by a cluster's first part only
+	// In insert mode, print shifts the row only by the width of a cluster's first character.
+	// printCells would shift it by the width of the whole cluster, so a cluster in insert mode is
+	// printed below.
+	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) {
 		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}

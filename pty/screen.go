@@ -72,8 +72,8 @@ type Frame struct {
 	Count uint64 // number of updates that have ended
 }
 
-// Notice is a message from the program to its terminal that does not change the screen. It is only
-// one of several witnesses, because any program that can print can forge a notice.
+// Notice is a message from the program to its terminal that does not change the screen. Any program
+// that can print can forge a notice, so Coleo never relies on a notice alone.
 type Notice struct {
 	Kind NoticeKind
 	Text string // at most 4096 bytes, without control characters

@@ -45,7 +45,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes or reads the value of p, which must be at least minimum and at most maximum.
+// number writes or reads the value of p, which must be at least `minimum` and at most `maximum`.
 func number[T integer](t *tape, p *T, minimum, maximum int64) {
 	v := t.uvarint(uint64(int64(*p) - minimum))
 	if t.in == nil {

@@ -32,7 +32,7 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step handles the byte b. It appends a character to out if b completes the character.
+// step handles the byte b. It appends a character to `out` if b completes the character.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
 	case b == 0x1b: // ESC also ends OSC, DCS, SOS, PM and APC

@@ -30,11 +30,11 @@ type Follower struct {
 
 	ready     atomic.Bool            // true if the entry Ready was passed on, or if the source reports no Ready
 	path      atomic.Pointer[string] // path of the record; nil until the record is found
-	found     Where                  // the result of where at the time when the record was found
+	found     Where                  // what the function `where` returned when the record was found
 	tail      Tail
 	subagents *subagentRecords         // the records of subagents; nil until the record is found
 	also      atomic.Pointer[[]string] // other files and folders whose changes count: those of subagents
-	from      string                   // path of the record whose entries are being passed to take
+	from      string                   // path of the record whose entries the function `take` is receiving
 }
 
 // NewFollower returns a Follower of the record that findRecord names. Run passes the new entries to

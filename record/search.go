@@ -10,7 +10,7 @@ import (
 // Taken describes a prompt that an agent CLI has taken.
 type Taken struct {
 	Home   string    // HOME of the agent CLI
-	Folder string    // the folder of work
+	Folder string    // the work folder
 	Since  time.Time // the prompt was taken at this time or later
 	// Is reports whether a text in a record is the prompt.
 	Is func(text string) bool

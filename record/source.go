@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Where names the record of an agent CLI to read.
+// Where describes which record of an agent CLI is to be read.
 type Where struct {
 	Home         string    // HOME of the agent CLI
 	Conversation string    // the agent CLI's id of the conversation; "" if it is not known yet

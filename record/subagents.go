@@ -13,9 +13,10 @@ import (
 // Subagents describes where an agent CLI writes the records of a conversation's subagents. Only the
 // tokens in these records count.
 type Subagents struct {
-	// Find returns the function look for the conversation that w names, whose own record is at path.
-	// Each call of look returns the paths of the subagents' records that exist now. It also returns the
-	// folders in which such records can appear, without the folder of the conversation's own record.
+	// Find returns a function for one conversation, called `look`. The parameter w names the
+	// conversation, and its own record is at path. Each call of `look` returns the paths of the
+	// subagents' records that exist now. It also returns the folders in which such records can appear,
+	// without the folder of the conversation's own record.
 	Find func(path string, w Where) (look func() (records, folders []string))
 	// Start returns a Decoder for the record at path.
 	Start func(path string) Decoder
@@ -61,10 +62,10 @@ type subagentRecords struct {
 	since   time.Time
 	find    func() (records, folders []string)
 	tails   map[string]Tail
-	records []string        // the records in tails, in the order in which they were found
+	records []string        // the paths of the records in the field `tails`, in the order in which they were found
 	folders []string        // the folders in which records can appear
-	exist   []string        // the folders in the field folders that exist
-	counted map[string]bool // the replies whose tokens next has returned, by id
+	exist   []string        // those paths in the field `folders` that exist
+	counted map[string]bool // ids of the replies whose tokens were returned already
 }
 
 // subagentEntry is one entry of a subagent's record.
@@ -108,7 +109,7 @@ func writtenSince(path string, since time.Time) bool {
 	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
 }
 
-// next returns the new entries of all records of subagents, by time. The parameter own contains the new
+// next returns the new entries of all records of subagents, by time. The parameter `own` contains the new
 // entries of the conversation itself. An agent CLI can copy the conversation into the record of a
 // subagent, so next leaves out replies that it has already seen.
 func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {

@@ -48,15 +48,15 @@ type Hidden string
 
 // These are the reasons. If Hidden is "", lists show the conversation.
 const (
-	HiddenFork     Hidden = "fork"     // it began as a copy of another conversation
-	HiddenSubagent Hidden = "subagent" // a subagent of the agent CLI had it
+	HiddenFork     Hidden = "fork"     // the conversation began as a copy of another one
+	HiddenSubagent Hidden = "subagent" // the conversation is the work of a subagent
 )
 
 // Header contains what a record reveals about its whole conversation. A field is empty if the record does
 // not reveal it.
 type Header struct {
 	ID      string // the id with which the agent CLI continues the conversation
-	Folder  string // the folder of work; an absolute path
+	Folder  string // the work folder; an absolute path
 	Title   string // the agent CLI's own title, or else the first prompt
 	Begun   time.Time
 	Last    time.Time

@@ -30,8 +30,8 @@ func NewWatcher() *Watcher {
 func (w *Watcher) Files() *filewatch.Watcher { return w.files }
 
 // watch replaces the list of folders that w watches for f. The Watcher wakes f if a file changes in
-// one of them. Without folders, the Watcher forgets f. watch skips a folder that is gone or that
-// the system cannot watch. For such a folder, f looks at its record only after a call of Wake.
+// one of them. If the list is empty, the Watcher forgets f. watch skips a folder that is gone or
+// that the system cannot watch. For such a folder, f looks at its record only after a call of Wake.
 func (w *Watcher) watch(f *Follower, folders []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -236,7 +236,7 @@ func FromTranscript(u coleo.Usage) coleo.Usage {
 	return u
 }
 
-// FailedCall returns the end of a call that has failed or was denied. The parameter outcome says
+// FailedCall returns the end of a call that has failed or was denied. The parameter `outcome` says
 // which of the two.
 func FailedCall(id string, outcome coleo.ToolOutcome, reason string) coleo.ToolEnd {
 	short, cut := coleo.CutWork(reason)

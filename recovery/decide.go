@@ -91,9 +91,9 @@ func (e Evidence) doubleStartRisk() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. If the host has just
-// found the session idle or waiting for an approval, hung returns false, whatever the arm's health
-// is: the health comes from the row, which can be older.
+// hung reports whether the session is in a turn but shows no sign of life. If the host has just found the
+// session idle or waiting for an approval, hung returns false, whatever the arm's health is. The health comes
+// from the row, which can be older.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false

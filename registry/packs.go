@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 )
 
-// packs joins the packs in a folder with their harnesses.
+// packs contains the packs of a folder, and joins each pack with its harness.
 type packs struct {
 	store *pack.Store // nil if the registry uses no packs
 	now   func() time.Time

@@ -193,8 +193,8 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// reread returns f if its stamp is still the given stamp. Otherwise it reads the file at path and
-// returns its new content.
+// reread returns f if its stamp is still the given stamp. Otherwise it reads the file at `path` and returns
+// its new content.
 func (f file) reread(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f

@@ -19,7 +19,7 @@ type Box struct {
 	System   []Place  // programs and settings of the system
 	Readable []Place  // the program can read these
 	Writable []Place  // the program can also write these
-	Hidden   []Hidden // files within the other places that appear empty inside
+	Hidden   []Hidden // files within the other places; they appear empty in the sandbox
 	Offline  bool     // if true, the program has a network with only the loopback interface
 	// Network is the path of a file with a proxy.Config. The program then has a network with only
 	// the loopback interface, and a proxy to the hosts in the file. If Network is empty, there is no

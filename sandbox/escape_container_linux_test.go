@@ -32,8 +32,8 @@ func (o *outside) runContained(t *testing.T, kind coleo.SandboxKind, b broken) m
 	}
 	if b.fakeEngine != "" {
 		fake := filepath.Join(o.dir, "fake-engine")
-		write(t, fake, strings.ReplaceAll("#!/bin/sh\n[ \"$1\" = run ] && { "+b.fakeEngine+"; }\nexec ENGINE \"$@\"\n", "ENGINE",
-			engine))
+		write(t, fake, strings.ReplaceAll("#!/bin/sh\n[ \"$1\" = run ] && { "+b.fakeEngine+"; }\nexec ENGINE \"$@\"\n",
+			"ENGINE", engine))
 		if err := os.Chmod(fake, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -289,8 +289,8 @@ func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 		"with capabilities and without the filter": {func(argv []string) []string {
 			return unfiltered(without("--cap-drop", "ALL")(argv))
 		}, []string{"remount the system", "have capabilities"}},
-		"without the filter": {unfiltered, []string{"read the kernel's keys", "make a user namespace", "trace the first process",
-			"write the memory of the first process"}},
+		"without the filter": {unfiltered, []string{"read the kernel's keys", "make a user namespace",
+			"trace the first process", "write the memory of the first process"}},
 		"with a kernel whose settings can be written": {without("--remount-ro", "/proc"),
 			[]string{"write a setting of the kernel"}},
 		// A command line without StartVerb.

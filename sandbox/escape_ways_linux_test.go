@@ -193,7 +193,9 @@ func waysToProcesses(t target) map[string]func() error {
 			}
 			return errors.New("none can be written")
 		},
-		"leave the limits of the kernel's memory": func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) },
+		"leave the limits of the kernel's memory": func() error {
+			return os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
+		},
 		"have capabilities": func() error {
 			text, err := os.ReadFile("/proc/self/status")
 			for _, line := range strings.Split(string(text), "\n") {

@@ -79,8 +79,8 @@ type finder struct {
 // are the program itself, the packages beside it, and its interpreter. ProgramFiles omits the system's
 // folders, because System returns them.
 //
-// path is the path of the program, or a name that is looked up in the folders in search. If there
-// is no such program, ProgramFiles returns ENotInstalled.
+// `path` is the path of the program, or a name that is looked up in the folders in `search`. If there is no
+// such program, ProgramFiles returns ENotInstalled.
 func ProgramFiles(path string, search []string) ([]Place, error) {
 	f := &finder{path: search, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {
@@ -110,7 +110,7 @@ func (f *finder) add(p Place) {
 	}
 }
 
-// program adds the program at path, and reports whether it exists.
+// program adds the program at `path`, and reports whether it exists.
 func (f *finder) program(path string) bool {
 	real, ok := f.follow(path)
 	if !ok || f.seen["program "+real] {
@@ -129,8 +129,8 @@ func (f *finder) program(path string) bool {
 	return true
 }
 
-// follow adds the symbolic links on the way to path, and returns the path of the file at their end.
-// It returns false if this file does not exist.
+// follow adds the symbolic links on the way to `path`, and returns the path of the file at their end. It
+// returns false if this file does not exist.
 func (f *finder) follow(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := "/"

@@ -91,9 +91,8 @@ func newServers(t *testing.T) serversAround {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, l.Addr().String())
-		})}
+		answer := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, l.Addr().String()) }
+		s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(answer)}
 		go func() { _ = s.Serve(l) }()
 		t.Cleanup(func() { _ = s.Close() })
 		return l.Addr().String()

@@ -21,7 +21,7 @@ const probeTimeout = 10 * time.Second
 // Install is the advice for users on how to install bubblewrap.
 const Install = "install bubblewrap, for example with: apt-get install bubblewrap"
 
-// Find returns the path of bubblewrap. It looks in the folders in search. If bubblewrap is missing or
+// Find returns the path of bubblewrap. It looks in the folders in `search`. If bubblewrap is missing or
 // cannot run on this system, Find returns EUnsupported with the reason.
 func Find(search []string) (string, error) {
 	if runtime.GOOS != "linux" {
@@ -33,9 +33,9 @@ func Find(search []string) (string, error) {
 	return "", coleo.Errorf(coleo.EUnsupported, "the program bwrap is missing: %s", Install)
 }
 
-// Probe tests whether this machine can make a sandbox. If it cannot, Probe returns EUnsupported with
-// the reason. Probe looks for bubblewrap in the folders in search. program is the path of a Coleo
-// program that knows the verbs of package inside.
+// Probe tests whether this machine can make a sandbox. If it cannot, Probe returns EUnsupported with the
+// reason. Probe looks for bubblewrap in the folders in `search`. `program` is the path of a Coleo program
+// that knows the verbs of package inside.
 func Probe(ctx context.Context, search []string, program string) error {
 	return probe(ctx, search, program, Box{Offline: true})
 }

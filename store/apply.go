@@ -11,10 +11,9 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after an event. The parameter arm is the row before the event, or
-// the zero Arm if the arm has no row. Apply has no side effects, so a replayed log gives the same
-// rows as the live events. EventSpawned and EventReattached create a row. EventRemoved deletes the
-// row.
+// Apply returns the row of an arm after an event. `arm` is the row before the event, or the zero Arm if the
+// arm has no row. Apply has no side effects, so a replayed log gives the same rows as the live events.
+// EventSpawned and EventReattached create a row. EventRemoved deletes the row.
 //
 // Only events of the host that owns an arm can change the arm's row. A host becomes the owner when
 // it starts the arm, or when it proves that the arm runs there. The event that makes a host the

@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// ApplyRun returns the row of a run after an event. The parameter run is the row before the event,
-// or the zero Run if the run has no row. ApplyRun has no side effects, so a replayed log gives the
-// same rows. It does not set ArmName and Harness, because these come from the arm's row.
+// ApplyRun returns the row of a run after an event. `run` is the row before the event, or the zero Run if the
+// run has no row. ApplyRun has no side effects, so a replayed log gives the same rows. It does not set
+// ArmName and Harness, because these come from the arm's row.
 //
 // If the payload of an event is unreadable, ApplyRun only counts the event.
 func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {

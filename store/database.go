@@ -55,7 +55,7 @@ type database struct {
 	reader *sql.DB
 }
 
-// open locks the database, creates it if it does not exist, and migrates its tables.
+// open takes the lock of the database, creates the database if it does not exist, and migrates its tables.
 func open(path string, s schema) (*database, error) {
 	path, err := resolvePath(path)
 	if err != nil {

@@ -223,9 +223,9 @@ func lastSeq(tx *sql.Tx) (uint64, error) {
 // hostInsertion is the statement that adds an event to the log.
 var hostInsertion = insertion("events", append(eventFields(&coleo.Event{}), field{name: "seq"}, field{name: "epoch"}))
 
-// Events returns the events after the given sequence number, in order. It returns at most limit
-// events, or 1000 if limit is 0. If the events are large, it returns fewer. An empty result means
-// that the log contains no events after that number.
+// Events returns the events after the given sequence number, in order. It returns at most `limit` events, or
+// 1000 if `limit` is 0. If the events are large, it returns fewer. An empty result means that the log
+// contains no events after that number.
 func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.Event, error) {
 	var shape coleo.Event
 	rows, err := h.db.reader.QueryContext(ctx,
@@ -254,7 +254,8 @@ func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (
 
 // NewestOfRun returns a run's newest event of one of the given kinds. It returns false if the log
 // contains no such event.
-func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...coleo.EventKind) (coleo.Event, bool, error) {
+func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string,
+	kinds ...coleo.EventKind) (coleo.Event, bool, error) {
 	args := []any{arm, run}
 	for _, kind := range kinds {
 		args = append(args, string(kind))
@@ -267,7 +268,7 @@ func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...cole
 	return e, found, err
 }
 
-// NewestOfPrompt returns an arm's newest event about the prompt with the given id: the start of the
+// NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of the
 // prompt's run, or a change of the arm's queue. It returns false if the log contains no such event.
 //
 // No index contains the ids of prompts, so the query reads all of Coleo's own events of the arm.

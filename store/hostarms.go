@@ -12,8 +12,8 @@ import (
 	"coleo.dev/trace"
 )
 
-// ArmRecord contains what a host agent knows about one of its arms: how to start the arm, how to
-// find the running arm again, and the arm's last state.
+// ArmRecord contains what a host agent knows about one of its arms. It says how to start the arm, how to find
+// the running arm again, and what the arm's last state was.
 type ArmRecord struct {
 	ID         string
 	Name       string // no other arm of this host has the same name

@@ -87,10 +87,9 @@ func (s *ServeDB) SetSetting(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// MeetHost stores the number head, which is the end of a host's log at serve's first contact with
-// the host. The events up to head are the backlog of the host. If serve has met the host before,
-// MeetHost does nothing. MeetHost must be called before Project receives the first event of the
-// host.
+// MeetHost stores the number `head`, which is the end of a host's log at serve's first contact with the host.
+// The events up to `head` are the backlog of the host. If serve has met the host before, MeetHost does
+// nothing. MeetHost must be called before Project receives the first event of the host.
 func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO backlogs (host, head) VALUES (?, ?) ON CONFLICT (host) DO NOTHING",

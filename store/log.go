@@ -63,8 +63,7 @@ func checkEvent(e coleo.Event) error {
 	return nil
 }
 
-// collectEvents reads rows of events. It stops before the total size of the payloads
-// exceeds pageBytes.
+// collectEvents reads rows of events. It stops before the total size of the payloads exceeds pageBytes.
 func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) ([]coleo.Event, error) {
 	if err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	return nil, nil // only large keys are left, which cannot be shortened; Coleo never writes such a payload
 }
 
-// cut shortens a decoded JSON value: each text to limit bytes, and each list to limit elements.
+// cut shortens a decoded JSON value: each text to `limit` bytes, and each list to `limit` elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:
@@ -209,8 +208,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// wait returns nil when the end position is higher than after. It returns ctx's error if ctx ends
-// first, and EUnavailable if the log is closed.
+// wait returns nil when the end position is higher than `after`. It returns ctx's error if ctx ends first,
+// and EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

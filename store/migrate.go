@@ -18,9 +18,9 @@ var migrations embed.FS
 type schema struct {
 	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
 	mark   int    // the application_id of SQLite, different for the two databases
-	// then contains the functions that finish the steps for which SQL is not enough. The keys are
-	// the names of the steps' files. The functions are called after the last step, because the code
-	// of this package reads and writes only the newest tables.
+	// The field `then` contains the functions that finish the steps for which SQL is not enough. The keys are
+	// the names of the steps' files. The functions are called after the last step, because the code of this
+	// package reads and writes only the newest tables.
 	then map[string]func(*sql.Tx) error
 }
 

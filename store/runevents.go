@@ -94,7 +94,7 @@ func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []an
 
 var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
 
-// part is a part of serve's log. An index contains the positions of the part's events in order.
+// part is a part of serve's log. An index lists the events of the part in the order of their positions.
 type part struct {
 	index string
 	where string // the SQL condition that selects the part's events
@@ -120,8 +120,8 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 	return parts
 }
 
-// oldest returns a query for events of the given parts: the events with the lowest positions above
-// the given position, and at most limit of them.
+// oldest returns a query for events of the given parts. It finds the events with the lowest positions above
+// the given position, at most `limit` of them.
 func oldest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -134,9 +134,9 @@ func oldest(parts []part, position int64, limit int) (string, []any) {
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
-// Newest returns the newest events of an arm before a position, oldest first. If kind is not "", it
-// returns only events of that kind. The position 0 means the end of the log. Newest returns at most
-// limit events, and fewer if their payloads are large.
+// Newest returns the newest events of an arm before a position, oldest first. If `kind` is not "", it returns
+// only events of that kind. The position 0 means the end of the log. Newest returns at most limit events, and
+// fewer if their payloads are large.
 func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, before uint64, limit int) ([]Entry,
 	error) {
 	var kinds []coleo.EventKind
@@ -155,8 +155,8 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	return list, nil
 }
 
-// newest returns a query for events of the given parts: the events with the highest positions below
-// the given position, and at most limit of them. The event with the highest position comes first.
+// newest returns a query for events of the given parts. It finds the events with the highest positions below
+// the given position, at most `limit` of them. The event with the highest position comes first.
 func newest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any

@@ -174,8 +174,8 @@ func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 // makeOlder undoes the migration that added the table of runs.
 func makeOlder(t *testing.T, s *ServeDB) {
 	t.Helper()
-	if _, err := s.db.writer.Exec("DROP TABLE backlogs; DROP TABLE triggers; DROP TABLE trigger_history; DROP TABLE usage; " +
-		"DROP TABLE accounts; " +
+	if _, err := s.db.writer.Exec("DROP TABLE backlogs; DROP TABLE triggers; DROP TABLE trigger_history; " +
+		"DROP TABLE usage; DROP TABLE accounts; " +
 		"ALTER TABLE arms DROP COLUMN model_fallback; " +
 		"ALTER TABLE arms DROP COLUMN budget; " +
 		"ALTER TABLE arms DROP COLUMN default_model; " +

@@ -200,10 +200,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm edits the row of an arm with the function change, and returns the new row. It reads and
-// writes the row in one transaction. If change returns an error, UpdateArm writes nothing and
-// returns that error. UpdateArm returns ENotFound if there is no such arm, EConflict if another arm
-// has the new name, and EInvalid for a bad row.
+// UpdateArm calls `change` to edit the row of an arm, and returns the new row. It reads and writes the row in
+// one transaction. If `change` returns an error, UpdateArm writes nothing and returns that error. UpdateArm
+// returns ENotFound if there is no such arm, EConflict if another arm has the new name, and EInvalid for a
+// bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {

@@ -17,7 +17,7 @@ import (
 // classes: events of work, which have a source, and Coleo's own events. Because of the classes,
 // many events of work never displace Coleo's own events.
 type Bound struct {
-	Most int // the number of newest entries that are kept, without events of work
+	Most int // the number of newest entries that are kept, not counting events of work
 	Work int // the number of newest events of work that are kept; 0 in other tables
 	Age  time.Duration
 }
@@ -193,8 +193,8 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the first arm whose id is higher
-// than the parameter after, and returns the id of this arm. It returns "" if no arm has a higher id.
+// Thin deletes events of one arm that are outside a bound. It chooses the first arm whose id is higher than
+// `after`, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;
@@ -231,9 +231,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm
-// whose id is higher than the parameter after, and returns the id of this arm. It returns "" if no arm
-// has a higher id.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm whose id
+// is higher than `after`, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -277,9 +276,9 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 	return deleted, nil
 }
 
-// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It chooses
-// the first arm whose id is higher than the parameter after, and returns the id of this arm. It returns
-// "" if no arm has a higher id.
+// ThinRuns deletes the oldest runs of one arm that are outside a bound, at most 500 of them. It chooses the
+// first arm whose id is higher than `after`, and returns the id of this arm. It returns "" if no arm has a
+// higher id.
 //
 // ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,

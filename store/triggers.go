@@ -20,7 +20,7 @@ const (
 	keptTriggerRuns = time.Hour
 )
 
-// triggerRow is the row of a trigger. The field settings repeats the values that are stored as
+// triggerRow is the row of a trigger. Its field `settings` contains a copy of the values that are stored as
 // JSON.
 type triggerRow struct {
 	trigger.Trigger

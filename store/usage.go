@@ -17,10 +17,9 @@ import (
 // addUsage adds the usage in an event to the table. The event must be new, and must already have
 // been applied to the row of its arm.
 //
-// An event of the kind usage is about one reply, so nothing is counted twice. Some agent CLIs
-// report only a sum for the whole conversation, called an account. For such an agent CLI, the event
-// run_end contains the account, and addUsage adds the difference between this account and the
-// previous account.
+// Each event of the kind `usage` is about a different reply, so nothing is counted twice. Some agent CLIs
+// report only a sum for the whole conversation, called an account. For such an agent CLI, the event run_end
+// contains the account, and addUsage adds the difference between this account and the previous account.
 func (p *projection) addUsage(e *coleo.Event) error {
 	switch e.Kind {
 	case coleo.EventUsage:
@@ -40,8 +39,8 @@ func (p *projection) addUsage(e *coleo.Event) error {
 	}
 }
 
-// accountSource is the source of a usage that comes from the agent CLI's account. No event of the
-// kind usage has this source.
+// accountSource is the source of a usage that comes from the agent CLI's account. No event of the kind
+// `usage` has this source.
 const accountSource = "account"
 
 func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// These constants limit subarms for two reasons: each agent CLI takes a few hundred megabytes of
-// memory, and a person must be able to follow the work of all subarms.
+// These constants limit subarms for two reasons. Each agent CLI takes a few hundred megabytes of memory, and
+// a person must be able to follow the work of all subarms.
 const (
 	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
 	// and its subarm has the depth 1.
@@ -134,8 +134,8 @@ func CheckPrompt(text string) error {
 // modes lists the permission modes, from the least permissive to the most permissive.
 var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
 
-// modeOf returns the subarm's permission mode: the wanted mode, or the parent's mode if wanted is
-// "". It returns EForbidden if the wanted mode allows more than the parent's mode.
+// modeOf returns the subarm's permission mode: the wanted mode, or the parent's mode if `wanted` is "". It
+// returns EForbidden if the wanted mode allows more than the parent's mode.
 func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
 	most := slices.Index(modes, rank(p.Config.PermissionMode))
 	for _, m := range p.Permissions {
@@ -179,9 +179,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns nil if folder is the same as parent, or below it. It resolves the symbolic links
-// of both paths before it compares them. Within returns EForbidden if folder is outside parent. It
-// returns EInvalid if parent does not exist, or if folder is not a folder.
+// Within returns nil if `folder` is the same as `parent`, or below it. It resolves the symbolic links of both
+// paths before it compares them. Within returns EForbidden if `folder` is outside `parent`. It returns
+// EInvalid if `parent` does not exist, or if `folder` is not a folder.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {

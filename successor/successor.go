@@ -2,8 +2,8 @@
 // in the same folder, its successor. The package returns the configuration with which the successor
 // starts, and the successor's first prompt.
 //
-// The first prompt contains only texts of the conversation, the list of tasks and the diff. The
-// package does not ask a model, starts nothing and sends nothing. Its functions are pure.
+// The first prompt contains only parts of the conversation, the list of tasks, and the diff. The package does
+// not ask a model, starts nothing and sends nothing. Its functions are pure.
 package successor
 
 import (
@@ -221,9 +221,8 @@ func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) cole
 // maxName is the largest length of an arm's name, in bytes: see coleo.CheckName.
 const maxName = 63
 
-// Name returns a name for the successor of an arm: the arm's name and the successor's harness. If
-// another arm already has this name, Name adds a number. The caller's function taken reports whether
-// an arm has a certain name.
+// Name returns a name for the successor of an arm: the arm's name and the successor's harness. If another arm
+// already has this name, Name adds a number. `taken` reports whether an arm has a certain name.
 func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
 	base := strings.TrimSuffix(first.Name, "-"+first.Harness)
 	base = base[:min(len(base), max(maxName-len(harness)-len("--99"), 1))] + "-" + harness

@@ -177,9 +177,9 @@ func (s Store) Use(name, workdir string) (Found, error) {
 	return f, nil
 }
 
-// Trust stores that the user trusts the content of a project's template. hash is the hash of the
-// content that the user has seen. Trust returns EStale if the file now has other content, and
-// EInvalid if the template cannot be used.
+// Trust stores that the user trusts the content of a project's template. `hash` is the hash of the content
+// that the user has seen. Trust returns EStale if the file now has other content, and EInvalid if the
+// template cannot be used.
 func (s Store) Trust(f Found, hash string) (Found, error) {
 	now, err := s.read(f)
 	switch {

@@ -62,8 +62,8 @@ var (
 	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
 )
 
-// Parse reads a template. path is only for error messages. Parse returns EInvalid with the file and the line
-// if something is wrong.
+// Parse reads a template. `path` is only for error messages. Parse returns EInvalid with the file and the
+// line if something is wrong.
 func Parse(path string, data []byte) (Template, error) {
 	var t Template
 	if err := config.Decode(path, data, &t); err != nil {
@@ -240,7 +240,7 @@ func (t Template) hasArgs() string {
 
 // Fill adds the template's values to a request, but never changes a value that the request has. A label of
 // the request replaces the template's label with the same key. Fill returns EInvalid if the arguments do not
-// fit the template. It also does so if args is not empty but the request has its own prompt.
+// fit the template. It also does so if `args` is not empty but the request has its own prompt.
 func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.InitialPrompt == "" {
 		prompt, err := t.Expand(args)

@@ -21,7 +21,7 @@ type Place struct {
 	record.Conversations
 }
 
-// PlaceOf returns the place of a harness in one HOME. ok is false if the harness cannot list the
+// PlaceOf returns the place of a harness in one HOME. `ok` is false if the harness cannot list the
 // conversations of its agent CLI.
 func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
 	is, ok := h.(interface{ Conversations() record.Conversations })
@@ -43,7 +43,7 @@ type Index struct {
 	writing sync.Mutex
 }
 
-// layout is the number of the tables' layout. Open builds an index with another number again.
+// layout identifies the present layout of the tables. Open rebuilds an index whose layout has another number.
 const layout = 1
 
 const tables = `
@@ -93,9 +93,9 @@ CREATE TABLE ours (
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 
-// Open opens the index in the file at path, or creates it. It rebuilds an index that is damaged or
-// that another version of Coleo has created. Only the user can read the file. The titles and marks
-// are in the file at marksPath.
+// Open opens the index in the file at `path`, or creates it. It rebuilds an index that is damaged or that
+// another version of Coleo has created. Only the user can read the file. The titles and marks are in the file
+// at marksPath.
 func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errOther) || sqlite.Damaged(err) {
@@ -113,7 +113,7 @@ func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	return x, nil
 }
 
-// errOther means that the index has other tables than this program needs.
+// errOther means that the index does not have the tables that this program needs.
 var errOther = errors.New("the index has another layout")
 
 func open(ctx context.Context, path string) (*Index, error) {
@@ -138,7 +138,7 @@ func open(ctx context.Context, path string) (*Index, error) {
 	return x, nil
 }
 
-// prepare creates the tables of a new index. It returns errOther if the index has other tables than
+// prepare creates the tables of a new index. It returns errOther if the index does not have the tables that
 // this program needs. An index with full-text search and an index without it have different tables.
 func (x *Index) prepare(ctx context.Context) error {
 	want := 2 * layout
@@ -176,7 +176,7 @@ func noFullText() error {
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls the function do in a transaction, and rolls back if do returns an error.
+// write calls `do` in a transaction, and rolls back if `do` returns an error.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -156,8 +156,8 @@ func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (
 	return x, r, err
 }
 
-// get returns the newest thread with the given id, even a hidden one. If harness is "", the thread
-// may belong to any harness. get returns ENotFound if there is no such thread.
+// get returns the newest thread with the given id, even a hidden one. If `harness` is "", the thread may
+// belong to any harness. get returns ENotFound if there is no such thread.
 func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
 	if id == "" {
 		return Row{}, noThread(harness, id)

@@ -43,6 +43,6 @@ func (x *Index) Messages(ctx context.Context, r Row, lastSeen, limit int) ([]col
 	return out, 0, rows.Err()
 }
 
-// pageBytes is the largest size of all texts on a page, in bytes. It is far below 1 MiB, the limit
-// of a message on the bus, because JSON makes texts longer.
+// pageBytes is the largest size of all texts on a page, in bytes. It is far below 4 MiB, the limit of a
+// message on the bus, because JSON makes texts longer.
 const pageBytes = 128 << 10

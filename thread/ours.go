@@ -48,7 +48,7 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change calls the function do with the mark of one thread, which do changes. Then it writes the file with
+// change passes the mark of one thread to `do`, which changes the mark. Then change writes the file with
 // permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()

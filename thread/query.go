@@ -140,7 +140,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	return out, nil
 }
 
-// hit is a thread with the message in it that matches best.
+// hit is a thread, and the message in it that matches best.
 type hit struct {
 	Row
 	message int64
@@ -185,7 +185,7 @@ func (x *Index) addSnippet(ctx context.Context, match string, h *hit) error {
 		"SELECT snippet(words, 0, ?, ?, '…', ?) FROM words WHERE words MATCH ? AND rowid = ?", matchBegin, matchEnd,
 		snippetWords, match, h.message).Scan(&text)
 	if err == sql.ErrNoRows {
-		return nil // the thread was read again meanwhile, so the message is gone
+		return nil // the thread was read again in the meantime, so the message is gone
 	}
 	h.Match = matchParts(text)
 	return err

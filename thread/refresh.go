@@ -28,10 +28,9 @@ type known struct {
 // row identifies a record among the records of one place.
 type row struct{ path, name string }
 
-// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
-// threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. For each place that Refresh could not list, failed contains a text with the place and
-// the reason.
+// Refresh lists the threads in the places, and reads the headers of changed threads. It deletes threads
+// outside of the places from the index. If ctx ends first, it returns the number of unread threads. For each
+// place that Refresh could not list, `failed` contains a text with the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -89,9 +88,9 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. The map indexed contains the records that the index has.
-// refresh removes from this map each record that still exists. The remaining records are gone, so it
-// deletes them from the index.
+// refresh updates the threads of one place. `indexed` contains the records that the index has. refresh
+// removes from this map each record that still exists. The remaining records are gone, so it deletes them
+// from the index.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found

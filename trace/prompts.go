@@ -17,10 +17,10 @@ type Runs struct {
 // RunOf returns the run that a prompt of the record has begun. The first of these cases decides:
 //
 //   - An open run after the given run has the same text: RunOf returns it.
-//   - An intended prompt has the same text: wait is true, because the prompt's run has not begun.
+//   - An intended prompt has the same text: `wait` is true, because the prompt's run has not begun.
 //   - The given run is open: RunOf returns it.
 //   - Other runs are open: RunOf returns the newest of them.
-//   - Other prompts are intended: wait is true.
+//   - Other prompts are intended: `wait` is true.
 //
 // RunOf ignores an intended prompt if a dialog hides whether the prompt has arrived.
 func (r Runs) RunOf(text, run string) (found string, wait bool) {

@@ -10,8 +10,8 @@ import (
 
 // Prompts finds the run that a prompt has begun. The work after the prompt belongs to this run.
 type Prompts interface {
-	// RunOf returns the open run that the prompt with this text has begun, or the given run if no
-	// other run fits. If wait is true, the prompt is still being typed, and its run has not begun.
+	// RunOf returns the open run that the prompt with this text has begun, or the given run if no other run
+	// fits. If `wait` is true, the prompt is still being typed, and its run has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 
@@ -19,8 +19,8 @@ type Prompts interface {
 // The events contain neither the arm nor the fields that only a log sets. Take skips activities
 // that the State already knows.
 //
-// Take stops before a prompt whose run has not begun, and returns the prompt and all later
-// activities in left. The caller passes them to Take again when the run has begun.
+// Take stops before a prompt whose run has not begun, and returns the prompt and all later activities in
+// `left`. The caller passes them to Take again when the run has begun.
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {
 	for i, a := range list {
@@ -127,7 +127,7 @@ func (t *teller) reply() {
 	t.tell(coleo.Turn{Reply: t.Reply, Model: t.Model})
 }
 
-// block returns the block. If the source has set no id, block adds one.
+// block returns the block with an id. If the source has set none, block adds one.
 func (t *teller) block(b coleo.Block) coleo.Block {
 	if b.ID == "" {
 		t.Blocks++

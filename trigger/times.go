@@ -109,7 +109,7 @@ func (t Times) Next(after time.Time) time.Time {
 	}
 }
 
-// isTime reports whether at is a time of the schedule.
+// isTime reports whether `at` is a time of the schedule.
 func (t Times) isTime(at time.Time) bool {
 	wall := at.Add(offset(at.In(t.zone)))
 	return t.wall(wall.Add(-time.Second)).Equal(wall) && (t.hours || !t.isSecond(at))
@@ -150,8 +150,8 @@ type Due struct {
 	Last  time.Time // the last time in the span; zero if there is none
 }
 
-// Between returns the times of the schedule that are later than after, up to and including until.
-// It counts at most mostCounted times.
+// Between returns the times of the schedule that are later than `after`, up to and including `until`. It
+// counts at most mostCounted times.
 func (t Times) Between(after, until time.Time) Due {
 	var d Due
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
@@ -164,8 +164,8 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time of the schedule that is not after endTime. knownTime must be an
-// earlier time of the schedule. The result is never before knownTime.
+// last returns the latest time of the schedule that is not after endTime. knownTime must be an earlier time
+// of the schedule. The result is never before knownTime.
 func (t Times) last(knownTime, endTime time.Time) time.Time {
 	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
 		at := t.Next(endTime.Add(-span))

@@ -42,7 +42,7 @@ type Trigger struct {
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // an absolute path
-	Args     map[string]string `json:"args,omitempty"` // the arguments of the template that the user has given
+	Args     map[string]string `json:"args,omitempty"` // the arguments that the user has given for the template
 	MaxArms  int               `json:"maxArms"`        // the largest number of live arms
 
 	Cron    string `json:"cron,omitempty"`    // only for a schedule: five fields, or a word such as @daily
@@ -116,7 +116,7 @@ func (e Entry) Open() bool { return e.State == RunAccepted || e.State == RunStar
 // beginning of the names of arms, the value of a label, and the name of a file.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName returns EInvalid if name is not a valid name of a trigger.
+// CheckName returns EInvalid if `name` is not a valid name of a trigger.
 func CheckName(name string) error {
 	if nameForm.MatchString(name) {
 		return nil

@@ -159,10 +159,10 @@ func shortened(name string) string {
 	return name
 }
 
-// Quote returns a text as a JSON string literal in one line. It escapes each character that a
-// terminal or an agent CLI could treat as more than text: control characters, invisible and
-// misleading characters, the signs of markup, and "@". The "@" is among them because some agent
-// CLIs read the file whose name follows it.
+// Quote returns a text as a JSON string literal in one line. It escapes each character that a terminal or an
+// agent CLI could treat as more than text. These are control characters, invisible and misleading characters,
+// the signs of markup, and "@". The "@" is among them because some agent CLIs read the file whose name
+// follows it.
 func Quote(text string) string {
 	var out strings.Builder
 	out.WriteByte('"')

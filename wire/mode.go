@@ -22,7 +22,7 @@ type Model struct {
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
-	Connected bool   `json:"connected" doc:"The catalogue says that its provider can be used: it has a key, or its free models need none"`
+	Connected bool   `json:"connected" doc:"By the catalogue, its provider can be used: it has a key or free models"`
 	// Harnesses is empty if arms have used the model, but no harness has it in its list.
 	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses that list the model"`
 	// Price is missing if nobody knows the price.

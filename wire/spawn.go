@@ -14,7 +14,7 @@ type SpawnRequest struct {
 	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
 	// Labels are the labels of a new arm. An existing arm keeps its own labels.
 	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
-	Template string       `json:"template,omitempty" doc:"Name of the template that the caller has used; only for the audit"`
+	Template string       `json:"template,omitempty" doc:"Name of the template that the caller used; only for the audit"`
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
@@ -24,8 +24,8 @@ type SpawnRequest struct {
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
 	// Fallback says which model may be used if the requested model is not available.
-	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
-	Script   string                 `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"Else config.toml's"`
+	Script   string                 `json:"script,omitempty" doc:"Scripted model's answers: see docs/scripted-model.md"`
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
@@ -33,10 +33,10 @@ type SpawnRequest struct {
 	// not stored.
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
 	// Untested allows a kind of sandbox in which the agent CLI was not tested. It is not stored.
-	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
+	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox untested with the agent CLI"`
 	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap       []string          `json:"wrap,omitempty" doc:"Command put before the agent CLI's command line; must exec it"`
+	Wrap       []string          `json:"wrap,omitempty" doc:"Put before the agent CLI's command line; must exec it"`
 	Args       []string          `json:"args,omitempty" doc:"Arguments appended to the agent CLI's command line"`
 	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
@@ -44,7 +44,7 @@ type SpawnRequest struct {
 
 	// Env contains environment variables for the agent CLI. The values are secrets, which only the
 	// host agent receives. No answer of the API contains them.
-	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace the variables of a stopped arm"`
+	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace those of a stopped arm"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may change a file of the agent CLI"`
 	Conversation string `json:"conversation,omitempty" doc:"Id of the agent CLI's conversation to start or to continue"`
@@ -60,7 +60,7 @@ type SpawnRequest struct {
 	AgentID            string `json:"agentId,omitempty" doc:"Host agent that must run the arm"`
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
-	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"`
+	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"` //nolint:lll // a tag has one line
 	// WindowEnviron contains the variables with which the terminal program finds the user's display
 	// or tmux server. coleo.WindowVariables returns their names.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
@@ -77,9 +77,11 @@ type SpawnRequest struct {
 	Budget *coleo.Budget `json:"budget,omitempty" doc:"How much the model may cost; 0 dollars mean no budget"`
 
 	// Sandbox is the sandbox of the agent CLI. If it is missing, a stopped arm keeps its sandbox.
-	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
-	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit of the model: a list of model:NAME, handover:HARNESS, and wait or ask"`
-	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt that continues the arm after a limit"`
+	Sandbox *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
+
+	OnLimit coleo.OnLimit `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit: model:NAME, handover:NAME, wait, ask"`
+
+	ContinueWith string `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt that continues the arm after a limit"`
 
 	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is missing, a
 	// stopped arm keeps its value.
@@ -91,12 +93,12 @@ type SpawnRequest struct {
 
 // Worktree asks for a git worktree that belongs only to the arm.
 type Worktree struct {
-	Branch string `json:"branch,omitempty" doc:"Branch to check out, new or existing, or pr/NUMBER for the head of a pull request; named for the arm if left out"`
-	Base   string `json:"base,omitempty" doc:"Where a new branch begins; at the commit that is checked out in workdir if left out"`
+	Branch string `json:"branch,omitempty" doc:"New or existing branch, or pull request pr/NUMBER; else named for the arm"`
+	Base   string `json:"base,omitempty" doc:"Where a new branch begins; at the commit checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 	// With contains folders of further repositories. Only a new arm can have them.
-	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"`
+	With []string `json:"with,omitempty" doc:"Absolute paths in further repositories; the arm works above its worktrees"`
 }
 
 // HandoverRequest asks for a successor of an arm, the first arm. The successor is a new arm in the
@@ -113,7 +115,7 @@ type HandoverRequest struct {
 	// YesWithoutSandbox is the same as in SpawnRequest.
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
 	// Untested is the same as in SpawnRequest.
-	Untested     bool `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
+	Untested     bool `json:"untested,omitempty" doc:"Allow a kind of sandbox untested with the agent CLI"`
 	TrustWorkdir bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may change a file of the agent CLI"`
 	Interrupt    bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
 }
@@ -136,7 +138,7 @@ type Removed struct {
 	// KeptToo contains the refs of the further repositories, if the arm had worktrees of several
 	// repositories.
 	KeptToo []string `json:"keptToo,omitempty" doc:"Refs of further repositories that contain unsaved work of the arm"`
-	Stays   string   `json:"stays,omitempty" doc:"Folder above the worktrees of several repositories, if it was not removed because it contains other files"`
+	Stays   string   `json:"stays,omitempty" doc:"Folder above several worktrees, not removed because it has other files"`
 }
 
 // RecoverRequest says what to change when Coleo recovers an arm. All fields are
@@ -149,14 +151,14 @@ type RecoverRequest struct {
 	Fallback           coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
 	AgentID            string                 `json:"agentId,omitempty"`
 	AllowLocalFallback *bool                  `json:"allowLocalFallback,omitempty"`
-	Force              bool                   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
+	Force              bool                   `json:"force,omitempty" doc:"Start even if an earlier start may still run"`
 	// WindowEnviron is the same as in SpawnRequest. Coleo uses it if it opens a window again.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 
 // WindowRequest asks Coleo to open the window of an arm. Every field is optional.
 type WindowRequest struct {
-	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window; the last terminal if left out"`
+	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window; the last terminal if left out"` //nolint:lll // a tag has one line
 	Environ  map[string]string `json:"environ,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 

@@ -12,7 +12,7 @@ type TokenRequest struct {
 	Scopes  []coleo.TokenScope `json:"scopes,omitempty" doc:"What the token allows; read and prompt if left out"`
 	Arms    []string           `json:"arms,omitempty" doc:"Ids or names of the arms that the token reaches; no other arms"`
 	Labels  coleo.Labels       `json:"labels,omitempty" doc:"Labels that an arm must have for the token to reach it"`
-	RunsIn  string             `json:"runsIn,omitempty" doc:"Id or name of the arm in which the program with the token runs"`
+	RunsIn  string             `json:"runsIn,omitempty" doc:"Id or name of the arm in which the token's program runs"`
 	Expires time.Time          `json:"expires,omitzero" doc:"When the token expires; after 90 days if left out"`
 }
 

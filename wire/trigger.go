@@ -9,8 +9,8 @@ type TriggerRequest struct {
 	Template string            `json:"template" minLength:"1" doc:"Name of a template with a sandbox and a prompt"`
 	Workdir  string            `json:"workdir" minLength:"1" doc:"Work folder of the arms, as an absolute path"`
 	Args     map[string]string `json:"args,omitempty" doc:"Arguments of the template"`
-	MaxArms  int               `json:"maxArms,omitempty" minimum:"0" maximum:"20" doc:"Maximum number of live arms; 3 if left out"`
-	Cron     string            `json:"cron,omitempty" doc:"Of a schedule: minute, hour, day of the month, month and day of the week"`
+	MaxArms  int               `json:"maxArms,omitempty" minimum:"0" maximum:"20" doc:"Most live arms; 3 if left out"`
+	Cron     string            `json:"cron,omitempty" doc:"Of a schedule: minute, hour, day of month, month, day of week"`
 	Zone     string            `json:"zone,omitempty" doc:"Of a schedule: the name of a time zone, such as Europe/Berlin"`
 	CatchUp  bool              `json:"catchUp,omitempty" doc:"Of a schedule: one run makes up for all missed runs"`
 }

@@ -57,13 +57,14 @@ func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
 			continue
 		}
 		if beside = other.Top == top; !beside {
-			return coleo.Errorf(coleo.EConflict, "the worktree of %s, another repository of arm %s, is at %s, and all must be in one "+
-				"folder: nothing was restored; name the folder %s with --path", other.Repo, w.Name, other.Path, filepath.Dir(other.Path))
+			return coleo.Errorf(coleo.EConflict, "the worktree of %s, another repository of arm %s, is at %s, and all must be "+
+				"in one folder: nothing was restored; name the folder %s with --path", other.Repo, w.Name, other.Path,
+				filepath.Dir(other.Path))
 		}
 	}
 	if entries, err := os.ReadDir(top); err == nil && len(entries) > 0 && top != w.Top && !beside {
-		return coleo.Errorf(coleo.EConflict, "%s has other files, and would contain one folder for each repository of arm %s: "+
-			"nothing was restored; name a new folder with --path", top, w.Name)
+		return coleo.Errorf(coleo.EConflict, "%s has other files, and would contain one folder for each repository of arm "+
+			"%s: nothing was restored; name a new folder with --path", top, w.Name)
 	}
 	w.Top, w.Path = top, filepath.Join(top, w.Repo)
 	return nil

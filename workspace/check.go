@@ -12,9 +12,9 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Script reads a script from a commit of the repository that contains folder. base names the
-// commit. If base is "", Script uses the commit that is checked out in folder. Script returns
-// EInvalid if there is no repository or no commit.
+// Script reads a script from a commit of the repository that contains `folder`. `base` names the commit. If
+// `base` is "", Script uses the commit that is checked out in `folder`. Script returns EInvalid if there is
+// no repository or no commit.
 func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script,
 	earlier *script.Trusted, diff string, err error) {
 	r, err := s.open(ctx, folder)
@@ -65,15 +65,15 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 	return r, err
 }
 
-// CheckTree runs the project's check script on a tree, such as the result of a merge. base is the
-// commit of the branch that the merge changes.
+// CheckTree runs the project's check script on a tree, such as the result of a merge. `base` is the commit of
+// the branch that the merge changes.
 //
-// The script always comes from base, and never from the arm's work. If the tree contains another
-// version of the script, or of a file that the script names, CheckTree returns an error. If base
-// contains no check script, CheckTree does nothing.
+// The script always comes from `base`, and never from the arm's work. If the tree contains another version of
+// the script, or of a file that the script names, CheckTree returns an error. If `base` contains no check
+// script, CheckTree does nothing.
 //
 // The script runs in a temporary folder that contains all files of the tree, and that is not a git
-// repository. common is the repository's folder with the objects and refs. id becomes a part of the
+// repository. `common` is the repository's folder with the objects and refs. `id` becomes a part of the
 // output file's name and of the mark of the script's processes.
 func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
 	r, err := s.openCommon(ctx, common)

@@ -54,8 +54,8 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 		return err
 	}
 	if err := r.Copy(ctx, w.Git, w.Start, heads); err != nil {
-		return coleo.Errorf(coleo.ErrorCode(err), "an arm in a sandbox gets a clone of the repository in place of a worktree, "+
-			"and none could be made; start the arm without --worktree or without --sandbox: %w", err)
+		return coleo.Errorf(coleo.ErrorCode(err), "an arm in a sandbox gets a clone of the repository in place of a "+
+			"worktree, and none could be made; start the arm without --worktree or without --sandbox: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(w.Git, "HEAD"), []byte("ref: "+w.ref()+"\n"), 0o666); err != nil {
 		return err
@@ -92,8 +92,8 @@ func checkClone(ctx context.Context, w Workspace) error {
 	if err == nil && info.IsDir() && !exists(filepath.Join(w.Git, "commondir")) {
 		return git.CheckOwn(ctx, w.Git)
 	}
-	return coleo.Errorf(coleo.EConflict, "%s is no longer the git folder that Coleo has made for arm %s: nothing was done; "+
-		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
+	return coleo.Errorf(coleo.EConflict, "%s is no longer the git folder that Coleo has made for arm %s: nothing was "+
+		"done; save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
 // CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone,
@@ -114,7 +114,8 @@ func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, erro
 		}
 	}
 	if top != "" {
-		return git.Clone{}, coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there", folder, top)
+		return git.Clone{}, coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there",
+			folder, top)
 	}
 	return git.Clone{}, nil
 }
@@ -193,7 +194,8 @@ func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) 
 		return head, nil
 	}
 	if err := main.Bring(ctx, tree, []string{head}); err != nil {
-		return "", coleo.Errorf(coleo.ErrorCode(err), "the commits of arm %s cannot be fetched from its clone: %w", w.Name, err)
+		return "", coleo.Errorf(coleo.ErrorCode(err), "the commits of arm %s cannot be fetched from its clone: %w",
+			w.Name, err)
 	}
 	if err := checkFiles(ctx, main, w, head); err != nil {
 		return "", err
@@ -228,8 +230,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
 		return nil
 	}
-	// The arm has replaced commits, for example by an amend. A move of the main repository's branch would drop the
-	// old commits, so it is allowed only if Coleo made the last move of this branch.
+	// The arm has replaced commits, for example by an amend. A move of the main repository's branch would
+	// drop the old commits. So it is allowed only if Coleo made the last move of this branch.
 	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 	ours := []string{fetchedMessage(w), madeMessage(w)}
 	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {
@@ -239,9 +241,10 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
 }
 
-// bringKept fetches from a clone the objects that a kept ref needs. ids are the object ids in the clone's git
-// folder. bringKept returns them together with the ids of the clone's refs, because git may have packed these
-// refs. It also returns the contents of those annotated tags to which no ref of the main repository points.
+// bringKept fetches from a clone the objects that a kept ref needs. `ids` contains the object ids in the
+// clone's git folder. bringKept returns them together with the ids of the clone's refs, because git may have
+// packed these refs. It also returns the contents of those annotated tags to which no ref of the main
+// repository points.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
 	const format = "--format=%(objectname)"
 	out, err := tree.Output(ctx, "for-each-ref", format, heads, tagRefs, "refs/stash")

@@ -173,13 +173,14 @@ func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 			s := newStage(t)
 			w := s.made("fix", clone)
 			s.Write(w.Path+"/modules", "[submodule \"../x\"]\n\tpath = x\n\turl = https://example.org/x\n")
-			text := fmt.Sprintf(entries+"%.0[1]s%.0[2]s%.0[3]s", s.Git(w.Path, "rev-parse", "HEAD:file"), s.Git(w.Path, "rev-parse", "HEAD:sub"),
-				s.Git(w.Path, "hash-object", "-w", "modules"))
+			text := fmt.Sprintf(entries+"%.0[1]s%.0[2]s%.0[3]s", s.Git(w.Path, "rev-parse", "HEAD:file"),
+				s.Git(w.Path, "rev-parse", "HEAD:sub"), s.Git(w.Path, "hash-object", "-w", "modules"))
 			command := s.Command(w.Path, "mktree")
 			command.Stdin = strings.NewReader(text)
 			tree, err := command.Output()
 			s.Check(err)
-			s.Git(w.Path, "update-ref", "HEAD", s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "x", strings.TrimSpace(string(tree))))
+			s.Git(w.Path, "update-ref", "HEAD",
+				s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "x", strings.TrimSpace(string(tree))))
 			if id, err := s.trees.FetchWork(t.Context(), w); coleo.ErrorCode(err) != coleo.EConflict {
 				t.Errorf("fetched %s, %v", id, err)
 			}

@@ -83,7 +83,8 @@ func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
 		"the person has the branch checked out": {
 			func(s *stage) { s.Git(s.Repo, "checkout", "-q", "coleo/fix") }, "is checked out in "},
 		"the person has committed on the branch": {func(s *stage) {
-			s.Git(s.Repo, "update-ref", "refs/heads/coleo/fix", s.Git(s.Repo, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "x"))
+			s.Git(s.Repo, "update-ref", "refs/heads/coleo/fix",
+				s.Git(s.Repo, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "x"))
 		}, "has commits that the clone of arm fix lacks"},
 	} {
 		t.Run(name, func(t *testing.T) {

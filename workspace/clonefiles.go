@@ -32,20 +32,21 @@ func checkFiles(ctx context.Context, main *git.Repo, w Workspace, head string) e
 	}
 	switch {
 	case errors.Is(err, git.ErrTooLarge):
-		return coleo.Errorf(coleo.EConflict, "the commit %s of arm %s has many millions of files: nothing was fetched; let the arm "+
-			"make its commits again without them", head, w.Name)
+		return coleo.Errorf(coleo.EConflict, "the commit %s of arm %s has many millions of files: nothing was fetched; let "+
+			"the arm make its commits again without them", head, w.Name)
 	case err != nil:
 		return err
 	case size > mostFileBytes:
-		return coleo.Errorf(coleo.EConflict, "the commit %s of arm %s adds files of %d GB, and %d GB are allowed: nothing was "+
-			"fetched; let the arm make its commits again without them", head, w.Name, size>>30, mostFileBytes>>30)
+		return coleo.Errorf(coleo.EConflict, "the commit %s of arm %s adds files of %d GB, and %d GB are allowed: nothing "+
+			"was fetched; let the arm make its commits again without them", head, w.Name, size>>30, mostFileBytes>>30)
 	}
 	return nil
 }
 
 // sizeOfFiles returns the size in bytes of all files of a commit, as git stores them.
 func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, err error) {
-	out, err := r.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", "-z", "--format=%(objectname)", commit}, Most: mostListed})
+	out, err := r.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", "-z", "--format=%(objectname)", commit},
+		Most: mostListed})
 	if err != nil {
 		return 0, err
 	}
@@ -53,8 +54,8 @@ func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, e
 	for id := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		times[id]++
 	}
-	out, err = r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, Most: 2 * mostListed,
-		Stdin: strings.NewReader(strings.Join(slices.Collect(maps.Keys(times)), "\n") + "\n")})
+	out, err = r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"},
+		Most: 2 * mostListed, Stdin: strings.NewReader(strings.Join(slices.Collect(maps.Keys(times)), "\n") + "\n")})
 	for line := range strings.Lines(string(out)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		one, _ := strconv.ParseInt(text, 10, 64) // the commit of a submodule is missing, and has no size

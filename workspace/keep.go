@@ -196,7 +196,8 @@ const mostIDFile = 4 << 20
 func (k *keeping) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
-		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" || string(f.Path) == "packed-refs" {
+		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" ||
+			string(f.Path) == "packed-refs" {
 			continue
 		}
 		in, err := f.open()

@@ -122,7 +122,7 @@ func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) 
 }
 
 // writeFile writes the bytes of a file, or the target of a symbolic link. It returns an error if the file
-// changes meanwhile.
+// changes in the meantime.
 func writeFile(out *bufio.Writer, f *file) error {
 	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
 		target, err := f.root.Readlink(string(f.Path))

@@ -88,7 +88,7 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	defer func() { _ = to.Remove(made) }() // after the renaming, there is nothing to remove
 	_, same, err = copyHashed(ctx, &withHoles{file: out}, io.LimitReader(in, size), name)
 	err = errors.Join(err, out.Truncate(size))
-	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it meanwhile
+	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it in the meantime
 		return err
 	}
 	return to.Rename(made, name)

@@ -38,7 +38,8 @@ func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
 			t.Errorf("the file of %q is %q, %v", content, got, err)
 		}
 	}
-	if tmp, err := os.ReadDir(filepath.Join(own, "lfs/tmp")); err != nil || len(tmp) > 0 || isThere(own+"/lfs/objects/other") {
+	if tmp, err := os.ReadDir(filepath.Join(own, "lfs/tmp")); err != nil || len(tmp) > 0 ||
+		isThere(own+"/lfs/objects/other") {
 		t.Errorf("%v is left, %v", tmp, err)
 	}
 }

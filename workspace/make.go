@@ -55,8 +55,8 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	defer unlock()
 	w, err := s.read(o.ID)
 	if w.Arm != "" {
-		return Workspace{}, coleo.Errorf(coleo.EConflict, "the worktree of arm %s in %s has the id %s: nothing was made; start "+
-			"an arm with another id", w.Arm, w.Path, o.ID)
+		return Workspace{}, coleo.Errorf(coleo.EConflict, "the worktree of arm %s in %s has the id %s: nothing was made; "+
+			"start an arm with another id", w.Arm, w.Path, o.ID)
 	}
 	if len(o.With) > 0 || w.Top != "" {
 		return s.makeSeveral(ctx, o)
@@ -121,8 +121,8 @@ func (s Workspaces) openSource(ctx context.Context, folder string) (*git.Repo, e
 // checkFits returns an error if an arm's existing worktree does not fit an order.
 func checkFits(w Workspace, o Order) error {
 	if o.Clone && !w.Clone {
-		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree, in which git cannot commit inside a sandbox: nothing was "+
-			"started; start it without --sandbox, or remove the arm and start a new one", w.Name)
+		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree, in which git cannot commit inside a sandbox: nothing "+
+			"was started; start it without --sandbox, or remove the arm and start a new one", w.Name)
 	}
 	if o.Branch != "" && o.Branch != w.Branch {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name,
@@ -218,9 +218,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. The base can
-// name this branch. The base can also be the commit that the work folder has checked out from this
-// branch. The parameter start is the commit of the base.
+// startBranch returns the branch on which the work begins, or "" if there is none. The base can name this
+// branch. The base can also be the commit that the work folder has checked out from this branch. `start` is
+// the commit of the base.
 func startBranch(ctx context.Context, r *git.Repo, o Order, start string) string {
 	head := r.Head()
 	if o.Base != "" {
@@ -263,8 +263,8 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 // mostBranches is how many names are tried in the search for a free branch name.
 const mostBranches = 1000
 
-// freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,
-// name-3 and so on.
+// freeBranch returns `name` if no branch has this name. Otherwise it returns the first free name of
+// `name`-2, `name`-3 and so on.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if !r.CanBeBranch(ctx, name) {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
@@ -389,6 +389,6 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 // recognizes that Coleo has made the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id in the
-// parameter like.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long as the id
+// `like`.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -148,8 +148,8 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 		}
 	}
 	if at < 0 && exists(m.trees.recordPath(o.ID)) {
-		return coleo.Errorf(coleo.EConflict, "the worktree of another arm has the id %s: nothing was made; start an arm with "+
-			"another id", o.ID)
+		return coleo.Errorf(coleo.EConflict, "the worktree of another arm has the id %s: nothing was made; start an arm "+
+			"with another id", o.ID)
 	}
 	r, err := m.trees.openSource(ctx, o.Folder)
 	if coleo.ErrorCode(err) == coleo.EInvalid && len(m.whole)+len(m.making) > 0 {
@@ -194,8 +194,8 @@ func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 	if _, err := commitOf(ctx, r, heads+branch); err != nil {
 		return nil //nolint:nilerr // there is no such branch
 	}
-	return coleo.Errorf(coleo.EConflict, "Coleo has no record of the worktree of arm %s in %s, and the branch %s there can be "+
-		"another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
+	return coleo.Errorf(coleo.EConflict, "Coleo has no record of the worktree of arm %s in %s, and the branch %s there "+
+		"can be another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
 }
 
 // named adds the repository to an error if the error does not contain it yet. This is necessary because each
@@ -307,7 +307,8 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	return m.ready()
 }
 
-// ready makes all worktrees ready by one write of the first record. It returns the results of make.
+// ready makes all worktrees ready when it writes the first record, which lists them. Its results are those of
+// make.
 func (m *several) ready() (made bool, err error) {
 	first := m.first()
 	first.Status, first.Again, first.Whole = Ready, false, nil

@@ -18,7 +18,7 @@ import (
 // This file fills submodules, and notes which files a new worktree lacks.
 
 const (
-	// lfsPointer is the beginning of a file that stands for a file of Git LFS, by version 1 of its
+	// lfsPointer is the beginning of a file that stands for a file of Git LFS, according to version 1 of the
 	// specification.
 	lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
 	// mostAttributes is how many bytes of a .gitattributes file are searched. Git itself ignores a larger

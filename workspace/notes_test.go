@@ -35,7 +35,8 @@ func TestPointersOfLFSAreNoted(t *testing.T) {
 		s.Git(s.Root, "config", "--global", "filter.lfs."+key, value) // the machine may have the filter of git-lfs
 	}
 	w := s.made("two")
-	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "1 files of Git LFS are only pointers in the worktree (media/a.bin)") {
+	const note = "1 files of Git LFS are only pointers in the worktree (media/a.bin)"
+	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], note) {
 		t.Errorf("the notes are %q", w.Notes)
 	}
 }

@@ -17,8 +17,8 @@ var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
 // mostIDs is how many ids of one text are examined. The reflog of a month contains fewer.
 const mostIDs = 20_000
 
-// idsIn returns the object ids in a text, each id once. It leaves out the id of only zeros, with which each reflog
-// begins, because no object has it.
+// idsIn returns the object ids in a text, each id once. It leaves out the id that consists of zeros, with
+// which each reflog begins, because no object has this id.
 func idsIn(text []byte) []string {
 	var ids []string
 	seen := map[string]bool{}

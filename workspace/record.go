@@ -178,7 +178,7 @@ func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, e
 	return s.openAt(ctx, common, common)
 }
 
-// Of returns the worktree of the arm with the given id. known is false if the arm has no worktree.
+// Of returns the worktree of the arm with the given id. `known` is false if the arm has no worktree.
 func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	w, err = s.read(id)
 	if errors.Is(err, fs.ErrNotExist) {

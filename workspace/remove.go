@@ -192,7 +192,7 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 	return out, unread
 }
 
-// mendLocked mends a worktree, unless another process has made it ready or removed it meanwhile. It
+// mendLocked mends a worktree, unless another process has made it ready or removed it in the meantime. It
 // reports whether it has called mend.
 func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, err error) {
 	s, unlock, err := s.lock(ctx, w.ArmID())

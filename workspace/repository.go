@@ -66,7 +66,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
-// OpenRepository opens the repository of an arm's worktree without a work folder, so that git does not read a
+// OpenRepository opens the repository of an arm's worktree without a work folder. So git does not read a
 // .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
@@ -133,8 +133,8 @@ func (s Workspaces) TempDir() (string, error) {
 }
 
 // CheckedOut returns a work folder in which the branch is checked out or is being rebased, or "" if there is
-// none. ref is the full name of the branch, such as refs/heads/NAME. CheckedOut ignores the work folder whose git
-// folder is in the parameter except.
+// none. `ref` is the full name of the branch, such as refs/heads/NAME. CheckedOut ignores the work folder
+// whose git folder is `except`.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {

@@ -114,12 +114,13 @@ type Restored struct {
 }
 
 // Restore makes the worktree of a kept ref again. It restores each file with its permissions, each symbolic
-// link, the index, and an unfinished operation. The worktree is made at path. If path is "", it is made at
-// its old place. The ref stays. Restore returns EConflict if the folder already exists, or if the arm has a
-// worktree.
+// link, the index, and an unfinished operation. The worktree is made at `path`. If `path` is "", it is made
+// at its old place. The ref stays. Restore returns EConflict if the folder already exists, or if the arm has
+// a worktree.
 //
-// If the arm had several repositories, path is the folder above all of their worktrees. Restore returns
-// EConflict if the arm's other worktrees are elsewhere, or if the folder at a given path contains other files.
+// If the arm had several repositories, `path` is the folder above all of their worktrees. Restore returns
+// EConflict if the arm's other worktrees are elsewhere, or if the folder at a given path contains other
+// files.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {

@@ -67,8 +67,8 @@ func (s Workspaces) Group(id string) ([]Workspace, error) {
 	return all, nil
 }
 
-// In returns the worktrees of an arm with several repositories, if folder is the folder above them. Otherwise
-// it returns nil.
+// In returns the worktrees of an arm with several repositories, if `folder` is the folder above them.
+// Otherwise it returns nil.
 func (s Workspaces) In(folder string) ([]Workspace, error) {
 	all, _ := s.List() // unreadable records are ignored
 	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {
@@ -105,8 +105,8 @@ func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID), err
 }
 
-// unsavedIn returns what is unsaved in each worktree of an arm. refusal is the error with which Remove without
-// force would refuse to remove them.
+// unsavedIn returns what is unsaved in each worktree of an arm. The result `refusal` is the error that Remove
+// would return for them if it is called without force.
 func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsaved, refusal, err error) {
 	var parts []string
 	for _, w := range all {
@@ -136,11 +136,12 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 	if len(parts) == 1 && loose != "" {
 		advice = "move it elsewhere, or use --force"
 	}
-	return each, coleo.Errorf(coleo.EConflict, "the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
+	return each, coleo.Errorf(coleo.EConflict,
+		"the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
-// notExamined adds to an error of git that nothing was removed. Coleo's own errors already contain this.
+// notExamined adds to an error of git that nothing was removed. Coleo's own errors already say so.
 func notExamined(ctx context.Context, w Workspace, err error) error {
 	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
 		return err
@@ -247,7 +248,7 @@ func Together(all []Kept, k Kept) []Kept {
 	return out
 }
 
-// OfKept returns the record of the worktree that was kept under a ref. known is false if this worktree does
+// OfKept returns the record of the worktree that was kept under a ref. `known` is false if this worktree does
 // not exist now.
 func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool, err error) {
 	r, err := s.openCommon(ctx, k.Common)
@@ -264,9 +265,9 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 }
 
 // Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
-// returns the arm's only worktree, or the only one in which the arm has changed something. If the arm has changed
-// none or several of its worktrees, Choose returns EConflict with their names. It returns EInvalid if no repository
-// of the arm has the name. known is false if the arm has no worktree.
+// returns the arm's only worktree, or the only one in which the arm has changed something. If the arm has
+// changed none or several of its worktrees, Choose returns EConflict with their names. It returns EInvalid if
+// no repository of the arm has the name. `known` is false if the arm has no worktree.
 func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, known bool, err error) {
 	all, err := s.Group(id)
 	if err != nil || len(all) == 0 {
@@ -306,8 +307,8 @@ func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, k
 		return w, true, coleo.Errorf(coleo.EConflict, "arm %s has nothing new in its repositories %s: nothing was done; "+
 			"--repo NAME names one of them", all[0].Name, repoNames(all))
 	}
-	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was done; "+
-		"name one with --repo NAME", all[0].Name, repoNames(changed))
+	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was "+
+		"done; name one with --repo NAME", all[0].Name, repoNames(changed))
 }
 
 // repoNames returns the names of the repositories for a message.

@@ -51,7 +51,8 @@ func TestM28SeveralRepositoriesAreRestoredIntoOneFolderElsewhere(t *testing.T) {
 	if done, err = s.trees.Restore(t.Context(), second, folder); err != nil || done.Workspace.Path != top+"/library" {
 		t.Fatalf("the second one: %+v, %v", done, err)
 	}
-	if in, err := s.trees.In(top); err != nil || len(in) != 2 || !isThere(top+"/library/new") || !isThere(top+"/project/new") {
+	if in, err := s.trees.In(top); err != nil || len(in) != 2 || !isThere(top+"/library/new") ||
+		!isThere(top+"/project/new") {
 		t.Errorf("in %s there are %+v, %v", top, in, err)
 	}
 	if w, _, err := s.trees.Choose(t.Context(), s.ArmID("fix"), "library"); err != nil || w.Repo != "library" {

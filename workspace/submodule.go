@@ -142,8 +142,8 @@ func findCommit(ctx context.Context, r *git.Repo, commit string) (commitFound, e
 	return out, err
 }
 
-// examine examines the repositories in a folder "modules", and the repositories in them. saved is the
-// corresponding folder of the main repository. base contains the commits at which the submodules began.
+// examine examines the repositories in a folder "modules", and the repositories in them. `saved` is the
+// corresponding folder of the main repository. `base` contains the commits at which the submodules began.
 func (m *submodules) examine(ctx context.Context, modules, saved, prefix string, base []string) error {
 	found, other, err := repositoriesBelow(modules)
 	if err != nil {
@@ -176,9 +176,9 @@ func (one *repository) storeProblem(ctx context.Context, err error) error {
 	return ctx.Err()
 }
 
-// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. They may
-// be at any depth, because a submodule's name can contain slashes. other contains everything else that
-// could contain work.
+// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. They may be
+// at any depth, because a submodule's name can contain slashes. `other` contains everything else that could
+// contain work.
 func repositoriesBelow(modules string) (found, other []string, err error) {
 	err = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == modules {
@@ -271,8 +271,9 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 	return r, nil
 }
 
-// checkouts looks for changed files in the submodules that the checked-out commit of a work folder contains. prefix
-// is the path of the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
+// checkouts looks for changed files in the submodules that the checked-out commit of a work folder contains.
+// `prefix` is the path of the work folder below the worktree, with a slash at its end, or "" for the worktree
+// itself.
 func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.Root, prefix string) error {
 	for _, l := range head.links {
 		path := prefix + l.path

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the
-// submodule has submodules itself, inner contains the commits at which these began.
+// commits looks for unsaved commits in one submodule, and stores them in one.Unsaved. If the submodule has
+// submodules itself, `inner` contains the commits at which these began.
 func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err != nil {
@@ -60,8 +60,8 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	return []string{"refs/stash"}, nil
 }
 
-// compare looks for commits of a repository that the counterpart lacks. created is when the arm received the
-// repository.
+// compare looks for commits of a repository that the counterpart lacks. `created` is the time at which the
+// arm received the repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
 	// Commits of remote branches are saved elsewhere. Stashes are listed separately. A tag may come from a
 	// remote that has no branch with the tag's commit. So an older commit does not count as unsaved if only a
@@ -80,8 +80,8 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 		}
 	}
 	if refs.has(tagRefs) {
-		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
-			elsewhere...)...)
+		young := fmt.Sprintf("--max-age=%d", created.Unix())
+		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{young, "--tags"}, elsewhere...)...)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 const mostNamed = 1000
 
 // newCommits returns the given commits, those that the arguments of git rev-list select, and the ancestors of
-// all of them. It omits commits that base contains.
+// all of them. It omits the commits that `base` contains.
 func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
 	var from strings.Builder
 	for _, id := range commits {
@@ -226,8 +226,9 @@ func (all refs) has(begin string) bool {
 	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
 }
 
-// outside reports whether the repository may have commits outside of the list base. It considers the checked-out
-// commit, and the commits of the refs that compare examines. If the repository has worktrees, outside returns true.
+// outside reports whether the repository may have commits outside of the list `base`. It considers the
+// checked-out commit, and the commits of the refs that compare examines. If the repository has worktrees,
+// outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
@@ -276,7 +277,8 @@ func (c counterpart) compareTags(ctx context.Context, all refs, created time.Tim
 // any size.
 const mostReflog = 16 << 20
 
-// compareReflogs looks for commits that only the reflogs of the submodule contain. all contains the submodule's refs.
+// compareReflogs looks for commits that only the reflogs of the submodule contain. `all` contains the
+// submodule's refs.
 func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, all refs, one *repository) error {
 	logged := headsIn(one.dir)
 	for _, name := range []string{"HEAD", "refs/heads", "refs/stash"} {

@@ -80,8 +80,8 @@ var submoduleLosses = []struct {
 		func(s *stage, _ workspace.Workspace, lib string) { s.Write(lib+"/a.out", "x") }},
 	{"an untracked file of an inner submodule", "the submodule lib/inner with 1 untracked file (new)",
 		func(s *stage, _ workspace.Workspace, lib string) { s.Write(lib+"/inner/new", "x") }},
-	{"an untracked file of an inner submodule that a new commit adds", "the submodule lib/more with 1 untracked file (new)",
-		func(s *stage, _ workspace.Workspace, lib string) {
+	{"an untracked file of an inner submodule that a new commit adds",
+		"the submodule lib/more with 1 untracked file (new)", func(s *stage, _ workspace.Workspace, lib string) {
 			s.Git(lib, "submodule", "--quiet", "add", filepath.Join(s.Root, "inner"), "more")
 			s.Git(lib, "commit", "-qm", "more")
 			s.Write(lib+"/more/new", "x")

@@ -67,8 +67,8 @@ func (s Workspaces) delete(w Workspace) error {
 func checkNoLink(w Workspace) error {
 	for _, folder := range []string{w.Top, w.Path} {
 		if info, err := os.Lstat(folder); err == nil && info.Mode().Type() == fs.ModeSymlink {
-			return coleo.Errorf(coleo.EConflict, "%s is a link, and no longer the folder that Coleo has made for arm %s: nothing "+
-				"was done; put the folder back, or delete the link", folder, w.Name)
+			return coleo.Errorf(coleo.EConflict, "%s is a link, and no longer the folder that Coleo has made for arm %s: "+
+				"nothing was done; put the folder back, or delete the link", folder, w.Name)
 		}
 	}
 	return nil

@@ -42,8 +42,8 @@ type Unsaved struct {
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
-		len(u.Submodules) == 0
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+
+		len(u.InProgress)+len(u.Submodules) == 0
 }
 
 // namesShown is the largest number of names of one kind in a message.
@@ -106,7 +106,7 @@ func (s Workspaces) Uncommitted(ctx context.Context, w Workspace) (Unsaved, erro
 	return s.examine(ctx, w)
 }
 
-// examination adds to u what it finds in a worktree, whose checked-out commit is head.
+// examination adds to u what it finds in a worktree, whose checked-out commit is `head`.
 type examination func(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error
 
 // examine carries out the examinations of a worktree. It also looks for operations in progress and for files
@@ -146,8 +146,8 @@ func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {
 		if at.Git == w.Git && at.Path != w.Path && !at.Gone() {
-			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to %s "+
-				"('git worktree move')", w.Name, at.Path, w.Path)
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to "+
+				"%s ('git worktree move')", w.Name, at.Path, w.Path)
 		}
 	}
 	return err
@@ -194,9 +194,9 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFo
 	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
 }
 
-// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
-// there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own. The
-// function takes a path below root, the folder of the worktree.
+// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put
+// it there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own.
+// The function takes a path below `root`, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {
@@ -209,8 +209,8 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
-// to u, except those for which ours returns true.
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing
+// files to u, except those for which `ours` returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
@@ -237,8 +237,8 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFo
 	return errors.Join(u.takeUnseen(ctx, r, head), u.takeIndex(ctx, r, head))
 }
 
-// addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which ours returns
-// true.
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which `ours`
+// returns true.
 func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

@@ -283,7 +283,9 @@ func TestNoPipeInAGitFolderStopsARemoval(t *testing.T) {
 	for name, plant := range map[string]func(s *stage, w workspace.Workspace) (pipe string){
 		"the list of ignored files": func(s *stage, _ workspace.Workspace) string { return s.Repo + "/.git/info/exclude" },
 		"the index":                 func(_ *stage, w workspace.Workspace) string { return w.Git + "/index" },
-		"the list of commits":       func(s *stage, _ workspace.Workspace) string { return s.Repo + "/.git/objects/info/commit-graph" },
+		"the list of commits": func(s *stage, _ workspace.Workspace) string {
+			return s.Repo + "/.git/objects/info/commit-graph"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

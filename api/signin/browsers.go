@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // These constants are the limits for signed-in browsers.
@@ -26,20 +27,12 @@ const (
 	// the longest time
 	maxBrowsers = 64
 	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
-	saveEvery   = time.Hour           // a browser's time of use in the file can be too early by this much
+	saveEvery   = time.Hour           // the stored time of a browser's last use can be too early by this much
 	maxAgent    = 200                 // bytes of a browser's User-Agent that are stored
 )
 
 // ErrSignedOut is the cause with which the requests and WebSockets of a signed-out browser end.
 var ErrSignedOut = errors.New("signed out")
-
-// Browser describes a signed-in browser for users.
-type Browser struct {
-	ID      string    `json:"id"`
-	Agent   string    `json:"agent"` // the User-Agent of the browser; anybody can forge it
-	Created time.Time `json:"created"`
-	Used    time.Time `json:"used"`
-}
 
 // Browsers is the set of browsers that are signed in at one origin. Several goroutines
 // can use it at the same time.
@@ -55,9 +48,9 @@ type Browsers struct {
 	known map[string]*browser             // the signed-in browsers; the key is the browser's id
 }
 
-// browser is a Browser with the data for checking its requests.
+// browser is a wire.Browser with the data for checking its requests.
 type browser struct {
-	Browser
+	wire.Browser
 	secretHash []byte // the SHA-256 of the secret in the cookie
 	key        *ecdsa.PublicKey
 	saved      time.Time // the value of Used in the file
@@ -66,11 +59,10 @@ type browser struct {
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at the given origin from the file at path. If the file
-// belongs to another origin, Open signs out all browsers in the file. The reason: another program
-// may have served that origin since then, and may have used the keys of these browsers. Open always
-// returns a usable set, even together with an error. The error says what could not be read or
-// written.
+// Open reads the browsers that are signed in at the given origin from the file at `path`. If the file belongs
+// to another origin, Open signs out all browsers in the file. Another program may have served that origin
+// since then, and may have used the keys of these browsers. Open always returns a usable set, even together
+// with an error. The error says what could not be read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}
@@ -79,15 +71,15 @@ func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 }
 
 // List returns the signed-in browsers, newest first.
-func (b *Browsers) List() []Browser {
+func (b *Browsers) List() []wire.Browser {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dropIdle()
-	out := make([]Browser, 0, len(b.known))
+	out := make([]wire.Browser, 0, len(b.known))
 	for _, one := range b.known {
 		out = append(out, one.Browser)
 	}
-	slices.SortFunc(out, func(x, y Browser) int {
+	slices.SortFunc(out, func(x, y wire.Browser) int {
 		if n := y.Created.Compare(x.Created); n != 0 {
 			return n
 		}
@@ -169,7 +161,7 @@ func (b *Browsers) find(cookie string) *browser {
 func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	secret, now := rand.Text(), b.now()
 	hash := sha256.Sum256([]byte(secret))
-	one := newBrowser(Browser{ID: strings.ToLower(rand.Text()[:10]), Agent: cut(agent), Created: now, Used: now},
+	one := newBrowser(wire.Browser{ID: strings.ToLower(rand.Text()[:10]), Agent: cut(agent), Created: now, Used: now},
 		hash[:], key)
 	b.dropIdle()
 	for len(b.known) >= maxBrowsers {
@@ -179,7 +171,7 @@ func (b *Browsers) add(key *ecdsa.PublicKey, agent string) (*browser, string) {
 	return one, secret
 }
 
-func newBrowser(of Browser, secretHash []byte, key *ecdsa.PublicKey) *browser {
+func newBrowser(of wire.Browser, secretHash []byte, key *ecdsa.PublicKey) *browser {
 	one := &browser{Browser: of, secretHash: secretHash, key: key, saved: of.Used, nonces: map[string]*uses{}}
 	one.live, one.end = context.WithCancelCause(context.Background())
 	return one

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"coleo.dev/wholefile"
+	"coleo.dev/wire"
 )
 
 // kept is the content of the file. The file contains no secrets: for each browser, it contains only
@@ -18,7 +19,7 @@ type kept struct {
 }
 
 type keptBrowser struct {
-	Browser
+	wire.Browser
 	SecretHash []byte `json:"secret"` // the SHA-256 of the secret in the cookie
 	Key        []byte `json:"key"`
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wire"
 )
 
 // These constants are the limits of links.
@@ -59,17 +60,17 @@ func (b *Browsers) dropLinks(most int) {
 //
 // Enter returns the value of the new cookie. It returns EInvalid for a bad key. It returns
 // EUnauthorized for a code that is unknown, used or expired.
-func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (Browser, string, error) {
+func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (wire.Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
-		return Browser{}, "", err
+		return wire.Browser{}, "", err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dropLinks(maxLinks)
 	hash := sha256.Sum256([]byte(code))
 	if _, ok := b.links[hash]; !ok {
-		return Browser{}, "", coleo.Errorf(coleo.EUnauthorized,
+		return wire.Browser{}, "", coleo.Errorf(coleo.EUnauthorized,
 			"this link was used already, or is older than two minutes: `coleo web` prints a new one")
 	}
 	delete(b.links, hash)
@@ -77,7 +78,7 @@ func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (
 	one, secret := b.add(parsed, userAgent)
 	if err := b.save(); err != nil {
 		b.drop(one)
-		return Browser{}, "", coleo.Errorf(coleo.EInternal, "not signed in: %w", err)
+		return wire.Browser{}, "", coleo.Errorf(coleo.EInternal, "not signed in: %w", err)
 	}
 	if old != nil {
 		b.drop(old)

@@ -50,7 +50,7 @@ type Pass struct {
 
 // uses contains the numbers of the requests that have used one nonce.
 type uses struct {
-	until time.Duration // when the nonce expires, in the time since this process started
+	until time.Duration // when the nonce expires, as a duration since the start of this process
 	seen  [maxUses / 64]uint64
 }
 

@@ -14,8 +14,8 @@ import (
 // each permission mode in which the agent CLI asks less. Otherwise a caller with a token could
 // start an arm that does forbidden things without asking a person.
 //
-// The request must name a harness whose agent CLI asks before it acts. If known is true, the arm
-// already exists, and the request can omit the harness.
+// The request must name a harness whose agent CLI asks before it acts. If `known` is true, the arm already
+// exists, and the request can omit the harness.
 func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
@@ -46,10 +46,9 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	return nil
 }
 
-// checkOnLimit returns EForbidden if the list contains a hand-over to a harness whose agent CLI
-// does not ask before it acts. If known is true, the arm already exists. checkOnLimit then refuses
-// every hand-over, because the successor would get the permissions and variables that a person gave
-// the arm.
+// checkOnLimit returns EForbidden if the list contains a hand-over to a harness whose agent CLI does not ask
+// before it acts. If `known` is true, the arm already exists. checkOnLimit then refuses every hand-over,
+// because the successor would get the permissions and variables that a person gave the arm.
 func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 	for _, step := range on.Steps() {
 		switch {
@@ -75,8 +74,8 @@ func CheckRecover(q wire.RecoverRequest) error {
 	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
 }
 
-// checkSame returns EForbidden if a field of a request differs from the same field of allowed. A
-// field that is added to a request later is therefore refused until somebody adds it to allowed.
+// checkSame returns EForbidden if a field of a request differs from the same field of `allowed`. If a field
+// is added to requests later, checkSame refuses it until somebody adds it to `allowed`.
 func checkSame[T any](q, allowed T) error {
 	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
 	for i := range asked.NumField() {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough
-	// for most projects, and end a token that was forgotten.
+	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough for most
+	// projects, and a forgotten token does not stay valid for ever.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a person must create a new token at least once a year
 	// mostTokens is the maximum number of tokens. A person could not keep track of more.
@@ -77,10 +77,10 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make creates a new token, and stores the token with the hash of its value. From bounds, Make
-// copies only the arms that the token reaches, and the arm in which the token runs. Make returns
-// the token and its value, which nobody can read later. It returns EInvalid for a bad request, and
-// EConflict if another token has this name or there are mostTokens tokens.
+// Make creates a new token, and stores the token with the hash of its value. The arms that the token reaches,
+// and the arm in which the token runs, come from `bounds`. Make returns the token and its value, which nobody
+// can read later. It returns EInvalid for a bad request, and EConflict if another token has this name or
+// there are mostTokens tokens.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)

@@ -1,6 +1,6 @@
 // Package audit records the commands of people and programs, each with the caller and the result.
 //
-// Package audit refuses no command.
+// Package audit only writes records: it never refuses a command.
 package audit
 
 import (

@@ -24,7 +24,8 @@ func newTrail(t *testing.T) *Trail {
 func TestTheRecordNamesTheArm(t *testing.T) {
 	t.Parallel()
 	r := newTrail(t)
-	if err := r.db.CreateArm(t.Context(), coleo.Arm{ID: "arm-1", Name: "ada", Harness: "h", Status: coleo.StatusIdle}); err != nil {
+	arm := coleo.Arm{ID: "arm-1", Name: "ada", Harness: "h", Status: coleo.StatusIdle}
+	if err := r.db.CreateArm(t.Context(), arm); err != nil {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"arm-1", "ada", "gone"} {

@@ -1,6 +1,5 @@
-// Package commands sends the commands of people and programs to the host agents of the arms, such
-// as a prompt, an answer or a key. It waits for the host agent's report, and decides what the
-// report proves.
+// Package commands sends commands, such as a prompt, an answer or a key, from people and programs to the
+// arms' host agents. It waits for the host agent's report, and decides what the report proves.
 //
 // Package commands does not know the host agents, so its caller must find the host agent of an arm.
 package commands
@@ -21,14 +20,20 @@ const (
 	// unresponsive while it reads a long prompt, shows the prompt and begins to work on it.
 	promptPerKB = 6 * time.Second
 	KillTimeout = 30 * time.Second
+	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
+	// host agent itself ends the merge.
+	MergeTime = bus.MergeTime + time.Minute
+	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
+	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
+	WorktreeTime = 25 * time.Minute
 )
 
 // Config contains what Commands needs.
 type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
-	// Ask sends a command to the arm's host agent, waits for the report for at most the time limit,
-	// and decodes the report into out. It returns EExited if the arm has never run, and
-	// EUnavailable if the host agent cannot be asked. Other errors come from the host agent.
+	// Ask sends a command to the arm's host agent, waits for the report for at most the time limit, and
+	// decodes the report into `out`. It returns EExited if the arm has never run, and EUnavailable if the
+	// host agent cannot be asked. Other errors come from the host agent.
 	Ask func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
 	// Permit waits until Coleo is permitted to type into the arm. It returns EUnproven if ctx ends
 	// first.

@@ -16,8 +16,8 @@ import (
 // agent cannot be asked. It returns ETimeout if the delivery takes longer than PromptTime. Other
 // errors come from the host agent.
 //
-// If an error has the field Delivered and the field is false, the prompt was not delivered. After
-// any other error, nobody knows whether the prompt was delivered.
+// If the field Delivered of an error is set to false, the prompt was not delivered. After any other error,
+// the prompt may have been delivered.
 func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	if err := c.requireFileSupport(ctx, idOrName, p.Files); err != nil {

@@ -35,9 +35,8 @@ func (c *Commands) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, er
 	return list, err
 }
 
-// Screen returns the screen of an arm at the given time. If the time is zero, Screen returns the
-// present screen. The result also contains lines that have scrolled off the top. The parameter
-// history is their largest number.
+// Screen returns the screen of an arm at the given time. If the time is zero, Screen returns the present
+// screen. The result also contains at most `history` lines that have scrolled off the top.
 //
 // Screen returns ENotFound if there is no such arm. It returns EExited if the arm has no session.
 // It returns EUnsupported if the arm has no terminal. It returns EUnavailable if the host agent
@@ -71,9 +70,9 @@ func (c *Commands) Record(ctx context.Context, idOrName string, generation int, 
 	return r, err
 }
 
-// Output returns a piece of an arm's terminal output. The piece begins at a byte offset. A negative
-// offset counts from the end of the output. If there is no output at the offset yet, Output waits
-// for it for at most longestWait.
+// Output returns a piece of an arm's terminal output. The piece begins at a byte offset. A negative offset
+// counts from the end of the output. If there is no output at the offset yet, Output waits at most
+// longestWait for new output.
 //
 // Output returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EUnavailable if the host agent cannot be asked.

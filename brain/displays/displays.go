@@ -18,14 +18,13 @@ import (
 
 // These constants limit what is read from the log when the snapshot of an arm is computed again.
 const (
-	// displayRecent is the number of the newest events of an arm that are always read. Most runs
-	// have fewer events.
+	// displayRecent is how many of an arm's newest events are always read. Most runs have fewer events.
 	displayRecent = 2_000
 	// displayMost is the maximum number of events of the newest run that are read. 50,000 events
 	// take less than a second. The snapshot of a longer run is marked as partial.
 	displayMost = 50_000
-	// displaySeeds is the number of events of each kind that are read from before the newest run.
-	// One event of each kind is not enough, because some events lack a value that a snapshot needs.
+	// displaySeeds is how many events of each kind are read that are older than the newest run. One event of
+	// each kind is not enough, because some events lack a value that a snapshot needs.
 	displaySeeds = 10
 )
 
@@ -201,7 +200,7 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 		ok, s.upTo = true, max(s.upTo, end)
 		d.mu.Lock()
 		now, there := d.known[arm]
-		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because the arm was not in known
+		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because `known` lacked the arm
 		if whole && now.upTo < s.upTo {
 			d.known[arm] = s
 		}
@@ -279,9 +278,9 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 	return all, nil
 }
 
-// ofLongRun applies the events of a run to the snapshot s: from the event start to the last event
-// before the position until. If there are too many events, it applies only the first displayMost,
-// and marks the snapshot as partial.
+// ofLongRun applies the events of a run to the snapshot s: from the event `start` to the last event before
+// the position `until`. If there are too many events, it applies only the first displayMost, and marks the
+// snapshot as partial.
 func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

@@ -1,5 +1,5 @@
-// Package feed publishes to many followers each event of serve's log, and each change of an arm's
-// row. A slow follower delays nobody, and a follower that comes back misses nothing.
+// Package feed publishes each event of serve's log, and each change of an arm's row, to many followers. A
+// slow follower delays nobody, and a follower that comes back misses nothing.
 //
 // Package feed does not read the logs of hosts. Its caller writes their events into serve's log.
 package feed
@@ -105,7 +105,7 @@ func (d *Feed) publishRowsOf(ctx context.Context, page []store.Entry) {
 func (d *Feed) PublishArm(ctx context.Context, id string) {
 	d.publishing.Lock()
 	defer d.publishing.Unlock()
-	// If there is an error, the arm was removed, and PublishRemoved publishes this.
+	// An error means that the arm was removed, and PublishRemoved publishes the removal.
 	if arm, err := d.config.Arm(ctx, id); err == nil {
 		d.updates.publish(update{Update: wire.Update{Arm: &arm}})
 		d.config.Changed(id)

@@ -35,12 +35,12 @@ func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 	return f.follow, nil
 }
 
-// Follow returns a sequence of the events that match a filter. It contains each event once and in
-// order, with the event's own cursor. When the sequence has yielded all events so far, it yields an
-// update with only a cursor. This means that the reader has received every event up to the cursor.
-// While the sequence waits for new events, it yields such an update after each interval. The
-// sequence ends when ctx ends, or when the store cannot be read. Even a slow reader receives every
-// event, because the sequence reads older events from serve's log.
+// Follow returns a sequence of the events that match a filter. It contains each event once and in order, with
+// the event's own cursor. When the sequence has yielded all events so far, it yields an update with only a
+// cursor. Such an update means that the reader has received every event up to the cursor. While the sequence
+// waits for new events, it yields another one after each interval. The sequence ends when ctx ends, or when
+// the store cannot be read. Even a slow reader receives every event, because the sequence reads older events
+// from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.
@@ -270,10 +270,9 @@ func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventF
 	return f, after, nil
 }
 
-// InBacklog reports whether an event is older than serve's first contact with the event's host. A
-// new serve.db receives all such events, and callers use InBacklog to ignore them. The parameter
-// cursor is the cursor with which a follower has received the event. InBacklog returns EInvalid
-// for a bad cursor.
+// InBacklog reports whether an event is older than serve's first contact with the event's host. A new
+// serve.db receives all such events, and callers use InBacklog to ignore them. `cursor` is the cursor that a
+// follower has received together with the event. InBacklog returns EInvalid for a bad cursor.
 func (d *Feed) InBacklog(ctx context.Context, e coleo.Event, cursor string) (bool, error) {
 	position, err := PositionOf(cursor)
 	if err != nil {

@@ -152,9 +152,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// from returns at most takeMost updates, beginning with the update that has the given number. If
-// this update is no longer in memory, kept is false. When there are new updates, the returned
-// channel is closed. The channel is nil if there will be none.
+// from returns at most takeMost updates, beginning with the update that has the given number. If this update
+// is no longer in memory, `kept` is false. When there are new updates, the returned channel is closed. The
+// channel is nil if there will be no more updates.
 func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -23,7 +23,7 @@ type Memos struct {
 	now    func() time.Time
 }
 
-// New returns the memos in a database. find must return the arm with a given id or name, or
+// New returns the memos in a database. The function `find` must return the arm with a given id or name, or
 // ENotFound.
 func New(db *store.ServeDB, find func(context.Context, string) (coleo.Arm, error), now func() time.Time) *Memos {
 	empty := func(m wire.Memo) bool { return len(m.Value) == 0 && len(m.Schema) == 0 }

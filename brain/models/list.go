@@ -11,9 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// List returns the models of all harnesses, each with its price and the number of the given arms
-// that use it. The models that most arms use come first. If there is no catalogue, missing contains
-// the reason.
+// List returns the models of all harnesses, each with its price and the number of the given arms that use it.
+// The models with the largest numbers of arms come first. If there is no catalogue, `missing` contains the
+// reason.
 func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Model, missing string) {
 	catalog, err := r.catalog(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Mode
 // modelList collects models. It contains each model once.
 type modelList struct {
 	models []wire.Model
-	at     map[string]int // the index in list; the key is PROVIDER/MODEL
+	at     map[string]int // the index in models; the key is PROVIDER/MODEL
 }
 
 func (l *modelList) model(provider, model string) *wire.Model {

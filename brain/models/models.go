@@ -1,5 +1,5 @@
-// Package models decides which model an arm gets, and lists the models that exist. If a model is
-// not available, it chooses another model, as far as the fallback strategy allows this.
+// Package models decides which model an arm gets, and lists the models that exist. If a model is not
+// available, it chooses another model, if the fallback strategy allows one.
 //
 // Package models does not change the model of an agent CLI. Host agents do that.
 package models
@@ -15,7 +15,7 @@ import (
 	"coleo.dev/pricebook"
 )
 
-// Harnesses contains the harnesses, as far as a Resolver needs them.
+// Harnesses finds harnesses for a Resolver.
 type Harnesses interface {
 	// Get returns the harness with the given name, or EInvalid if there is no such harness.
 	Get(name string) (coleo.Harness, error)

@@ -15,8 +15,8 @@ import (
 // own model server, and for the scripted model. If there is no catalogue, it keeps the model
 // unchecked.
 //
-// The parameter keepsModel says whether the request names no model, so that the arm keeps its
-// model. If this model is a replacement, Resolve tries the originally requested model again.
+// If keepsModel is true, the request names no model, and the arm keeps its model. If that model is a
+// replacement, Resolve tries the originally requested model again.
 //
 // Resolve returns nil if the arm gets the requested model. It returns ENotFound if the strategy
 // allows no model, and EInvalid if the agent CLI has no such model.

@@ -19,8 +19,8 @@ const (
 	// maximum number of hunks for which ExplainHunks searches.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
-	// whyLines is the largest number of lines of one hunk for which ExplainHunks searches. It
-	// stops at the first line for which it finds a call.
+	// whyLines is the largest number of lines of one hunk for which ExplainHunks searches. ExplainHunks stops
+	// at the first line for which it finds a call.
 	whyLines = 3
 )
 

@@ -50,8 +50,8 @@ func (o *Origins) Graph(ctx context.Context, run string) (graph.Document, error)
 	return d, nil
 }
 
-// runLog contains the events of one arm from the start of one of its runs to the end of that run.
-// Approvals in it name no run, because the host does not know their run.
+// runLog contains the events of one arm from the start of one of its runs to the end of that run. The
+// approvals among these events name no run, because the host does not know their run.
 type runLog struct {
 	run     string
 	arm     string // the arm's id
@@ -139,7 +139,8 @@ func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, er
 
 // changesOf returns the runs that changed the file, newest first. It also returns commands that
 // mention the file, from arms whose work folder contains the file.
-func (o *Origins) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
+func (o *Origins) changesOf(ctx context.Context, q graph.Question,
+	arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
 		err := o.newestFirst(ctx, arm.ID, coleo.EventFileChanged, func(e store.Entry) {

@@ -79,8 +79,8 @@ type grant struct {
 
 func newArbiter() *soleArbiter { return &soleArbiter{began: time.Now(), last: map[string]grant{}} }
 
-// Grant implements Arbiter. It uses the machine's monotonic clock, because the user cannot set this
-// clock. The clock stops while the machine sleeps. So an arm can wait longer for its next permit.
+// Grant implements Arbiter. It uses the machine's monotonic clock, because the user cannot set this clock.
+// The clock stops while the machine sleeps, so an arm may then have to wait longer for its next permit.
 func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,9 +68,9 @@ func CheckUnderstands(host bus.Beat, o bus.SpawnOrder) error {
 	return nil
 }
 
-// Require returns EUnsupported if a host agent is too old for a part of an order. The parameter
-// whatItLacks is the end of the error message: what the host agent does not do. Require returns nil
-// for a host agent without a beat, because an order to it fails later.
+// Require returns EUnsupported if a host agent is too old for a part of an order. The error message ends with
+// whatItLacks, which says what the host agent does not do. Require returns nil for a host agent without a
+// beat, because an order to it fails later.
 func Require(host bus.Beat, takes func(bus.Beat) bool, whatItLacks string) error {
 	if host.PID == 0 || takes(host) {
 		return nil

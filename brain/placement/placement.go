@@ -1,7 +1,7 @@
 // Package placement decides on which host an arm starts, and whether the host agent there is too
 // old for the order to start it.
 //
-// Package placement contains only functions of values: it asks no host, and gives no order.
+// Package placement only computes: it asks no host, and gives no order.
 package placement
 
 import (
@@ -117,8 +117,8 @@ func (h Hosts) Installed() []string {
 	return slices.Compact(names)
 }
 
-// AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent.
-// The parameter asked is the value in the request. If it is nil, AllowLocal decides.
+// AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent. `asked` is
+// the value in the request. If it is nil, AllowLocal decides.
 func (h Hosts) AllowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked
@@ -126,8 +126,8 @@ func (h Hosts) AllowsLocal(asked *bool) bool {
 	return h.AllowLocal
 }
 
-// NeedsHostAgent returns the error for an arm that could start only without a host agent, although
-// serve forbids such arms.
+// NeedsHostAgent returns the error for an arm if no host agent can start it, and serve forbids arms without a
+// host agent.
 func NeedsHostAgent(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

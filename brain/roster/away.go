@@ -33,8 +33,8 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is the reason that is shown just after serve's start for an arm of host local: serve
-// does not watch the arm yet.
+// notTakenUp is the reason that is shown for an arm of host local just after serve's start. At that time,
+// serve does not watch the arm yet.
 const notTakenUp = "serve has not taken it up yet"
 
 // MarkAway marks a host agent as away and stores the reason. The host agent's next sign of life

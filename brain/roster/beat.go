@@ -18,7 +18,7 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if h.beat.PID == 0 { // before this, no beat about all arms has arrived
+		if h.beat.PID == 0 { // so far, no beat about all arms has arrived
 			r.mu.Unlock()
 			return
 		}
@@ -46,9 +46,9 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// meet stores where the host's log ended when the host sent its first beat: the events before
-// this position are the backlog. Serve gives no order to a host before the first beat, so no
-// event of an order is in the backlog. If meet fails, pull repeats it.
+// meet stores where the host's log ended when the host sent its first beat: the events before this position
+// are the backlog. Serve gives no order to a host before the first beat, so the backlog contains no event
+// that an order has caused. If meet fails, pull repeats it.
 func (r *Roster) meet(h *knownHost, beat bus.Beat) {
 	if h.met {
 		return

@@ -87,8 +87,9 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	}
 }
 
-// catchUpChosen copies the host's Chosen into the rows of the arms for which the pulse reports a
-// newer one. It stops when the disk is full. After an error, the next pulse tries again.
+// catchUpChosen copies each coleo.Chosen (the choices of a user for an arm) from the host into the arm's row.
+// It does so only if the pulse reports a newer one than the row contains. It stops when the disk is full.
+// After an error, the next pulse tries again.
 func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arms []bus.ArmPulse) {
 	for _, a := range arms {
 		r.mu.Lock()

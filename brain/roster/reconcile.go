@@ -86,10 +86,10 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// storeReading writes a host agent's reading of an arm into the arm's row. The parameter before is
-// the row that the caller has read. If the row has changed since then, storeReading does nothing.
-// It also does nothing if serve has read the host's log beyond the position in the pulse. A row that was
-// wrongly dead lacks the arm's process, so storeReading takes the process from the handle of a live session.
+// storeReading writes a host agent's reading of an arm into the arm's row. `before` is the row that the
+// caller has read. If the row has changed since then, storeReading does nothing. It also does nothing if
+// serve has read the host's log beyond the position in the pulse. A row that wrongly said dead lacks the
+// arm's process, so storeReading takes the process from the handle of a live session.
 func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading,
 	handle *coleo.Handle) {
 	r.mu.Lock()

@@ -33,10 +33,10 @@ type Config struct {
 	Prepare func(ctx context.Context, host string) error
 	// AskAboutArm sends a command about an arm to the arm's host.
 	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
-	// Summarise writes the health of an arm into the arm.
+	// Summarise sets the fields of an arm that describe its health.
 	Summarise func(arm *coleo.Arm)
-	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while needed
-	// returns false.
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, and pauses while `needed` returns
+	// false.
 	KeepPermits func(ctx context.Context, host string, needed func() bool)
 	// TakeRequests begins to carry out the approved requests of a host's arms, and returns at once.
 	TakeRequests func(host string)
@@ -46,9 +46,9 @@ type Config struct {
 	// DropNeverOrdered deletes a row for which NeverOrdered returns true, and reports whether the
 	// row was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
-	// CatchUpChosen copies the host's Chosen, which has the given number, into the row of an arm.
-	// It does nothing if the Chosen in the row has this number or a higher one. If CatchUpChosen
-	// returns nil, the row contains this Chosen or a newer one.
+	// CatchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's
+	// row. It does nothing if the coleo.Chosen in the row has the given number or a higher one. If
+	// CatchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one.
 	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 
@@ -105,13 +105,13 @@ type knownHost struct {
 	pulse     bus.Pulse
 	asked     int       // the number of pulse requests that were sent
 	answered  int       // the highest number of a pulse request that was answered
-	pulsed    time.Time // when the request number answered was sent; zero before the first pulse
+	pulsed    time.Time // when the request with the number `answered` was sent; zero before the first pulse
 	arms      map[string]bus.ArmPulse
 	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
 	settled   bool                 // whether all rows agree with the pulse
 	confirmed map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
 
-	chosen map[string]int // the number of the Chosen that was last found in each row; the key is the arm's id
+	chosen map[string]int // the number of the coleo.Chosen that was last found in each row; the key is the arm's id
 
 	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
 	met  bool                    // whether a beat has arrived; only TakeBeat uses it

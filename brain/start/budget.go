@@ -24,8 +24,8 @@ func configureBudget(arm *coleo.Arm, c *coleo.SpawnConfig, q wire.SpawnRequest) 
 	return nil
 }
 
-// CheckBudget returns EUnsupported if the harness cannot hold the arm to the requested budget with
-// the model that the arm gets. If nobody knows the price of this model, price is nil.
+// CheckBudget returns EUnsupported if the harness cannot hold the arm to the requested budget with the model
+// that the arm gets. If nobody knows the price of this model, `price` is nil.
 func CheckBudget(asked *coleo.Budget, i coleo.Info, arm coleo.Arm, price *coleo.Price) error {
 	if asked == nil {
 		return nil

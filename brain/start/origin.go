@@ -28,8 +28,8 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	return nil
 }
 
-// Inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
-// origin. If known is true, the arm is not new, and Inherit returns EConflict.
+// Inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's origin. If
+// `known` is true, the arm is not new, and Inherit returns EConflict.
 func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
@@ -48,9 +48,8 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	return err
 }
 
-// Label adds labels to a new arm, which may already have labels from its parent. It returns
-// EInvalid for bad labels. If known is true, the arm already exists, and Label returns EInvalid
-// unless labels is empty.
+// Label adds labels to a new arm, which may already have labels from its parent. It returns EInvalid for bad
+// labels. If `known` is true, the arm already exists, and Label returns EInvalid unless `labels` is empty.
 func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+

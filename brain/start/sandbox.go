@@ -74,10 +74,9 @@ func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known boo
 	return next
 }
 
-// checkUnguarded returns EInvalid if an arm would get the permission mode "all" without a sandbox,
-// and the user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded
-// returns nil. The parameter before is the configuration that the arm had, or that it has from its
-// parent or predecessor.
+// checkUnguarded returns EInvalid if an arm would get the permission mode "all" without a sandbox, and the
+// user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded returns nil.
+// `before` is the configuration that the arm had, or that it has from its parent or predecessor.
 func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 	unguarded := func(c coleo.SpawnConfig) bool {
 		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
@@ -90,10 +89,9 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 		coleo.PermissionAll, coleo.SandboxBwrap)
 }
 
-// checkJudged returns EInvalid if the harness h was not tested in the arm's kind of sandbox, and
-// the user has not agreed. It returns nil if the arm had this harness in this kind of sandbox
-// before. The parameters before and hadHarness are the configuration and the harness that the arm
-// had, or has from its parent.
+// checkJudged returns EInvalid if the harness h was not tested in the arm's kind of sandbox, and the user has
+// not agreed. It returns nil if the arm had this harness in this kind of sandbox before. `before` and
+// hadHarness are the configuration and the harness that the arm had, or has from its parent.
 func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, agreed bool) error {
 	switch {
 	case agreed, !c.Sandbox.On(), !h.TakesSandbox, slices.Contains(h.JudgedSandboxes, c.Sandbox.Kind):

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Harnesses contains the harnesses, as far as the rules need them.
+// Harnesses finds harnesses for the rules.
 type Harnesses interface {
 	// Get returns the harness with the given name, or EInvalid if there is no such harness.
 	Get(name string) (coleo.Harness, error)
@@ -35,7 +35,7 @@ type Rules struct {
 	OnlyServe bool
 }
 
-// Defaults contains the settings for arms from config.toml. If a setting is missing, its field is
+// Defaults contains those settings in config.toml that are for arms. If a setting is missing, its field is
 // empty.
 type Defaults struct {
 	Harness  string
@@ -55,10 +55,10 @@ type Defaults struct {
 	Tools bool // whether new arms have Coleo's own tools, if their harness supports MCP
 }
 
-// Configure returns the configuration with which an arm is started. It takes each value from the
-// request, or else from the arm's last start, or else from the defaults. It also sets the fields of
-// the arm's row that repeat a value. The parameter known says whether the arm already has a
-// configuration, or takes over the configuration of its parent or predecessor.
+// Configure returns the configuration with which an arm is started. It takes each value from the request, or
+// else from the arm's last start, or else from the defaults. It also sets the fields of the arm's row that
+// repeat a value. `known` is true if the arm already has a configuration, or takes over the configuration of
+// its parent or predecessor.
 //
 // Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in
 // the requested way.

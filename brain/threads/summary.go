@@ -11,9 +11,8 @@ import (
 // summaryPage is the number of messages or events that are read at once.
 const summaryPage = 200
 
-// ThreadSummary returns a summary of a conversation. For this, it reads the whole conversation and
-// the events of all arms that may have had the conversation. It returns ENotFound if there is no
-// such conversation.
+// ThreadSummary returns a summary of a conversation. It reads the whole conversation, and the events of all
+// arms that may have had the conversation. It returns ENotFound if there is no such conversation.
 func (v *Conversations) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
 	return v.SummariseThread(ctx, harness, id, func(coleo.ThreadMessage) bool { return true })
 }

@@ -23,8 +23,8 @@ type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
 	// Hosts returns the hosts that can list conversations.
 	Hosts func() []string
-	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes
-	// the report into out.
+	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes the report
+	// into `out`.
 	Ask func(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error
 }
 
@@ -124,10 +124,9 @@ func (v *Conversations) onThread(ctx context.Context, op bus.Op, in, out any) er
 	return err
 }
 
-// Thread returns a conversation and some of its messages, beginning with the message number
-// after+1. The parameter limit is the largest number of messages; if it is 0, Thread returns none.
-// If harness is empty, the conversation can belong to any harness. Thread returns ENotFound if
-// there is no such conversation.
+// Thread returns a conversation and some of its messages, beginning with the message number after+1. It
+// returns at most `limit` messages, and none if `limit` is 0. If `harness` is empty, the conversation can
+// belong to any harness. Thread returns ENotFound if there is no such conversation.
 func (v *Conversations) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage
 	err := v.onThread(ctx, bus.OpThread, bus.ThreadOrder{Harness: harness, ID: id, After: after, Limit: limit}, &page)

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// every is the time between two runs of the task, which maintains the database.
+// every is the interval at which the task maintains the database.
 const every = 30 * time.Second
 
 // Task returns the task that maintains a database. Each run fills up the reserve file, and deletes old
@@ -44,8 +44,8 @@ type keeper struct {
 // transaction deletes at most 500 rows, and 20 transactions take about 200 ms.
 const thinMost = 20
 
-// thin deletes old events, and old records of commands. For the events, it begins with the first arm
-// whose id is higher than the parameter arm. It returns the value of this parameter for the next call.
+// thin deletes old events, and old records of commands. It deletes the events of one or more arms, beginning
+// with the first arm whose id is higher than `arm`. It returns the value of `arm` for the next call.
 func (k keeper) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := k.db.ThinAudit(ctx, k.now(), commands)
 	for range thinMost {
@@ -67,8 +67,8 @@ func (k keeper) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, k.db.Vacuum(ctx)
 }
 
-// thinRuns deletes old usage. It also deletes old runs of one arm: the first arm whose id is higher
-// than the parameter arm. It returns the value of this parameter for the next call.
+// thinRuns deletes old usage. It also deletes old runs of one arm: the first arm whose id is higher than
+// `arm`. It returns the value of `arm` for the next call.
 func (k keeper) thinRuns(ctx context.Context, arm string) (string, error) {
 	if err := k.db.ThinUsage(ctx, k.now(), store.UsageBound); err != nil {
 		return arm, err

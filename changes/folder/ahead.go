@@ -12,12 +12,12 @@ import (
 	"coleo.dev/changes"
 )
 
-// This file compares files while another git still searches for changed files. In a large repository, that git uses
-// only one processor at its end.
+// The code in this file begins to compare files before git status has finished its search for changed files.
+// In a large repository, git status uses only one processor at the end of its search.
 //
-// The files are those that the previous diff has found. The result counts only if the search then finds that
-// exactly these files must be compared with the same versions. Otherwise git compares again. In both cases git reads
-// the files after the diff has begun.
+// The compared files are those that the previous diff found. The result is used only if the search then finds
+// exactly these files with the same versions. Otherwise git compares again. In both cases git reads the files
+// after the diff has begun.
 
 // lastOf returns the files that the last diff of a folder has found. It returns nil if there are none, or if the folder
 // has no copy of its index.
@@ -45,7 +45,7 @@ func (x *Indexes) remember(gitDir string, paths []path) {
 	}
 }
 
-// ahead is a comparison that may turn out to be the right one.
+// ahead is a comparison that was begun before it was known which files must be compared.
 type ahead struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// TestGitComparesWhileAnotherGitSearches: in the second diff, git status waits until git diff runs. The result must show
-// the present content of the file, and git diff must run only once.
+// TestGitComparesWhileAnotherGitSearches: in the second diff, git status waits until git diff runs. The result must
+// show the present content of the file, and git diff must run only once.
 func TestGitComparesWhileAnotherGitSearches(t *testing.T) {
 	t.Parallel()
 	const patience = 30 * time.Second
@@ -52,7 +52,8 @@ fi`)
 	}
 }
 
-// openLogged opens the repository with a git that first runs a script. calls returns how often a command of git has run.
+// openLogged opens the repository with a git that first runs a script. calls returns how often a command of git has
+// run.
 func (s *stage) openLogged(script string) (f *folder.Folder, calls func(command string) int) {
 	s.Helper()
 	real, err := exec.LookPath("git")

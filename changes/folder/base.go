@@ -14,9 +14,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file finds the base of a diff. An arm in a sandbox can write every file of its clone, including refs, and
-// objects whose ids do not match their content. So a clone's base and the base's objects come from the user's
-// repository.
+// This file finds the base of a diff. An arm in a sandbox can write every file of its clone. For example, it
+// can change refs, and write objects whose ids do not match their content. So a clone's base and the base's
+// objects come from the user's repository.
 
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
 // already stored, or if there is no commit yet, RememberBase changes nothing.
@@ -38,9 +38,9 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared: the commit at which the arm's work began, or
-// HEAD if that commit is not known. Base returns "" if there is no commit, or if the work began before the first
-// commit.
+// Base returns the commit with which the arm's folder is compared. This is the commit at which the arm's work
+// began, or HEAD if that commit is not known. Base returns "" if there is no commit, or if the work began
+// before the first commit.
 func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
@@ -58,8 +58,9 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	return f.commit(ctx, "HEAD")
 }
 
-// baseAtHead returns the stored base of an arm if HEAD seems to be the same commit, and otherwise "". It reads only
-// files, because the start of a git takes some milliseconds. The caller must check with git that HEAD is this commit.
+// baseAtHead returns the stored base of an arm if HEAD seems to be the same commit, and otherwise "". It
+// reads only files, because starting git takes some milliseconds. The caller must check with git that HEAD is
+// this commit.
 func (f *Folder) baseAtHead(arm string) string {
 	if f.main != nil || checkID(arm) != nil {
 		return ""
@@ -133,9 +134,9 @@ func (f *Folder) forgetOutside(ctx context.Context, arm string) error {
 // version is the mode and the id of a file in a tree or in an index.
 type version struct{ mode, id string }
 
-// sinceBase is like since, but reads no object of a clone. For a clone, it compares the base's files in the user's
-// repository with listed. listed has the files in Coleo's copy of the index, which git has compared with the folder
-// by content.
+// sinceBase does the same as the method since, but reads no object of a clone. For a clone, it compares the
+// base's files in the user's repository with `listed`, the files in Coleo's copy of the index. Git has
+// compared this copy with the folder by content.
 func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
 	[]path, map[string]bool, error) {
 	if f.main == nil {
@@ -206,8 +207,8 @@ func (f *Folder) versionsInIndex(index string) (map[string]version, error) {
 	return all, err
 }
 
-// privateForDiff returns environment variables for a git that compares an index of this Folder with the files. For a
-// clone, this git reads the objects of the user's repository.
+// privateForDiff returns environment variables for a git process that compares an index of this Folder with
+// the files. For a clone, this process reads the objects of the user's repository.
 func (f *Folder) privateForDiff(index string) []string {
 	env := f.privateWith(index)
 	if f.main == nil {

@@ -19,8 +19,8 @@ import (
 
 // store writes the bytes of files as objects of the repository.
 //
-// Coleo does not use git for this, because git would run the user's filters first. Git would also
-// follow a symbolic link that an arm puts in the file's place meanwhile.
+// Coleo does not let git write these objects, because git would first run the user's filters. Git would also
+// follow a symbolic link that an arm puts in the file's place in the meantime.
 type store struct {
 	objects *os.Root
 	format  string

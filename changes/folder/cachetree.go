@@ -80,8 +80,8 @@ func (d *tree) add(mode uint32, name string, id []byte, files int) {
 	d.content = append(fmt.Appendf(d.content, "%o %s\x00", mode, name), id...)
 }
 
-// closeTo closes open folders, beginning with the innermost one, until left folders are open. It computes the
-// id of each closed folder and adds the folder to its parent.
+// closeTo closes open folders, beginning with the innermost one, until only `left` folders are open. It
+// computes the id of each closed folder and adds the folder to its parent.
 func (t *trees) closeTo(left int) {
 	const folderMode = 0o40000
 	for len(t.open) > left {

@@ -61,7 +61,8 @@ func TestAFolderThatNoCommitCanHaveHasNoTree(t *testing.T) {
 			change(s)
 			_, after := s.both()
 			for path, was := range before {
-				if is, hasFile := after[path], path == "" || path == "a" || path == "a/b"; hasFile && is != "-1" || !hasFile && is != was {
+				is, hasFile := after[path], path == "" || path == "a" || path == "a/b"
+				if hasFile && is != "-1" || !hasFile && is != was {
 					t.Errorf("the tree of %q was %q and is %q", path, was, is)
 				}
 			}
@@ -106,7 +107,8 @@ func newTrees(t *testing.T, format string) treesStage {
 	s := treesStage{gittest.New(t), format}
 	s.Check(os.RemoveAll(filepath.Join(s.Repo, ".git")))
 	s.git("init", "-q", "-b", "main", "--object-format="+format)
-	for _, name := range []string{"a/b/c", "a/b.c", "a-b", "a.b", "a0", "a/bc/d/e/f", "b/b/c", "longer name/x/y", "é/ü", "a\"\n/x"} {
+	for _, name := range []string{"a/b/c", "a/b.c", "a-b", "a.b", "a0", "a/bc/d/e/f", "b/b/c", "longer name/x/y",
+		"é/ü", "a\"\n/x"} {
 		s.Write(name, "text of "+name)
 	}
 	s.Check(os.Chmod(filepath.Join(s.Repo, "a/b/c"), 0o755))

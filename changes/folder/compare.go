@@ -30,8 +30,8 @@ type comparison struct {
 	more        bool // more files changed than the diff may contain
 	head        int  // the largest size of git's list before the patch, in bytes; 0 if not known
 
-	early *ahead // a comparison that has begun before; nil if there is none
-	out   []byte // what git has printed in that comparison, if it was the right one; otherwise nil
+	early *ahead // a comparison that was begun in advance; nil if there is none
+	out   []byte // the output of that comparison, if it compared the right files; otherwise nil
 }
 
 // headOf returns the largest size of git's list of these files before the patch, in bytes.
@@ -42,9 +42,9 @@ func headOf(paths []path) (size int) {
 	return size
 }
 
-// compare sets the files and the patch of d. One git process computes both, because each start of
-// git takes some milliseconds. Git also reads each file again to count its lines, so compare counts
-// the lines of the patch itself. Git counts them only if the patch is cut or not requested.
+// compare sets the files and the patch of d. One git process computes both, because each start of git takes
+// some milliseconds. To count lines, git would read each file again, so compare itself counts the lines in
+// the patch. Git counts them only if the patch was cut off or was not requested.
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
 	if c.head == 0 {
 		c.head = maxHead
@@ -93,7 +93,7 @@ func (f *Folder) patchOptions(w changes.DiffRequest) []string {
 	return options
 }
 
-// runDiff runs the git command of a comparison. cut is true if the output was too large, so that it
+// runDiff runs the git command of a comparison. `cut` is true if the output was too large, so that `out`
 // contains only the beginning.
 func (f *Folder) runDiff(ctx context.Context, c comparison, options ...string) (out []byte, cut bool, err error) {
 	list := []string{"--find-renames", "--raw", "--no-abbrev", "-z", "--no-color", "-O" + os.DevNull}

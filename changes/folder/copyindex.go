@@ -30,15 +30,15 @@ const (
 // index returns the path of the work folder's index.
 func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
-// copyIndex writes a copy of the work folder's index to path.
+// copyIndex writes a copy of the work folder's index to `path`.
 //
-// An arm can write anything into the index, and could so hide a changed file. Therefore the copy contains only the
-// names, modes and objects of the files, and marks no file as unchanged. A mark can say that a sparse checkout
-// leaves out a file. The copy keeps this mark only if the file is really missing. It computes the ids of the trees
-// from the files: see trees.
+// An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy
+// contains only the names, modes and objects of the files, and marks no file as unchanged. A mark can say
+// that a sparse checkout leaves out a file. The copy keeps this mark only if the file is really missing.
+// copyIndex computes the ids of the trees from the files: see trees.
 //
-// There may be an older copy at path, in which git has noted the size and the times of each file that it has read.
-// copyIndex keeps these notes for each file whose object in the index is still the same.
+// There may be an older copy at `path`, in which git has noted the size and the times of each file that it
+// has read. copyIndex keeps these notes for each file whose object in the index is still the same.
 func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {
@@ -47,8 +47,8 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case len(data) > mostIndex:
-		return coleo.Errorf(coleo.EUnsupported, "the index of %s is larger than %d MB, so its changes are not known", f.Root(),
-			mostIndex>>20)
+		return coleo.Errorf(coleo.EUnsupported, "the index of %s is larger than %d MB, so its changes are not known",
+			f.Root(), mostIndex>>20)
 	}
 	c := copying{hash: store{format: f.format}, in: &parents{files: f.files}}
 	written := c.readOlder(path)
@@ -186,7 +186,9 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 			absent.WriteString(name + "\x00")
 		}
 	}
-	for _, one := range []struct{ how, list string }{{"--index-info", all.String()}, {"--skip-worktree", absent.String()}} {
+	for _, one := range []struct{ how, list string }{
+		{"--index-info", all.String()}, {"--skip-worktree", absent.String()},
+	} {
 		args := []string{"update-index", "-z", one.how}
 		if one.how != "--index-info" {
 			args = append(args, "--stdin")
@@ -202,7 +204,7 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 // errIndex is the error for an index whose format Coleo cannot read.
 var errIndex = errors.New("the index has an unknown form")
 
-// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so a change of
+// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so changing
 // them changes the index.
 type indexEntry struct {
 	name  string
@@ -235,7 +237,8 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 		if name+2 > last {
 			return 0, errIndex
 		}
-		e := indexEntry{about: data[at : at+statSize], id: data[at+statSize : at+statSize+idSize], bits: data[name-2 : name+2]}
+		e := indexEntry{about: data[at : at+statSize], id: data[at+statSize : at+statSize+idSize],
+			bits: data[name-2 : name+2]}
 		if e.flags()&extended != 0 {
 			name += 2
 		}
@@ -265,8 +268,9 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 	return at, nil
 }
 
-// readNumber reads a number in the format of index version 4. It returns the number and the offset of the byte
-// after it. The number is -1 if the data ends too early or the number is larger than any name is long.
+// readNumber reads a number in the format of index version 4. It returns the number and the offset of the
+// byte after it. The number is -1 if the data ends too early or the number is larger than the length of any
+// name.
 func readNumber(data []byte, at int) (number, after int) {
 	const longest = 1 << 20
 	for ; at < len(data) && number < longest; at++ {

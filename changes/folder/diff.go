@@ -37,8 +37,8 @@ func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, 
 	return f.diff(ctx, f.baseAtHead(arm), func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed, and then lets git compare only these files. If git says that
-// HEAD is the commit headBase, this is also the base. Otherwise diff calls baseOf.
+// diff first asks git which files may have changed, and then lets git compare only these files. If git says
+// that HEAD is the commit headBase, this commit is also the base. Otherwise diff calls baseOf.
 func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.Context) (string, error),
 	w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
@@ -100,8 +100,8 @@ func leftOut(status changes.Status, hidden []changes.Left, only []string) (left 
 	return left
 }
 
-// wanted returns those of the paths that a diff of only these files and folders contains. more is true if there are too
-// many, so that some are left out.
+// wanted returns the paths that a diff contains if it is limited to the files and folders in `only`. `more`
+// is true if there are too many paths, so that some are left out.
 func wanted(paths []path, only []string) (kept []path, more bool) {
 	for _, p := range paths {
 		if covers(only, p.name) {
@@ -115,7 +115,7 @@ func wanted(paths []path, only []string) (kept []path, more bool) {
 //
 // Usually git reads the files directly. comparePaths makes git store the files first if a path
 // contains something that git can show only in a stored version. It also does so if git fails
-// because a file vanished meanwhile.
+// because a file vanished in the meantime.
 func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path, c comparison) error {
 	entries, left, direct := f.lookAll(paths)
 	d.Left = append(d.Left, left...)
@@ -159,8 +159,8 @@ type looked struct {
 	found bool // the path contains something that git can read
 }
 
-// lookAll checks what each path contains. It returns the paths to compare, and the paths that are
-// left out. direct is true if git can compare the files without storing them first.
+// lookAll checks what each path contains. It returns the paths to compare, and the paths that are left out.
+// The result `direct` is true if git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
@@ -180,8 +180,8 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether git shows as deleted or renamed a file that the base does not contain.
-// This happens if the file disappears after lookAll.
+// vanished reports whether git shows a file as deleted or renamed although the base does not contain it. This
+// happens if the file disappears after lookAll.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
 	for _, e := range entries {
@@ -242,8 +242,7 @@ func sorted(all map[string]path) []path {
 	return paths
 }
 
-// treeOf returns a name for the tree of a commit. If commit is "", it returns the name of the empty
-// tree.
+// treeOf returns a name for the tree of a commit. If `commit` is "", it returns the name of the empty tree.
 func (f *Folder) treeOf(commit string) string {
 	if commit == "" {
 		return emptyTree[f.format]
@@ -251,8 +250,7 @@ func (f *Folder) treeOf(commit string) string {
 	return commit
 }
 
-// private returns environment variables that give git an index and an object folder of this
-// Folder's own.
+// private returns environment variables that make git use this Folder's own index and object folder.
 func (f *Folder) private() []string { return f.privateWith(f.privateIndex()) }
 
 // privateIndex returns the path of this Folder's own index.

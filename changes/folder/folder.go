@@ -22,7 +22,7 @@ import (
 // Folder is a folder in a repository. Close it after use.
 type Folder struct {
 	repo   *git.Repo
-	clone  git.Clone // if the repository is the clone of an arm
+	clone  git.Clone // set if the repository is the clone of an arm
 	main   *git.Repo // the repository from which the clone was made; nil if there is no clone
 	dir    string    // the folder, without symbolic links
 	asked  string    // the folder as the caller names it
@@ -94,7 +94,7 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not point to %s, the git folder of the "+
 			"arm's clone: git is not run there", dir, c.Git)
 	}
-	c.Work, c.Ignores = repo.Work, c.Main // no diff would show a list that the arm has written in its git folder
+	c.Work, c.Ignores = repo.Work, c.Main // so that an arm cannot hide files with ignore rules in its own git folder
 	return program.OpenClone(ctx, c)
 }
 
@@ -157,8 +157,8 @@ func (f *Folder) status(ctx context.Context) (changes.Status, error) {
 	return s, err
 }
 
-// commit returns the id of the commit that name stands for, such as HEAD or a ref. It returns "" if there is no
-// such commit.
+// commit returns the id of the commit for which `name` stands, such as HEAD or a ref. It returns "" if there
+// is no such commit.
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	return commitOf(ctx, f.repo, name)
 }
@@ -199,8 +199,7 @@ func cutDir(path, dir string) (string, bool) {
 	return paths.Cut(dir, path)
 }
 
-// covers reports whether paths contains the path or a folder above it. An empty list covers every
-// path.
+// covers reports whether `paths` contains the path or a folder above it. An empty list covers every path.
 func covers(paths []string, path string) bool {
 	for _, p := range paths {
 		if p == "." || p == path || strings.HasPrefix(path, p+"/") {

@@ -253,7 +253,8 @@ func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
 		time.Sleep(time.Until(made.Truncate(time.Second).Add(1010 * time.Millisecond)))
 		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
-		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") || !strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {
+		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") ||
+			!strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {
 			t.Errorf("the diff leaves out %.400v", d.Left)
 		}
 	}

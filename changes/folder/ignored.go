@@ -10,7 +10,7 @@ import (
 
 const (
 	ignoreFile = ".gitignore"
-	// mostIgnoring is the largest number of such files that a diff names.
+	// mostIgnoring is the largest number of hidden .gitignore files that a diff names.
 	mostIgnoring = 100
 )
 

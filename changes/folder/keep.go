@@ -43,7 +43,7 @@ func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoi
 	return f.keepWith(ctx, arm, n, nil)
 }
 
-// keepWith is like Keep, but also keeps the files in extra, even if git ignores them.
+// keepWith is like Keep, but also keeps the files in `extra`, even if git ignores them.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, extra []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err != nil {

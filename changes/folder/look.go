@@ -47,9 +47,9 @@ func (p *parents) real(dir string) bool {
 	return real
 }
 
-// lstat returns the file information of name, without following links. It returns nil if the file
-// does not exist, or if a folder in name is a symbolic link. An arm can write any name into its index, so lstat returns
-// an error for a name that no file can have.
+// lstat returns the file information of `name`, without following links. It returns nil if the file does not
+// exist, or if a folder in the name is a symbolic link. An arm can write any name into its index, so lstat
+// returns an error for a name that no file can have.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {
 	if !filepath.IsLocal(name) || len(name) > longestName {
 		return nil, &fs.PathError{Op: "lstat", Path: name[:min(len(name), longestName)], Err: fs.ErrInvalid}
@@ -114,9 +114,9 @@ func (f *Folder) odd(name string, in *parents) bool {
 	return !info.IsDir() || f.isSubmodule(name)
 }
 
-// realFolder opens the folder dir below files. It follows no symbolic link, even if an arm makes
-// one meanwhile, because a restore must not write into another folder such as .git/hooks. If create
-// is true, it makes missing folders.
+// realFolder opens the folder dir below the root `files`. It follows no symbolic link, even if an arm has
+// just made one, because a restore must not write into a folder such as .git/hooks. If create is true, it
+// makes missing folders.
 func realFolder(files *os.Root, dir string, create bool) (*os.Root, error) {
 	at, err := files.OpenRoot(".")
 	for part := range strings.SplitSeq(dir, "/") {

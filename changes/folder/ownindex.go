@@ -32,8 +32,8 @@ const (
 // which folders contain untracked files. So the next diff need not read all files again.
 //
 // Indexes never trusts what the work folder's own index contains about the state of the files, because an arm
-// can write it: see copyIndex. The zero value keeps no copies. Several goroutines may call its methods at the
-// same time.
+// can write that index: see copyIndex. The zero value keeps no copies. Several goroutines may call its
+// methods at the same time.
 type Indexes struct {
 	// Dir is the folder for the copies. If Dir is "", there are no copies. Only one process at a time may use
 	// Dir. The first use deletes what an earlier process has left in it.
@@ -92,8 +92,8 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 	return f.statusWith(ctx, path, false)
 }
 
-// statusWith asks git for the status of a folder. Git uses the index at the path index. If lists is true, git
-// keeps its list of untracked files there.
+// statusWith asks git for the status of a folder. Git uses the index at the path `index`. If `lists` is true,
+// git keeps its list of untracked files there.
 func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, map[string]version, error) {
 	warnings := ""
 	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",

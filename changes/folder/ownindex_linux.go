@@ -15,7 +15,7 @@ import (
 // are missing, because they can report an old time.
 var withTimes = []uint32{0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x2fc12fc1, 0x794c7630}
 
-// keepsTimes reports whether git can rely on the times of the folders below folder.
+// keepsTimes reports whether git can rely on the times of the folders below `folder`.
 func keepsTimes(folder string) bool {
 	var s syscall.Statfs_t
 	if syscall.Statfs(folder, &s) != nil {

@@ -26,8 +26,9 @@ const (
 	wordSize      = 8  // size of a word of a bitmap, in bytes
 )
 
-// clearRecent clears the times of all files and folders in the copy that may have changed in the same second as
-// since, or later. Git looked at them after since. If the copy is still the version before, clearRecent does nothing.
+// clearRecent clears the times of all files and folders in the copy that may have changed in the same second
+// as `since`, or later. Git looked at them after `since`. If the copy still has the version `before`,
+// clearRecent does nothing.
 func (o *ownIndex) clearRecent(hash store, before identity, since time.Time) error {
 	info, err := os.Lstat(o.path)
 	if err != nil {
@@ -54,8 +55,8 @@ func (o *ownIndex) clearRecent(hash store, before identity, since time.Time) err
 	return os.Chtimes(o.path, info.ModTime(), info.ModTime())
 }
 
-// clearSince clears the times in an index that are not before the given second. It leaves the hash of the index
-// wrong.
+// clearSince clears the times in an index that are not before the given second. It does not correct the hash
+// of the index.
 func clearSince(data []byte, idSize int, second int64) (cleared bool, err error) {
 	isRecent := func(stat []byte) bool { return madeIn(stat) >= second }
 	end, err := eachEntry(data, idSize, func(e indexEntry) {
@@ -159,7 +160,7 @@ func (r *listReader) text() {
 
 // bitmap skips a bitmap in the format EWAH, and returns how many of its bits are set.
 func (r *listReader) bitmap() (set int) {
-	const half = 4 // size of each of the numbers of bits, of words and of the last position, in bytes
+	const half = 4 // size of each number in the bitmap's header and of the last position, in bytes
 	r.take(half)
 	size := r.take(half)
 	if size == nil {

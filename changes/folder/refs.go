@@ -37,7 +37,7 @@ func checkpointRef(arm string, n int) string { return checkpointRefs + arm + "/"
 var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_COMMITTER_NAME=Coleo",
 	"GIT_COMMITTER_EMAIL=coleo@localhost"}
 
-// writeCheckpoint makes a commit of c.Tree and a ref for it, and sets c.Commit.
+// writeCheckpoint makes a commit with the tree c.Tree, and a ref to this commit. It sets c.Commit.
 func (f *Folder) writeCheckpoint(ctx context.Context, arm string, c *changes.Checkpoint) error {
 	args := []string{"commit-tree", c.Tree, "-F", "-"}
 	if c.Parent != "" {
@@ -120,8 +120,8 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 		trees: []string{f.treeOf(d.Base), c.Tree}, request: w})
 }
 
-// prune removes the oldest checkpoints in list if there are more than MaxCheckpoints. It never
-// removes the first one.
+// prune removes the oldest checkpoints in the list if there are more than MaxCheckpoints. It never removes
+// the first one.
 func (f *Folder) prune(ctx context.Context, arm string, list []changes.Checkpoint) error {
 	for len(list) > MaxCheckpoints {
 		old := list[1]

@@ -302,8 +302,8 @@ func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 	return err
 }
 
-// executable returns the permission bits that make a file executable for everybody who may read it.
-// It returns 0 if mode is not executable.
+// executable returns the permission bits that make a file executable for everybody who may read it. It
+// returns 0 if `mode` is not executable.
 func executable(was fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode&0o111 == 0 {
 		return 0

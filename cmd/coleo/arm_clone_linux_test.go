@@ -42,7 +42,8 @@ func TestM28AnArmInASandboxCommitsInItsOwnClone(t *testing.T) {
 		{"rm", fakeRecord, fakeEnviron},
 		{"sh", "-c", "echo mine > mine; git add mine; git commit -qm mine"},
 		{"sh", "-c", "echo rest > ../rest"},
-		{"sh", "-c", "echo 'touch " + w.path("planted") + "' > ../.git/hooks/post-checkout; chmod +x ../.git/hooks/post-checkout"},
+		{"sh", "-c", "echo 'touch " + w.path("planted") + "' > ../.git/hooks/post-checkout; " +
+			"chmod +x ../.git/hooks/post-checkout"},
 		{"git", "config", "core.fsmonitor", "touch " + w.path("planted") + " #"},
 	} {
 		if argv[0] == "sh" && strings.Contains(argv[2], "hooks/") {
@@ -122,8 +123,9 @@ func TestM28RealAgentCLIsCommitInTheirClones(t *testing.T) {
 			nonce := conformance.Nonce()
 			l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
 				{Name: "commit", When: modelserver.When{Contains: nonce}, Times: 1, Reply: []modelserver.Step{
-					{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "echo " + nonce + " > made.txt && " +
-						"git add made.txt && git -c user.name=arm -c user.email=arm@example.org commit -qm " + nonce}}}}},
+					{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{
+						"command": "echo " + nonce + " > made.txt && git add made.txt && " +
+							"git -c user.name=arm -c user.email=arm@example.org commit -qm " + nonce}}}}},
 				{Name: "done", Reply: []modelserver.Step{{Text: "done"}}},
 			}}))
 			l.must("arm", "spawn", "-n", "boxed", "-w", l.workdir, "--harness", c.harness, "--profile", "hermetic", "--home",

@@ -160,8 +160,8 @@ func (l *live) worksForMoney(r reporter) {
 		if l.t.Failed() {
 			calls, _ := l.recorded(r)
 			arm := l.arm(l.name)
-			l.t.Logf("the model was asked %d times (%d before the last prompt, a notice: %v); the arm is %s by %q, and its screen is\n%s",
-				calls.Calls, before, l.noticed(), arm.State, arm.Rule, l.run("arm", "screen", l.name).out)
+			l.t.Logf("the model was asked %d times (%d before the last prompt, a notice: %v); the arm is %s by %q, "+
+				"and its screen is\n%s", calls.Calls, before, l.noticed(), arm.State, arm.Rule, l.run("arm", "screen", l.name).out)
 			for _, q := range l.model.Record() {
 				l.t.Logf("prompt %.60q, rule %q, side %q, notices %d, tool result %v, done %v", q.Prompt, q.Rule, q.Side, q.Notices,
 					q.HasToolResult, q.Done)

@@ -184,7 +184,8 @@ func TestM19AFamilyOfArms(t *testing.T) {
 	if text := w.must("arm", "list"); !strings.Contains(text, "boss.kid (subarm) ") {
 		t.Errorf("arm list does not show the subarm:\n%s", text)
 	}
-	if text := w.must("arm", "kill", "boss"); !strings.Contains(text, "its subarms continue to run: boss.kid, boss.kid.grandkid") {
+	text := w.must("arm", "kill", "boss")
+	if !strings.Contains(text, "its subarms continue to run: boss.kid, boss.kid.grandkid") {
 		t.Errorf("arm kill = %s", text)
 	}
 	if text := w.must("arm", "kill", "--tree", "boss.kid"); !strings.Contains(text, "and its subarms boss.kid.grandkid") ||

@@ -14,7 +14,8 @@ import (
 func (f *fake) promptForPage(text string) {
 	f.t.Helper()
 	r := f.run("arm", "prompt", f.name, text)
-	if r.code != 0 && !strings.Contains(r.err, "cannot be proven") && !strings.Contains(r.err, "while the prompt was submitted") {
+	if r.code != 0 && !strings.Contains(r.err, "cannot be proven") &&
+		!strings.Contains(r.err, "while the prompt was submitted") {
 		f.t.Fatal(r)
 	}
 }

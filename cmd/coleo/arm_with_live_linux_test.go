@@ -24,8 +24,8 @@ func TestM28RealAgentCLIsChangeSeveralRepositories(t *testing.T) {
 			l.commit(l.workdir, "base")
 			l.must("arm", "kill", l.name)
 			nonce := conformance.Nonce()
-			commit := "echo " + nonce + " > made.txt && git add made.txt && git -c user.name=arm -c user.email=arm@example.org " +
-				"commit -qm " + nonce
+			commit := "echo " + nonce + " > made.txt && git add made.txt && " +
+				"git -c user.name=arm -c user.email=arm@example.org commit -qm " + nonce
 			l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
 				{Name: "commit", When: modelserver.When{Contains: nonce}, Times: 1, Reply: []modelserver.Step{
 					{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "for d in */; do (cd $d && " +

@@ -19,7 +19,8 @@ func TestM28EachRepositoryOfAnArmIsMergedForItself(t *testing.T) {
 	w := newWorld(t, "")
 	dir, library, arm := w.withLibrary()
 	inLibrary := filepath.Join(arm.Workdir, "library")
-	if e := w.fails(5, "arm", "merge", "one"); !strings.Contains(e.Message, "nothing new in its repositories project and library") {
+	const unchanged = "nothing new in its repositories project and library"
+	if e := w.fails(5, "arm", "merge", "one"); !strings.Contains(e.Message, unchanged) {
 		t.Errorf("nothing is changed: %+v", e)
 	}
 	w.inTree(inLibrary, "code", "changed\n")
@@ -29,7 +30,9 @@ func TestM28EachRepositoryOfAnArmIsMergedForItself(t *testing.T) {
 	}
 	w.check(os.WriteFile(filepath.Join(arm.Workdir, "project", "new"), []byte("new\n"), 0o600))
 	before := w.git(library, "rev-parse", "topic") + w.git(dir, "rev-parse", "topic")
-	for _, args := range [][]string{{"arm", "merge", "one"}, {"arm", "merge", "one", "--commit", "all"}, {"arm", "pr", "one"}} {
+	for _, args := range [][]string{
+		{"arm", "merge", "one"}, {"arm", "merge", "one", "--commit", "all"}, {"arm", "pr", "one"},
+	} {
 		if e := w.fails(5, args...); !strings.Contains(e.Message, "has changed project and library") ||
 			!strings.Contains(e.Message, "--repo NAME") {
 			t.Errorf("%q: %+v", args, e)
@@ -92,7 +95,8 @@ func TestM28APullRequestOfOneOfSeveralRepositories(t *testing.T) {
 	w.inTree(filepath.Join(arm.Workdir, "library"), "code", "changed\n")
 	w.inTree(filepath.Join(arm.Workdir, "project"), "file", "changed\n")
 	o := decode[pull.Opened](w, "arm", "pr", "one", "--repo", "library", "--title", "a title")
-	if o.Number != 1 || o.Base != "topic" || w.git(upstream, "show", "coleo/one:code") != "changed" || len(gh.Pulls()) != 1 {
+	if o.Number != 1 || o.Base != "topic" || w.git(upstream, "show", "coleo/one:code") != "changed" ||
+		len(gh.Pulls()) != 1 {
 		t.Errorf("the result is %+v, of %+v", o, gh.Pulls())
 	}
 	if out := w.must("arm", "status", "one"); !strings.Contains(out, "Pull request:    1 into topic") {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -25,7 +25,7 @@ command.
 The list contains each command that changes something, such as a prompt or an
 approval. With NAME, it contains only the commands for that arm.`,
 		Args: verb.AtMost(1, "the name of an arm, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				f.Arm = args[0]
 			}

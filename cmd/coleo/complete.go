@@ -68,8 +68,8 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// wordsAfter returns the completions for the next argument. The parameter before contains the arguments
-// that are already typed.
+// wordsAfter returns the completions for the next argument. Its last parameter contains the
+// arguments that are already typed.
 type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []string
 
 // namedThings returns the completions of the verbs whose arguments are not arms. Each key consists of the

@@ -137,7 +137,7 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 }
 
 // checkPacks reports the packs that are installed but not used. It also reports each installed
-// agent CLI in a version with which the rules have not been tested.
+// agent CLI whose version was not tested with the rules.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {

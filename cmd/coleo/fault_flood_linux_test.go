@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -64,7 +64,7 @@ func (p *printer) echo(keys int) []time.Duration {
 	return out
 }
 
-func (p *printer) key(client *api.Client, lease string, at int64) time.Duration {
+func (p *printer) key(client *apiclient.Client, lease string, at int64) time.Duration {
 	p.t.Helper()
 	begin := time.Now()
 	p.check(client.Input(p.t.Context(), p.name, lease, []byte("x")))

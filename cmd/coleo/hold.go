@@ -49,7 +49,7 @@ starts.`,
 }
 
 // holdProgram runs a holder. If this build contains the small holder program, holdProgram replaces
-// this process by that program. The process keeps its id.
+// this process with that program. The process keeps its id.
 func holdProgram(dir string, argv []string) error {
 	command, err := executable.HolderCommand()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"coleo.dev/api/signin"
+	"coleo.dev/wire"
 )
 
 // enterBy opens a link as a browser does, and returns the response.
@@ -41,7 +41,7 @@ func enterBy(t *testing.T, link string) *http.Response {
 
 type printedLink struct{ Dashboard string }
 
-type printedBrowsers struct{ Browsers []signin.Browser }
+type printedBrowsers struct{ Browsers []wire.Browser }
 
 // acceptsCookie reports whether serve accepts a cookie and returns a nonce for it.
 func (w *world) acceptsCookie(c *http.Cookie) bool {

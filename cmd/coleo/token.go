@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -51,7 +51,7 @@ No token answers for the arm in which it runs, for a parent or child of that arm
 or for an arm that it has prompted or started. No token makes or revokes tokens,
 types keys by hand, removes arms or changes labels.`,
 		Args: verb.Exactly(1, "the name of the new token"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			q := wire.TokenRequest{Name: args[0], Arms: arms, RunsIn: runsIn}
 			for _, s := range scopes {
 				q.Scopes = append(q.Scopes, coleo.TokenScope(strings.TrimSpace(s)))
@@ -108,7 +108,7 @@ func newTokenListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the operator tokens, without their values",
 		Args:  verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			tokens, err := client.Tokens(c.Context())
 			if err != nil {
 				return err
@@ -160,7 +160,7 @@ func newTokenRevokeCommand() *cobra.Command {
 		Use:   "revoke TOKEN",
 		Short: "Revoke an operator token; its open streams end at once",
 		Args:  verb.Exactly(1, "the name of one token (see 'coleo token list')"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if err := client.RevokeToken(c.Context(), args[0]); err != nil {
 				return err
 			}

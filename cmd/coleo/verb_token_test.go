@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/api/token"
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/operatortools"
@@ -178,7 +178,7 @@ func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 // toolsReach calls each operator tool for an arm and a run that the token must not reach.
 func (f *fake) toolsReach(value, arm, id, run string, leaks func(string) bool) {
 	f.t.Helper()
-	client, err := api.NewClient(api.ClientConfig{URL: "http://" + strings.TrimSpace(f.read("state/serve.sock.addr")),
+	client, err := apiclient.New(apiclient.Config{URL: "http://" + strings.TrimSpace(f.read("state/serve.sock.addr")),
 		Token: value})
 	f.check(err)
 	fromUs, toThem := io.Pipe()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/graph"
 )
 
@@ -18,7 +18,7 @@ func TestG1AGraphOfARunOfARealProgram(t *testing.T) {
 	f := newFake(t)
 	f.asks("make test")
 	f.must("arm", "approve", f.name)
-	client, err := api.NewClient(api.ClientConfig{Socket: f.path("state/serve.sock")})
+	client, err := apiclient.New(apiclient.Config{Socket: f.path("state/serve.sock")})
 	f.check(err)
 	defer client.Close()
 	run := f.events(f.name, coleo.EventRunStart)[0].Run

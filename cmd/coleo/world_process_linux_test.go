@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/holder/process"
 )
 
@@ -82,6 +82,6 @@ func runs(pid int) bool {
 	return err == nil && process.Look(id) != process.Dead
 }
 
-func (w *world) client() (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{Socket: w.path("state/serve.sock")})
+func (w *world) client() (*apiclient.Client, error) {
+	return apiclient.New(apiclient.Config{Socket: w.path("state/serve.sock")})
 }

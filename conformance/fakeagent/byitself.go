@@ -23,8 +23,8 @@ func (p *program) beginByItself(ctx context.Context) {
 	p.rec.add(ByItself, commands, nil) // recorded after the new state
 }
 
-// fail carries out the word fail, with a number N and a text. It answers with the text as an error
-// the first N times, and then with "done".
+// fail carries out the command "fail N TEXT". It answers with the text as an error the first N
+// times, and then with "done".
 func (p *program) fail(ctx context.Context, rest string) error {
 	number, text, _ := strings.Cut(rest, " ")
 	most, err := strconv.Atoi(number)
@@ -45,7 +45,7 @@ func (p *program) fail(ctx context.Context, rest string) error {
 	return p.say(ctx, "done")
 }
 
-// goOn carries out the word next.
+// goOn carries out the command "next".
 func (p *program) goOn(ctx context.Context, _ string) error {
 	p.mu.Lock()
 	rest := p.unfinished

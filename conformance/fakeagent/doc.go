@@ -49,7 +49,7 @@
 //
 //	say TEXT             answers at once
 //	fail N TEXT          answers "Limit: TEXT" the first N times, and then "done"
-//	next                 carries out again what has failed last, or answers "on"
+//	next                 repeats what failed last, or answers "on"
 //	/shorten             pretends to shorten the conversation
 //	slow TEXT [for 2s]   answers word by word
 //	pause 2s             works without output
@@ -64,7 +64,7 @@
 //	child                leaves a child in its own session
 //	child stubborn       the same, but the child ignores SIGHUP and SIGTERM
 //	ignore hup|term      ignores this signal permanently
-//	leave 1s             shows that its turn was stopped at the next signal, and ends this time later
+//	leave 1s             at the next signal, shows that its turn has stopped, and ends after this time
 //	lose 500ms           loses all input for this time
 //	deaf N               ignores the next N submits
 //	break N              turns the next N submits into new lines

@@ -51,12 +51,12 @@ type program struct {
 	submitsToIgnore int
 	submitsToBreak  int
 	ignored         map[string]bool
-	leaving         time.Duration   // time between a signal that ends the fake and its end
+	leaving         time.Duration   // the time from a signal that ends the fake until it ends
 	faults          map[string]bool // permanent faults that are switched on, by their words
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
-	refusals        map[string]int  // how often the word fail has refused each text
-	unfinished      string          // the text that the word next tries again; see the word fail
+	refusals        map[string]int  // how often the command "fail" has refused each text
+	unfinished      string          // the text that the command "next" tries again
 
 	// The following fields are used only with a model. After the start, only the goroutine of the turn uses them.
 	talk    []message
@@ -230,8 +230,8 @@ func (p *program) hungUp() {
 	}
 }
 
-// end ends the fake with an exit code. If end is called several times, the first code
-// is used. After the command leave, end first stops the turn and waits.
+// end ends the fake with an exit code. If end is called several times, the first code is used.
+// After the command "leave", end first stops the turn and waits.
 func (p *program) end(code int) {
 	if p.leaving == 0 {
 		p.quitWith(code)

@@ -19,7 +19,7 @@ const (
 	Started  Kind = "started"  // Text is the process id
 	Bytes    Kind = "bytes"    // Bytes were read; they may have had no effect
 	Prompted Kind = "prompted" // Text was submitted
-	Said     Kind = "said"     // Text is an answer that the word say has given
+	Said     Kind = "said"     // Text is an answer of the command "say"
 	Chosen   Kind = "chosen"   // Text is the option that was chosen in a dialog; "" for none
 	// ByItself means that SIGUSR1 has arrived. Text contains the commands of the turn that
 	// begins. Text is "" if no turn begins, because another turn is running.

@@ -7,7 +7,7 @@ import (
 )
 
 // dialog is an open question. When the user has answered, the fake sends the index of the chosen
-// option on the channel answer. If the user has chosen no option, it sends -1.
+// option on the dialog's channel. If the user has chosen no option, it sends -1.
 type dialog struct {
 	head    string
 	subject string
@@ -30,8 +30,9 @@ func permission(subject string) *dialog {
 // options lists the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// These constants are indexes of options. The option forEver allows an action permanently. The
-// option refused denies an action, and Esc chooses it too.
+// These constants are indexes of options. forEver is the index of the option that allows an action
+// permanently. refused is the index of the option that denies an action. Esc chooses this option,
+// too.
 const (
 	forEver = 1
 	refused = len(options) - 1

@@ -23,7 +23,7 @@ type Script struct {
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule replaces the lines of a prompt by other commands.
+// Rule replaces the lines of a prompt with other commands.
 type Rule struct {
 	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`

@@ -82,8 +82,9 @@ func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model by calling do. If the action needs permission,
-// permitted first asks the user. With the fault hasty, permitted calls do before it asks.
+// permitted carries out an action of the model by calling the given function. If the action needs
+// permission, permitted first asks the user. With the fault hasty, it calls the function before it
+// asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()

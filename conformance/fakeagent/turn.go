@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// begin begins a turn, whose work is the call of do. When do has returned, the turn of the next
-// prompt in the queue begins. The caller must hold mu.
+// begin begins a turn, and calls the given function in it. When this function has returned, the
+// turn of the next prompt in the queue begins. The caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop

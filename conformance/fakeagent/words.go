@@ -17,8 +17,8 @@ type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
 	words := map[string]act{
-		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "leave": p.leave, "hold": p.hold, "dialog": p.ask,
-		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
+		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "leave": p.leave, "hold": p.hold,
+		"dialog": p.ask, "exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
 		"fail": p.fail, "next": p.goOn,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
@@ -198,7 +198,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // nobody waits for the child, which is the fault to imitate
+	_ = c.Process.Release() // the fault to imitate: nobody waits for the child
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil

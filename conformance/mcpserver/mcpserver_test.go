@@ -142,8 +142,8 @@ func TestAskAsksTheUserOfAClientThatAllowsIt(t *testing.T) {
 	if got := c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, `"name":"ask"`) {
 		t.Fatalf("a client with elicitation got %s", got)
 	}
-	asked := c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ask","arguments":{"message":"Is it?",` +
-		`"fields":{"round":{"type":"boolean"}}}}}`)
+	asked := c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ask",` +
+		`"arguments":{"message":"Is it?","fields":{"round":{"type":"boolean"}}}}}`)
 	var request struct {
 		ID     json.RawMessage
 		Method string
@@ -153,7 +153,8 @@ func TestAskAsksTheUserOfAClientThatAllowsIt(t *testing.T) {
 		request.Params.Message != "Is it?" {
 		t.Fatalf("the server sent %s, want a question to the user (%v)", asked, err)
 	}
-	got := c.send(`{"jsonrpc":"2.0","id":` + string(request.ID) + `,"result":{"action":"accept","content":{"round":true}}}`)
+	got := c.send(`{"jsonrpc":"2.0","id":` + string(request.ID) +
+		`,"result":{"action":"accept","content":{"round":true}}}`)
 	if !strings.Contains(got, `the user answered: accept {\"round\":true}`) {
 		t.Errorf("the tool returned %s", got)
 	}

@@ -51,8 +51,8 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand returns the steps of a rule's reply, with ${prompt} and the other placeholders replaced by
-// values.
+// expand returns the steps of a rule's reply, and replaces ${prompt} and the other placeholders
+// with their values.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -73,7 +73,7 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. If the rule's
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text with their values. If the rule's
 // pattern has no group with the number of a placeholder, fill removes this placeholder. It leaves
 // any other ${…} unchanged.
 func fill(text string, t Turn, groups []string) string {

@@ -98,15 +98,16 @@ type turnReader struct {
 	answered   bool // a tool has answered the model's last reply, so that the next request continues the turn
 }
 
-// beginMessage must be called at the beginning of each message of the user, before the calls of
-// user for its texts.
+// beginMessage must be called at the beginning of each message of the user, before user is called
+// for the texts of the message.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
 // reply must be called for each reply of the model in the conversation.
 func (r *turnReader) reply() { r.answered = false }
 
-// user reads one text from a message of the user. If the agent CLI has added the text, it does not
-// become the prompt. A notice that begins a turn is an exception: it is the prompt of that turn.
+// user reads one text from a message of the user. If the agent CLI has added the text, the text
+// does not become the prompt. A notice that begins a turn is an exception: it is the prompt of that
+// turn.
 func (r *turnReader) user(text string) {
 	notice := turnNotice.FindStringSubmatch(text)
 	if notice != nil {

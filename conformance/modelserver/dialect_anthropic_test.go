@@ -81,15 +81,17 @@ func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
 			Turn{Prompt: plain, Notice: true, Notices: 1, HasToolResult: true, ToolResult: "listed"}},
 		"and the next prompt": {called + answered + `{"role":"user","content":[` + sent +
 			`]},{"role":"assistant","content":"Read."},{"role":"user","content":"next"}`, Turn{Prompt: "next", Notices: 1}},
-		"beside a result": {called + `,` + sent + `]}`, Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
-		"within a result": {strings.Replace(called, `"content":"ok"}`, `"content":[{"type":"text","text":"ok"},`+sent+`]}`, 1) + `]}`,
+		"beside a result": {called + `,` + sent + `]}`,
+			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
+		"within a result": {strings.Replace(called, `"content":"ok"}`,
+			`"content":[{"type":"text","text":"ok"},`+sent+`]}`, 1) + `]}`,
 			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
 		"behind a result": {called + `]},{"role":"user","content":[` + sent + `]}`,
 			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
 	} {
 		got := decodeAnthropic(t, `[`+tt.messages+`]`)
-		if got.Prompt != tt.want.Prompt || got.Notice != tt.want.Notice || got.Notices != tt.want.Notices || got.HasToolResult != tt.want.HasToolResult ||
-			got.ToolResult != tt.want.ToolResult {
+		if got.Prompt != tt.want.Prompt || got.Notice != tt.want.Notice || got.Notices != tt.want.Notices ||
+			got.HasToolResult != tt.want.HasToolResult || got.ToolResult != tt.want.ToolResult {
 			t.Errorf("%s: the turn is %+v, want %+v", name, got, tt.want)
 		}
 	}

@@ -15,7 +15,8 @@ var reportedAs = []struct {
 	want                          map[string]float64
 	record                        Usage
 }{
-	{anthropicDialect, "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"go"}],"tools":[{"name":"x"}]`, "",
+	{anthropicDialect, "/v1/messages",
+		`{"model":"m","messages":[{"role":"user","content":"go"}],"tools":[{"name":"x"}]`, "",
 		map[string]float64{"usage.input_tokens": 300, "usage.cache_read_input_tokens": 600,
 			"usage.cache_creation_input_tokens": 100, "usage.output_tokens": 50,
 			"usage.output_tokens_details.thinking_tokens": 20}, someUsage},
@@ -28,7 +29,8 @@ var reportedAs = []struct {
 	{responsesDialect, "/v1/responses", `{"model":"m","input":"go"`, "response.",
 		map[string]float64{"usage.input_tokens": 1000, "usage.input_tokens_details.cached_tokens": 600,
 			"usage.input_tokens_details.cache_write_tokens": 100,
-			"usage.output_tokens":                           50, "usage.output_tokens_details.reasoning_tokens": 20, "usage.total_tokens": 1050},
+			"usage.output_tokens":                           50, "usage.output_tokens_details.reasoning_tokens": 20,
+			"usage.total_tokens": 1050},
 		someUsage},
 	{geminiDialect, "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"go"}]}]`, "",
 		map[string]float64{"usageMetadata.promptTokenCount": 1000, "usageMetadata.cachedContentTokenCount": 600,

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// UID is the user id and the group id of the stranger. On Debian, this id is the user
+// UID is the user id and the group id of the stranger. On Debian, this is the id of the user
 // nobody.
 const UID = 65534
 

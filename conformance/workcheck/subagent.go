@@ -73,7 +73,8 @@ func (l Log) CheckSubagents(started, below []Made) error {
 	}
 	for i, c := range l.Subagents[:min(len(l.Subagents), len(started))] {
 		if m := started[i]; c.ID != m.ID && c.ID != m.Name+"__"+m.ID {
-			wrong = append(wrong, fmt.Errorf("the subagent of call %s is reported, the model has started one with %s", c.ID, m.ID))
+			wrong = append(wrong, fmt.Errorf("the subagent of call %s is reported, the model has started one with %s",
+				c.ID, m.ID))
 		}
 		if _, ended := l.ended[c.ID]; !ended {
 			wrong = append(wrong, fmt.Errorf("the end of the subagent of call %s is not reported", c.ID))

@@ -52,7 +52,8 @@ func judge(events []coleo.Event) string {
 	made := []Made{{Made: modelserver.Made{ID: "a", Name: "bash"}, Prompt: "do it", Outcome: coleo.ToolError},
 		{Made: modelserver.Made{ID: "b", Name: "task"}, Prompt: "do it", Outcome: coleo.ToolSuccess}}
 	log, err := Read(events)
-	all := []error{err, log.CheckCalls(made), log.CheckTexts([]Sent{{Prompt: "do it", Text: "I will."}, {Prompt: "do it", Text: "It is done."}}),
+	sent := []Sent{{Prompt: "do it", Text: "I will."}, {Prompt: "do it", Text: "It is done."}}
+	all := []error{err, log.CheckCalls(made), log.CheckTexts(sent),
 		log.CheckSubagents(made[1:], []Made{{Made: modelserver.Made{ID: "c", Name: "bash"}}})}
 	var out []string
 	for _, err := range all {

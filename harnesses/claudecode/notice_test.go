@@ -15,18 +15,25 @@ import (
 // a subagent began a turn, and during that turn the next prompt was typed. Only the fields that Coleo reads
 // are kept.
 const noticed = `
-{"type":"user","promptId":"f032","timestamp":"2026-11-28T06:27:33.725Z","origin":{"kind":"human"},"message":{"role":"user","content":"start it"}}
-{"type":"assistant","timestamp":"2026-11-28T06:27:36.619Z","message":{"id":"m1","stop_reason":"end_turn","content":[{"type":"text","text":"It is started."}]}}
+{"type":"user","promptId":"f032","timestamp":"2026-11-28T06:27:33.725Z","origin":{"kind":"human"},` +
+	`"message":{"role":"user","content":"start it"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:36.619Z",` +
+	`"message":{"id":"m1","stop_reason":"end_turn","content":[{"type":"text","text":"It is started."}]}}
 {"type":"system","subtype":"turn_duration","timestamp":"2026-11-28T06:27:36.890Z"}
-{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-28T06:27:37.272Z","content":"<task-notification>done</task-notification>"}
+{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-28T06:27:37.272Z",` +
+	`"content":"<task-notification>done</task-notification>"}
 {"type":"queue-operation","operation":"dequeue","timestamp":"2026-11-28T06:27:37.405Z"}
 {"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-28T06:27:37.695Z"}
-{"type":"user","promptId":"ec02","timestamp":"2026-11-28T06:27:37.519Z","origin":{"kind":"task-notification"},"message":{"role":"user","content":"<task-notification>done</task-notification>"}}
-{"type":"assistant","timestamp":"2026-11-28T06:27:37.893Z","message":{"id":"m2","stop_reason":"end_turn","content":[{"type":"text","text":"I have read it."}]}}
+{"type":"user","promptId":"ec02","timestamp":"2026-11-28T06:27:37.519Z","origin":{"kind":"task-notification"},` +
+	`"message":{"role":"user","content":"<task-notification>done</task-notification>"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:37.893Z",` +
+	`"message":{"id":"m2","stop_reason":"end_turn","content":[{"type":"text","text":"I have read it."}]}}
 {"type":"queue-operation","operation":"dequeue","timestamp":"2026-11-28T06:27:38.090Z"}
 {"type":"system","subtype":"turn_duration","timestamp":"2026-11-28T06:27:38.062Z"}
-{"type":"user","promptId":"df28","timestamp":"2026-11-28T06:27:38.206Z","origin":{"kind":"human"},"message":{"role":"user","content":"say next"}}
-{"type":"assistant","timestamp":"2026-11-28T06:27:38.380Z","message":{"id":"m3","stop_reason":"end_turn","content":[{"type":"text","text":"next"}]}}
+{"type":"user","promptId":"df28","timestamp":"2026-11-28T06:27:38.206Z","origin":{"kind":"human"},` +
+	`"message":{"role":"user","content":"say next"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:38.380Z",` +
+	`"message":{"id":"m3","stop_reason":"end_turn","content":[{"type":"text","text":"next"}]}}
 `
 
 func TestANoticeIsAPromptOfAnotherTurnThatNobodyHasTyped(t *testing.T) {

@@ -44,7 +44,8 @@ func TestACommandOfTheUserIsOnePrompt(t *testing.T) {
 	var got []record.Entry
 	for _, line := range []string{
 		`{"type":"user","uuid":"u1","promptId":"p","message":{"content":"<bash-input>ls\n-a</bash-input>"}}`,
-		`{"type":"user","uuid":"u2","promptId":"p","message":{"content":"<bash-stdout>one\n</bash-stdout><bash-stderr></bash-stderr>"}}`,
+		`{"type":"user","uuid":"u2","promptId":"p","message":{"content":` +
+			`"<bash-stdout>one\n</bash-stdout><bash-stderr></bash-stderr>"}}`,
 		`{"type":"assistant","message":{"id":"m","stop_reason":"end_turn","content":[{"type":"text","text":"fine"}]}}`,
 	} {
 		for _, e := range d.Decode([]byte(line)) {

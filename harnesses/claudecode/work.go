@@ -79,8 +79,9 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// pending returns the tokens of a reply without a stop reason, if the line shows that the reply has no
-// more lines. That is so if the line belongs to another message. Otherwise pending returns nil.
+// pending returns the tokens of the newest reply if that reply has no stop reason and the line belongs
+// to another message. Such a line shows that the reply has no more lines. Otherwise pending returns
+// nil.
 func (w *worker) pending(l recordLine) []record.Entry {
 	if w.cut == nil || l.Type != "user" && l.Type != "assistant" || l.Message.ID == w.cut.Reply {
 		return nil

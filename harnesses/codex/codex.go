@@ -41,7 +41,7 @@ var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3
 // rollouts returns the rollout files whose names match a pattern, newest first.
 func rollouts(home, pattern string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(home, ".codex", "sessions", "*", "*", "*", pattern))
-	slices.Sort(found) // paths and names contain the time
+	slices.Sort(found) // the paths contain the time, so the last one is the newest
 	slices.Reverse(found)
 	return found, err
 }

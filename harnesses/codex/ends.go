@@ -66,7 +66,8 @@ func refusal(text string) string {
 	return text
 }
 
-// end returns the end of a call that an event describes in more detail than the rollout's result.
+// end returns the end of a call. The event i describes this end in more detail than the result in
+// the rollout.
 func (i workItem) end(id, text string) coleo.ToolEnd {
 	output := i.Output + i.Printed
 	for _, c := range i.Result.Content {

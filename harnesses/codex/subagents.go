@@ -51,15 +51,16 @@ func (f *rolloutFinder) look() {
 		if time.Since(info.ModTime()) > settled {
 			f.days[day] = info.ModTime()
 		}
-		entries, _ := os.ReadDir(day) // use the entries that can be read
+		entries, _ := os.ReadDir(day) // after an error, use the entries that were read
 		for _, e := range entries {
 			f.lookAt(filepath.Join(day, e.Name()))
 		}
 	}
 }
 
-// below returns the subfolders of the given folders. It leaves out each path that sorts before the
-// parameter first. For this comparison, first is cut to the length of the path.
+// below returns the subfolders of the given folders. It leaves out folders with a smaller path than
+// the path in the parameter `first`. It compares each path only with the beginning of `first` that
+// has the same length.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)
@@ -100,7 +101,7 @@ func threadIn(path string) string {
 const longestHead = 4 << 20
 
 // conversationIn returns the id of the conversation to which the rollout of a subagent belongs. It
-// returns "" for any other rollout. The result whole is false if the first line is not complete yet.
+// returns "" for any other rollout. If the first line is not complete yet, whole is false.
 func conversationIn(path string) (id string, whole bool) {
 	var head struct {
 		Payload struct {

@@ -15,8 +15,8 @@ import (
 // head returns the first line of a rollout (0.169.0), and the line with the model.
 func head(thread, conversation string) string {
 	return fmt.Sprintf(`{"timestamp":"2026-11-27T22:17:00Z","type":"session_meta","payload":{"id":"%s","session_id":`+
-		`"%s"}}`+"\n"+`{"timestamp":"2026-11-27T22:17:00Z","type":"turn_context","payload":{"turn_id":"t-%s","model":"gpt-5.6"}}`+"\n",
-		thread, conversation, thread)
+		`"%s"}}`+"\n"+`{"timestamp":"2026-11-27T22:17:00Z","type":"turn_context",`+
+		`"payload":{"turn_id":"t-%s","model":"gpt-5.6"}}`+"\n", thread, conversation, thread)
 }
 
 func tokensLine(thread, second string, input int) string {

@@ -14,9 +14,9 @@ import (
 type workPayload struct {
 	Call      string          `json:"call_id"`
 	Namespace string          `json:"namespace"`
-	Arguments string          `json:"arguments"` // of a function, as the model sent them
-	Input     string          `json:"input"`     // of a tool that takes plain text
-	Action    json.RawMessage `json:"action"`    // of a local_shell_call
+	Arguments string          `json:"arguments"` // arguments of a function call, as the model sent them
+	Input     string          `json:"input"`     // input of a tool that takes plain text
+	Action    json.RawMessage `json:"action"`    // in a local_shell_call
 	Output    json.RawMessage `json:"output"`
 	Text      string          `json:"text"` // in agent_reasoning, before 0.169
 	Usage     *tokens         `json:"usage"`
@@ -39,7 +39,7 @@ type workItem struct {
 	Source   string   `json:"source"` // "user_shell" for a command of the user
 	Status   string   `json:"status"`
 	Output   string   `json:"aggregated_output"`
-	Printed  string   `json:"stdout"` // of a patch
+	Printed  string   `json:"stdout"` // in an item about a patch
 	Exit     *int     `json:"exit_code"`
 	Duration struct {
 		Seconds     int64 `json:"secs"`
@@ -253,7 +253,7 @@ func shell(l recordLine) []record.Entry {
 	}
 }
 
-// begin returns a call.
+// begin returns the call that the line begins.
 func (w *worker) begin(l recordLine) coleo.ToolCall {
 	p := l.Payload
 	name, arguments := p.Name, p.Arguments

@@ -42,7 +42,7 @@ type workData struct {
 	NewModel string `json:"newModel"`
 	NewMode  string `json:"newMode"`
 	OldMode  string `json:"previousMode"`
-	Trigger  string `json:"trigger"` // of a compaction: "manual" if the user asked for it
+	Trigger  string `json:"trigger"` // in a compaction: "manual" if the user asked for it
 	Before   int    `json:"preCompactionTokens"`
 	After    int    `json:"postCompactionTokens"`
 	Summary  string `json:"summaryContent"`

@@ -53,8 +53,8 @@ func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer,
 	return coleo.Answer{Text: last, Source: "transcript"}, err
 }
 
-// idInName is a number of characters: the name of a transcript contains only this beginning of the
-// conversation's id (0.61.0).
+// idInName is how many characters of the conversation's id are in the name of its transcript
+// (0.61.0). They are the first characters of the id.
 const idInName = 8
 
 // transcript returns the path of the conversation's newest transcript, or "" if there

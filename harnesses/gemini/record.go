@@ -41,10 +41,11 @@ type recordLine struct {
 }
 
 const (
-	// ownContext begins a text that Gemini CLI sends to the model as if the user had written it.
+	// ownContext is the beginning of a text that Gemini CLI sends to the model as if the user had
+	// written it.
 	ownContext = "<session_context>"
-	// leftPlan begins a text that Gemini CLI adds when the user leaves plan mode with a key. This
-	// text does not begin a turn.
+	// leftPlan is the beginning of a text that Gemini CLI adds when the user leaves plan mode with a
+	// key. This text does not begin a turn.
 	leftPlan  = "User has manually exited Plan Mode."
 	cancelled = "Request cancelled."
 )

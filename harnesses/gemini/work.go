@@ -54,8 +54,8 @@ type workCall struct {
 // Gemini CLI writes each reply twice: first without its calls, and again with the same id when all
 // calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.
 type worker struct {
-	reply   string          // id of the newest reply whose texts are reported
-	calls   map[string]bool // the calls of that reply whose ends are reported
+	reply   string          // id of the newest reply whose texts have been reported
+	calls   map[string]bool // the calls of this reply that have been reported as ended
 	model   string
 	asked   bool // there is a prompt without a reply
 	ended   bool // the turn was canceled, so the repeated history can follow
@@ -198,7 +198,7 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time in the parameter text. If the text is not a time in the form RFC 3339,
+// timeOf returns the time in the parameter `text`. If the text is not a time in the form RFC 3339,
 // timeOf returns the second argument.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {

@@ -100,7 +100,7 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// eachRow runs a query about the conversation. It calls the function row for each row of the result.
+// eachRow runs a query about the conversation. It calls the function `row` for each row of the result.
 func (a account) eachRow(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)

@@ -70,7 +70,7 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 	return id, nil
 }
 
-// eachLine calls the function take for each line of a file. It skips lines of more than maxLine bytes.
+// eachLine calls the function `take` for each line of a file. It skips lines of more than maxLine bytes.
 // A line is valid only until the function returns.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := terminal.OpenWritten(path)

@@ -27,7 +27,7 @@ type tail struct {
 	db           *sql.DB // nil until the database can be opened
 	since        int64   // Unix time in ms; earlier messages no longer change
 	returned     map[string]bool
-	shell        map[string]bool // for the id of each known prompt, whether it is a command of the user
+	shell        map[string]bool // by id of a prompt: whether the prompt is a command of the user
 	work         worker
 }
 
@@ -48,7 +48,7 @@ type message struct {
 	id      string
 	created int64 // Unix time in ms
 	Role    string
-	Parent  string `json:"parentID"` // of a reply: the id of its prompt
+	Parent  string `json:"parentID"` // in a reply: the id of its prompt
 	Finish  string // why the model stopped; "" until it has stopped
 	Time    struct {
 		Completed int64
@@ -77,7 +77,7 @@ type part struct {
 
 const (
 	aborted   = "MessageAbortedError"
-	rejected  = "The user rejected permission to use this specific tool call." // if the user adds words, the text differs
+	rejected  = "The user rejected permission to use this specific tool call." // only if the user gives no reason
 	dismissed = "The user dismissed this question"
 )
 
@@ -113,7 +113,7 @@ func (t *tail) state(messages []message) []record.Entry {
 			t.since = max(t.since, m.created)
 			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		case !t.shell[m.Parent]: // the reply to a command of the user does not show how it ended
+		case !t.shell[m.Parent]: // the reply to a command of the user does not show how the command ended
 			out = append(out, t.reply(m)...)
 		}
 	}
@@ -169,7 +169,7 @@ func (t *tail) reply(m message) []record.Entry {
 		switch {
 		case m.Error.Name == aborted:
 			ending = record.Interrupted
-		case m.Error.Data.Message == rejected: // the user rejected at OpenCode's question about repeated calls
+		case m.Error.Data.Message == rejected: // the user rejected OpenCode's question about repeated calls
 			ending = record.Denied
 		}
 		return t.once(m.id+" end", record.Entry{Kind: record.End, Ending: ending, Text: m.Error.Data.Message, Time: at})

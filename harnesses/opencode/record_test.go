@@ -121,7 +121,8 @@ func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]string{
 		"OpenCode": `{"status":"error","error":"The user dismissed this question"}`,
-		"Kilo CLI": `{"status":"completed","output":"User dismissed the question.","metadata":{"answers":[],"dismissed":true}}`,
+		"Kilo CLI": `{"status":"completed","output":"User dismissed the question.",` +
+			`"metadata":{"answers":[],"dismissed":true}}`,
 	} {
 		d := newDatabase(t)
 		reply := d.Rows[1]

@@ -11,7 +11,7 @@ import (
 )
 
 // subagent returns a placeholder for a subagent's tokens if the event ends the call that started the
-// subagent, even if the call was interrupted. Otherwise it returns nothing.
+// subagent. The call may have been interrupted. For any other event, subagent returns nothing.
 func (w *worker) subagent(p eventPart) []told {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {

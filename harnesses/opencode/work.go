@@ -270,8 +270,8 @@ func (w *worker) tool(p eventPart) []told {
 	return out
 }
 
-// kinds maps OpenCode's own tools to their kinds. It contains tools of the kind ToolOther only if
-// their names contain "_", because kindOf would otherwise treat them as tools of an MCP server.
+// kinds maps OpenCode's own tools to their kinds. Of the kind ToolOther, it contains only tools
+// with "_" in their names. Without an entry, kindOf would treat them as tools of an MCP server.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
@@ -298,8 +298,8 @@ func kindOf(name string) coleo.ToolKind {
 // invalid is the name of the tool that OpenCode records in place of a call that it cannot make.
 const invalid = "invalid"
 
-// unaccepted finds the arguments of a call in an error text. OpenCode quotes them there if it does not
-// accept them.
+// unaccepted finds the arguments of a call in an error text. OpenCode quotes arguments there if it
+// does not accept them.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 
@@ -326,8 +326,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// unparsed returns the arguments of a call that are not JSON, which Kilo CLI puts into an object.
-// It returns "" if the arguments are JSON.
+// unparsed returns the arguments of a call if they are not JSON. Kilo CLI puts such arguments into
+// an object. It returns "" if the arguments are JSON.
 func unparsed(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
@@ -339,11 +339,11 @@ func unparsed(input json.RawMessage) string {
 }
 
 const (
-	// cutOff begins the error of a call that was running when the turn was interrupted.
+	// cutOff is the beginning of the error of a call that was running when the turn was interrupted.
 	cutOff = "Tool execution aborted"
-	// ruled begins the error of a call that a rule of the user forbids.
+	// ruled is the beginning of the error of a call that a rule of the user forbids.
 	ruled = "The user has specified a rule which prevents"
-	// refused begins the error of a call that the user has refused, with or without a reason.
+	// refused is the beginning of the error of a call that the user has refused.
 	refused = "The user rejected permission"
 )
 

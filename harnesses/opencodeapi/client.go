@@ -9,7 +9,8 @@ import (
 	"coleo.dev/holder"
 )
 
-// Client starts OpenCode's terminal program, which shows the conversation of a server.
+// Client contains the command line and the environment of OpenCode's terminal program, which shows
+// the conversation of a server.
 type Client struct {
 	Program string   `json:"program"`
 	Env     []string `json:"env,omitempty"` // does not contain the password

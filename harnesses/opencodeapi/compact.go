@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// compactTimeout is the longest time of the request for a summary. The server answers only after
-// the model has written the summary.
+// compactTimeout is how long the request for a summary may take. The server answers only after the
+// model has written the summary.
 const compactTimeout = 10 * time.Minute
 
 // Compact makes the server shorten the conversation, which keeps its id. It returns when the server

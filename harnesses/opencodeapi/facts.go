@@ -34,7 +34,7 @@ type asked struct {
 	question bool
 	dialogs  []coleo.Dialog // one or more
 	call     callOf         // the call that needs the permission; its CallID is "" if unknown
-	answers  [][]string     // the answers to the first dialogs, but never to all; empty in a new session
+	answers  [][]string     // answers to the first of the dialogs, never to all of them; empty in a new session
 }
 
 // dialog returns the dialog that must be answered next.
@@ -284,8 +284,8 @@ func (f *facts) byID(id string) *asked {
 	return &f.asked[i]
 }
 
-// answered copies the answers of the request in the parameter a to the open request with the same id.
-// It does nothing if the server no longer has that request.
+// answered copies the answers of the request `a` to the open request with the same id. It does nothing
+// if the server no longer has that request.
 func (f *facts) answered(a asked) {
 	f.asked = slices.Clone(f.asked)
 	if open := f.byID(a.id); open != nil {

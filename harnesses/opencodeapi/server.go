@@ -110,8 +110,8 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// command sends a request that commands the server. It is like do, but sends nothing if the caller
-// no longer waits for the result.
+// command sends a request that makes the server do something. It is like do, but sends nothing if
+// the caller no longer waits for the result.
 func (s *server) command(ctx context.Context, path string, in, out any) error {
 	if err := coleo.MayType(ctx); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request. It decodes the answer into out, or ignores the answer if out is nil. The
+// do sends a request. It decodes the answer into `out`, or ignores the answer if `out` is nil. The
 // error is EUnavailable if Coleo cannot reach the server, ENotFound for the status 404, and
 // EUnauthorized if the server refuses the password. It is EInternal for any other refusal, and for
 // an answer that is no JSON.
@@ -186,9 +186,9 @@ type event struct {
 
 var errSilent = errors.New("it was silent")
 
-// events follows the server's events, and calls the function take for each of them. It skips an event
+// events follows the server's events, and calls the function `take` for each of them. It skips an event
 // that is incomplete or no JSON. It ends when the stream ends, when the stream is silent for too long,
-// when take returns an error, or when ctx ends. It always returns an error.
+// when `take` returns an error, or when ctx ends. It always returns an error.
 func (s *server) events(ctx context.Context, take func(event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -221,7 +221,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 		if err != nil {
 			return told(err)
 		}
-		quiet.Stop() // the time that take needs is not silence of the server
+		quiet.Stop() // the server does not count as silent while take runs
 		var e event
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && json.Unmarshal(data, &e) == nil {
 			if err := take(e); err != nil {

@@ -129,9 +129,9 @@ func (s *Session) followEvents(srv *server) {
 	}
 }
 
-// reportTrouble puts the reason why Coleo cannot follow the server into the reading. It does nothing
-// until the fault has lasted for minDuration, unless the server refuses the password. A short fault
-// is normal, because a server refuses connections just before it ends.
+// reportTrouble stores in the reading why Coleo cannot follow the server. It does nothing until the
+// fault has lasted for minDuration, unless the server refuses the password. A short fault is normal,
+// because a server refuses connections just before it ends.
 func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
 	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {

@@ -79,7 +79,7 @@ func (s *Session) follow(conversation string) bool {
 	return true
 }
 
-// deliver notes in the session that Coleo is sending a prompt. The caller calls the function done when
+// deliver notes in the session that Coleo is sending a prompt. The caller calls the function `done` when
 // the sending is over, whether or not the prompt has arrived.
 func (s *Session) deliver() (done func()) {
 	set := func(yes bool) {

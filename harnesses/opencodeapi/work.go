@@ -38,8 +38,8 @@ func (s *Session) catchUp() {
 	}
 }
 
-// worked reports the work in new entries of the record. It reports a turn that a person has begun
-// before it reports the turn's work.
+// worked reports the work in new entries of the record. If a person has begun a turn, worked
+// reports the turn first, and then the work in it.
 func (s *Session) worked(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(s.own.Started)

@@ -57,9 +57,10 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 }
 
 // Spawn starts the server, and returns its session. The session opens the window as soon as there
-// is a conversation to show. If it cannot open the window then, it reports this and continues. If
-// the program of the window's terminal does not exist at all, Spawn starts nothing and returns the
-// error of window.Check. Spawn also returns the errors of opencodeapi.
+// is a conversation to show. If the session cannot open the window at that time, it reports the
+// problem and continues. If the program of the window's terminal does not exist at all, Spawn
+// starts nothing and returns the error of window.Check. Spawn also returns the errors of
+// opencodeapi.
 func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	var place coleo.WindowPlace
 	if c.Window != nil {

@@ -20,8 +20,8 @@ var conversations = record.Source{
 
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl (0.24.4).
 //
-// The record does not mark the end of a turn. The last reply of a turn calls no tool, but neither
-// does an interrupted reply.
+// The record does not mark the end of a turn. The last reply of a turn calls no tool. An
+// interrupted reply calls no tool either, so it looks the same.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -55,8 +55,8 @@ type recordLine struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
 
-			// The remaining fields are the tokens of a reply. Only an event whose name is the constant
-			// answered has them.
+			// The remaining fields are the tokens of a reply. Only an event with the name in the
+			// constant answered has them.
 			Prompt   string `json:"prompt_id"`
 			Model    string `json:"model"`
 			Input    int    `json:"input_token_count"`
@@ -68,7 +68,8 @@ type recordLine struct {
 }
 
 const (
-	// cancelled begins the result of a tool that the user has refused. The refusal ends the turn.
+	// cancelled is the beginning of the result of a tool that the user has refused. The refusal ends
+	// the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 	answered  = "qwen-code.api_response"

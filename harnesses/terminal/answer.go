@@ -47,7 +47,7 @@ func (h *Harness) ReadsAnswers() bool {
 
 const (
 	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer: about
-	// 10,000 rows of text. Of longer output, Coleo reads only the end.
+	// 10,000 rows of text. If there is more output, Coleo reads only its end.
 	maxPrinted = 1 << 20
 	// printedCols is the width in columns of the second screen to which printed writes the output.
 	// It is much wider than a terminal, so that long lines stay whole.
@@ -56,8 +56,8 @@ const (
 
 // printed returns the text that the program has printed since a prompt was submitted. It leaves out
 // the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses
-// only the newest maxPrinted bytes and the newest HistoryRows rows. If it left out older output,
-// the answer's source is "screen" instead of "output".
+// only the newest maxPrinted bytes and the newest HistoryRows rows. The answer's source is
+// "output", or "screen" if older output had to be left out.
 func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -91,17 +91,17 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits for the end of an answer in the transcript after the
-	// screen has shown it. It is long because Coleo supports agent CLIs that write their transcript
-	// only once a second.
+	// transcriptLag is how long Coleo waits for the transcript to contain an answer that the screen
+	// already shows. It is long because some agent CLIs write their transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the time between two reads of the transcript. A read takes about a
 	// millisecond.
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript, which can lag behind the screen. It reads again
-// until the screen shows the end of the text that it found, but for at most transcriptLag.
+// transcribed reads the reply from the transcript. The transcript can lag behind the screen, so
+// transcribed reads it again until the end of the reply is also on the screen. It gives up after
+// transcriptLag, and then returns the text that it has.
 func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()

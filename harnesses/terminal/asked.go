@@ -10,9 +10,10 @@ import (
 
 var _ coleo.ToolAsker = (*session)(nil)
 
-// AskedTool implements coleo.ToolAsker. It waits up to reading.ToolAsks for a report that fits the
-// dialog. Before it decides, it reads all reports in the hook's file. Otherwise it could choose an
-// earlier call although the file contains a report about the present one.
+// AskedTool implements coleo.ToolAsker. It waits up to reading.ToolAsks for a report of a tool call
+// that fits the dialog. It first passes all reports in the hook's file to the Reader. Otherwise it
+// could return an earlier call, although the file already contains a report of the call that the
+// dialog asks about.
 func (s *session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, reading.ToolAsks)
 	defer cancel()

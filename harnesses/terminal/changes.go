@@ -42,7 +42,7 @@ func (l *Changes) Add(c coleo.Change) coleo.Cursor {
 	return c.Cursor
 }
 
-// End marks the list as complete. Its readers finish after the last change. A second call does
+// End marks the list as complete. Loops over Follow end after the last change. A second call does
 // nothing.
 func (l *Changes) End() {
 	l.mu.Lock()
@@ -65,8 +65,8 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes with a higher number than from. It also returns a channel that is closed when
-// the list grows or ends. The channel is nil if no more changes can follow.
+// after returns the changes whose number is higher than from. It also returns a channel that is closed
+// when the list grows or ends. The channel is nil if no more changes can follow.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

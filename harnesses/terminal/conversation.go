@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// firstSearch is how long Coleo waits for a prompt in the record before it searches other
-	// conversations for it. Agent CLIs need less than half a second to record a prompt.
+	// firstSearch is how long Coleo waits for a prompt to appear in the record. Afterwards Coleo
+	// searches other conversations for the prompt. Agent CLIs need less than half a second to record
+	// a prompt.
 	firstSearch = time.Second
 	// lastSearch is the longest pause between two searches. Each pause is twice as long as the pause
-	// before it, so that a prompt that nobody finds costs little.
+	// before it, so that the search for a prompt that is in no record costs little.
 	lastSearch = 32 * time.Second
 )
 
-// conversation is the id of the agent CLI's conversation.
+// conversation holds the id of the agent CLI's conversation.
 type conversation struct {
 	mu sync.Mutex
 	id string // "" until the id is known
@@ -37,15 +38,15 @@ func (c *conversation) set(id string) {
 	c.id = id
 }
 
-// takenConversations contains the conversation of each open session. It prevents two arms from
-// having the same conversation, because two arms in the same folder can send the same prompt.
+// takenConversations contains the conversation of each open session. Two arms in the same folder
+// can send the same prompt. takenConversations keeps them from following the same conversation.
 type takenConversations struct {
 	mu sync.Mutex
 	by map[string]*session
 }
 
-// take gives the conversation with the given id to the session s, which then has no other
-// conversation. It returns false and changes nothing if another session has that conversation.
+// take gives the conversation with the given id to the session s, in place of the conversation that
+// s had. It returns false and changes nothing if another session has the conversation with that id.
 func (t *takenConversations) take(s *session, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +89,8 @@ func (s *session) findConversation() {
 }
 
 // hookLines returns the reports of the hook since the last call. It also looks for the newest report
-// that names a conversation. If that is not the session's conversation, the session changes to it.
+// that names a conversation. If this report names another conversation, the session changes to that
+// conversation.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {
@@ -97,17 +99,17 @@ func (s *session) hookLines() []hook.Line {
 			continue
 		}
 		if id := l.Text(rep.Conversation); id != "" && id != s.conversation.get() {
-			go s.setConversation(id) // in the background, because the caller of hookLines holds a lock that it needs
+			go s.setConversation(id) // setConversation needs the lock that the caller holds
 		}
 		break
 	}
 	return lines
 }
 
-// followPrompt finds the conversation in which the agent CLI has taken a prompt. A person can begin
-// or continue another conversation inside the agent CLI, for example with /clear. The prompt is then
-// in the record of that conversation, not in the record that the session follows. followPrompt
-// changes nothing if several records contain the prompt.
+// followPrompt makes the session follow the conversation whose record contains the given prompt. A
+// person can begin or continue another conversation inside the agent CLI, for example with /clear.
+// The prompt is then in the record of that conversation, not in the record that the session follows.
+// followPrompt changes nothing if several records contain the prompt.
 func (s *session) followPrompt(text string, sent time.Time) {
 	all, hook := s.harness.Conversations(), &s.rules().Hook
 	if all.List == nil || s.record.follower == nil {
@@ -144,7 +146,8 @@ func (s *session) followTo(all record.Conversations, p record.Taken, now string)
 	return len(ids) == 1 && s.setConversation(ids[0])
 }
 
-// hasRecorded reports whether the record contains a prompt that was sent at the given time.
+// hasRecorded reports whether the record contains the prompt with this text that was sent at the
+// given time.
 func (s *session) hasRecorded(text string, sent time.Time) bool {
 	r, unlock := s.live.lock()
 	defer unlock()

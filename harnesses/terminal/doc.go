@@ -5,9 +5,10 @@
 // Agent CLIs differ in data and in a few pieces of code. The data is a rules.Spec, which is read
 // from harness.toml. The code is in Hooks, for the few questions that data cannot answer. No rule
 // in these packages is for one particular agent CLI. A comment names an agent CLI only if a figure
-// was measured with it.
+// or a behavior was measured with that agent CLI.
 //
-// A session connects the packages below this one. Each of these packages has one task:
+// A session connects the packages in the folders below this one. Each of these packages has one
+// task:
 //
 //   - rules: the content of a description, and its meaning for one picture
 //   - reading: turns pictures and witnesses over time into a state

@@ -63,7 +63,7 @@ type Facts struct {
 	Workdir      string    `json:"workdir"`
 	Conversation string    `json:"-"`
 	Started      time.Time `json:"started"`
-	Account      string    `json:"account,omitempty"` // the file .Account of a launch; see launch.AccountPath
+	Account      string    `json:"account,omitempty"` // path of the file with the used tokens; see launch.AccountPath
 	Version      string    `json:"version,omitempty"` // version of the agent CLI; "" if unknown
 	Fork         bool      `json:"fork,omitempty"`    // the conversation began as a copy of another one
 }
@@ -166,7 +166,7 @@ func (h *Harness) Login(environ []string) coleo.Login {
 	return out
 }
 
-// Asks returns the actions about which the agent CLI asks, as the Spec lists them.
+// Asks returns the actions that the agent CLI asks about, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 
 // QuietTools returns the tools that never ask, as the Spec lists them.
@@ -244,8 +244,8 @@ func (h *Harness) Attach(_ context.Context, handle coleo.Handle) (coleo.Session,
 }
 
 // Prove compares a handle with the status that the holder reports, and with the running processes.
-// It returns the status. The error is EUnproven if the handle does not agree with them, and
-// EUnavailable if the holder does not exist.
+// It returns the status. The error is EUnproven if the handle names another holder or other
+// processes, and EUnavailable if the holder does not exist.
 func Prove(h coleo.Handle) (holder.Status, error) {
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -265,8 +265,8 @@ func Prove(h coleo.Handle) (holder.Status, error) {
 	}
 }
 
-// exitTime is how long a holder may take to notice the end of its program. It needs milliseconds,
-// unless the machine is loaded.
+// exitTime is how long a holder may take to notice the end of its program. A holder needs
+// milliseconds, unless the machine is loaded.
 const exitTime = 2 * time.Second
 
 func compare(h coleo.Handle, s holder.Status) error {
@@ -290,7 +290,7 @@ func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Readi
 // Explain is like Read, but also returns the evidence: the witnesses, and the rows that matched.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
-// Replay reads a recording as a session would have read it, and calls the function tell with each
+// Replay reads a recording as a session would have read it, and calls the function `tell` with each
 // change. See reading.Replay.
 func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return reading.Replay(h.spec, rec, tell)

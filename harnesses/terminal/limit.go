@@ -12,7 +12,7 @@ import (
 
 // Limit returns the limit that ended the last turn, or nil. It searches the given errors, which
 // come from the agent CLI's record. While the state is error, Limit also searches the error on the
-// screen. The model cannot write this text, so it can be trusted.
+// screen. The model cannot write this error, so the error can be trusted.
 func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	spec := s.rules()
 	if len(spec.Limits) == 0 {
@@ -26,7 +26,7 @@ func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 }
 
 // LimitIn searches the errors of a turn for the wordings of limits in the Spec. It returns the
-// first limit, or nil if no error names one. The parameter now is the time at which the turn ended.
+// first limit, or nil if no error names one. The caller passes the time at which the turn ended.
 func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
 	for _, text := range errors {
 		text = strings.Join(strings.Fields(text), " ")

@@ -10,20 +10,21 @@ import (
 	"coleo.dev/record"
 )
 
-// A live is the Reader of a session with a lock. Only a caller that holds the lock may use the
-// Reader. A look reads the present picture. Each look first passes the hook's reports to the Reader,
-// and then wakes the callers that wait for a look.
+// live contains a session's Reader and the lock that protects it. Only a caller that holds the lock
+// may use the Reader. A look means that the Reader reads the present picture. Each look first passes
+// the hook's reports to the Reader. A look at a complete picture also wakes the callers that wait
+// for a look.
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
 	catchUp func() bool                        // reads the record to its end, and reports whether there are entries
-	work    func(recordEntries, coleo.Reading) // receives entries after the Reader has received them
+	work    func(recordEntries, coleo.Reading) // reports the work in entries, after the Reader has received them
 
 	mu         sync.Mutex
 	reader     *reading.Reader
 	held       []recordEntries // entries that the Reader holds back, in order; their work is reported afterwards
 	looked     chan struct{}   // closed and replaced after each look at a complete picture and each report
-	lastOutput time.Time       // when the agent CLI last wrote output; zero if it has not since the session was opened
+	lastOutput time.Time       // when output last came; zero if none has come since the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
@@ -38,13 +39,14 @@ func (l *live) lock() (r *reading.Reader, unlock func()) {
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a locked Reader together with its live.
+// watched is a Reader whose lock the caller holds, and the live that contains this Reader.
 type watched struct {
 	*reading.Reader
 	live *live
 }
 
-// watch is like lock, for callers that look at the screen or pass reports to the Reader.
+// watch is like lock, but returns a watched. Its methods look at the screen, and pass reports to
+// the Reader.
 func (l *live) watch() (w watched, unlock func()) {
 	l.mu.Lock()
 	return watched{l.reader, l}, l.mu.Unlock
@@ -64,8 +66,9 @@ func (w watched) takeReports(now time.Time) {
 	}
 }
 
-// takeEntries passes entries to the Reader, and then reports the work in them. The Reader comes
-// first, because a prompt can begin a run, and the work after the prompt belongs to that run.
+// takeEntries passes entries to the Reader, and then reports the work in them. It passes a prompt
+// to the Reader before it reports the work after that prompt. The prompt can begin a run, and the
+// work belongs to that run.
 func (w watched) takeEntries(e recordEntries, now time.Time) {
 	if w.HoldsEntries() {
 		for _, entry := range e.list {
@@ -121,17 +124,17 @@ func (l *live) look(now time.Time) time.Duration {
 	return w.look(now)
 }
 
-// lookAgain looks at the screen each time a look is due although no output came. After output, the
-// read loop itself looks at the screen.
+// lookAgain looks at the screen now, and again each time a look is due while no output comes. After
+// output, the read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
 	}
 }
 
-// hear updates the reading after a new report of the hook or a new entry of the record. It also looks
-// at the screen if a look is already due, because the caller then waits only for the returned time.
-// It returns how long to wait for the next look.
+// hear updates the reading after a new report of the hook or a new entry of the record. The caller
+// restarts its timer with the returned time, so hear also looks at the screen if a look is already
+// due. It returns how long to wait for the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
@@ -147,8 +150,8 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end reports all work of the program, and then passes the end of the program to the Reader. The
-// given rule becomes the rule of the last reading.
+// end reports all work that is still unreported, and then tells the Reader that the program has
+// ended. The last reading then names the given rule.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

@@ -98,8 +98,9 @@ func (s *session) behind(replay *past.Replay) bool {
 	return replay.Behind(r.End())
 }
 
-// feed writes output to the screen. It looks at each picture that is complete before the end of the
-// output. It reports whether the session is still reading old output afterwards; see the method behind.
+// feed writes output to the screen. If a picture is complete before the end of p, feed looks at that
+// picture. It reports whether the session is still reading old output afterwards; see the method
+// `behind`.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()

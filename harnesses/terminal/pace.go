@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// floodTotal is the highest long-term rate of all flooding arms together, in bytes per second.
-	// It is enough for about 400 complete pictures a second, far more than agent CLIs draw. At this
-	// rate, the writing programs and Coleo together need about a fifth of a machine with two cores.
-	// At five times this rate, they need the whole machine, and keys reach the other arms late.
+	// floodTotal is the highest long-term rate of all flooding arms together, in bytes of output per
+	// second. It is enough for about 400 complete pictures a second, far more than agent CLIs draw.
+	// At this rate, the writing programs and Coleo together need about a fifth of a machine with two
+	// cores. At five times this rate, they need the whole machine, and keys reach the other arms
+	// late.
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is how many bytes an arm may write in a short time before it counts as flooding.
-	// It is enough for the output of a large build, or for a file that somebody prints by mistake.
-	// All arms together also have an allowance of this size.
+	// floodBurst is how many bytes an arm may write in a short time before it counts as flooding. It
+	// is enough for the output of a large build, or for a file that somebody prints by mistake. All
+	// arms together also have one common allowance of this size.
 	floodBurst = 32 << 20
 	// floodSmall is how many bytes an arm may write in a short time after other arms have used up
 	// the common allowance.
@@ -54,7 +55,7 @@ func (b *bucket) spend(n int, rate int64, now time.Time) {
 	b.filled = now
 }
 
-// pace counts the output that one session has read recently.
+// pace counts the output that one session has recently received.
 type pace struct {
 	bucket
 	given int64 // the rate in bytes per second that was last sent to the holder; 0: no limit
@@ -109,8 +110,9 @@ func (f *Floods) leave(p *pace) {
 // whenever this rate changes: when a flood begins, when the arm's share changes, and when the flood
 // ends.
 //
-// A holder of an old version may not know this command. It then reads output from the program as
-// fast as it can, until the unread output reaches the limit of Client.Lead.
+// A holder of an old version may not know the command that sets the rate. Such a holder reads the
+// program's output as fast as it can, until the output that the session has not read yet reaches
+// the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

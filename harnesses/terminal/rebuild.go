@@ -31,8 +31,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)
 	}
-	// If catchUp fails, a file is unreadable, or the holder has deleted the beginning of the journal
-	// meanwhile. In the second case, begin again at the new beginning.
+	// catchUp fails if a file is unreadable, or if the holder has deleted the beginning of the
+	// journal meanwhile. In the second case, begin again at the journal's new beginning.
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)

@@ -18,7 +18,7 @@ type recordFollower struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	pending []recordEntries // entries that the method entries has not returned yet
+	pending []recordEntries // entries for the next call of the method `entries`
 }
 
 // recordEntries contains the entries from one read of a record.
@@ -78,8 +78,8 @@ func (f *recordFollower) add(entries []record.Entry) {
 // Reading takes milliseconds, unless the disk or the machine is stuck.
 const catchUpLimit = time.Second
 
-// catchUp reads the record to its present end, and reports whether there are entries that the
-// method entries has not returned yet.
+// catchUp reads the record to its present end. It reports whether there are entries for the next
+// call of the method `entries`.
 func (f *recordFollower) catchUp() bool {
 	if f.follower == nil {
 		return false

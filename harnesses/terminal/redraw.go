@@ -56,7 +56,7 @@ type redrawing struct {
 
 func newRedrawing() *redrawing { return &redrawing{closing: make(chan struct{})} }
 
-// begin calls the function do in the background. It does nothing if a redraw is running, or after a
+// begin calls the function `do` in the background. It does nothing if a redraw is running, or after a
 // call of stop.
 func (g *redrawing) begin(do func()) {
 	g.mu.Lock()
@@ -78,7 +78,7 @@ func (g *redrawing) begin(do func()) {
 	})
 }
 
-// stop ends the wait of a running redraw, and returns when that redraw has ended. No redraw can
+// stop makes a running redraw stop waiting, and returns when that redraw has ended. No redraw can
 // begin afterwards.
 func (g *redrawing) stop() {
 	g.mu.Lock()
@@ -142,10 +142,10 @@ func (s *session) askRedraw() {
 	}
 }
 
-// drawLimit is how long Coleo waits during a redraw until a program has drawn for a new size. A
-// slower program does not notice the new size: when it checks its size, Coleo has already restored
-// the old one, so it draws nothing. If ten other programs compete for each core, Codex 0.150.0
-// takes over 5 s.
+// drawLimit is how long Coleo waits, during a redraw, for a program to draw for a new size. A
+// program that needs longer does not notice the new size. When the program checks its size, Coleo
+// has already restored the old one, and the program draws nothing. If ten other programs compete
+// for each core, Codex 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 
 // awaitDrawn waits until the output after an offset contains a whole picture, for at most
@@ -170,9 +170,9 @@ func (s *session) awaitDrawn(from int64) {
 	}
 }
 
-// resizeAndBack gives the program another size, waits until the program has drawn for it, and then
-// restores the old size. It returns only after the program has drawn for the old size too, because
-// the program may lose keys until then. If the host agent is killed meanwhile, the next host agent
+// resizeAndBack gives the program another size, waits until the program has drawn for that size,
+// and then restores the old size. It returns only after the program has drawn for the old size too.
+// Until then, the program may lose keys. If the host agent is killed meanwhile, the next host agent
 // restores the old size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)

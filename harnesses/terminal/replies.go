@@ -9,8 +9,9 @@ import (
 	"coleo.dev/holder"
 )
 
-// mostReplies is the largest total size of the pending replies to a program's queries, in bytes. It
-// stops a program that sends queries without reading the replies. Further queries receive no reply.
+// mostReplies is the largest total size of the pending replies to a program's queries, in bytes. If
+// a program sends queries but does not read the replies, the pending replies reach this limit.
+// Further queries then receive no reply.
 const mostReplies = 64 << 10
 
 // pendingReplies contains the terminal's replies to the program's queries until the holder has
@@ -58,8 +59,8 @@ func (p *pendingReplies) pending() []reading.Reply {
 	return slices.Clone(p.list)
 }
 
-// send sends all pending replies in order. If the holder refuses a reply, send drops the reply,
-// because the program has ended or does not read.
+// send sends all pending replies in order. If the holder refuses a reply, send drops that reply.
+// The holder refuses it if the program has ended or does not read.
 func (p *pendingReplies) send() {
 	for next, ok := p.first(); ok; next, ok = p.drop() {
 		_, _ = p.client.Write(holder.Write{ID: coleo.NewUUID(), Kind: holder.WriteReply, SeenOffset: next.Offset,

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes of a program. Some programs wait for further
-	// sizes before they draw. OpenCode 1.18.33 waits for 100 ms, and still draws for the earlier
-	// size meanwhile. If it receives the earlier size again within this time, it draws nothing new.
+	// resizeGap is the shortest time between two sizes that Coleo gives to a program. After a new
+	// size, some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for 100
+	// ms. If it receives its old size again within these 100 ms, it draws nothing new.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits until a program has drawn for its last size, if the
-	// program draws a whole frame for each size. On a loaded machine, this takes over a second. The
+	// resizeLimit is how long Coleo waits for a program to draw for its last size, if the program
+	// draws a whole frame for each size. On a loaded machine, such a frame takes over a second. The
 	// time is limited because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long the output must pause before the program's picture counts as complete.
@@ -45,7 +45,7 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// If a size waits, postpone calls the function give when the program can receive the next size. It
+// If a size waits, postpone calls the function `give` when the program can receive the next size. It
 // calls the function only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
@@ -66,8 +66,8 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// takePending removes the pending size and returns it, or returns false if there is none. The gap
-// before the next size, resizeGap, begins with this call.
+// takePending removes the pending size and returns it, or returns false if there is none. The next
+// size must wait for resizeGap after this call.
 func (z *sizes) takePending() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -95,9 +95,9 @@ func (z *sizes) recordAttempt(failed bool) {
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown stores how many whole frames the screen has shown. If a whole frame came after the last
-// size, the program has drawn for that size. It can then receive the next size as soon as resizeGap
-// has passed.
+// shown receives the number of whole frames that the screen has shown. If a whole frame came after
+// the last size, the program has drawn for that size. The program can then receive the next size as
+// soon as resizeGap has passed.
 func (z *sizes) shown(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -125,8 +125,8 @@ func (z *sizes) changing() bool {
 //   - Something is being typed. At another size, the typed text on the screen would wrap in another
 //     way, and Coleo could not compare it.
 //
-// If several sizes wait, the program receives only the newest. An error of a size that had to wait
-// is not reported.
+// If several sizes wait, the program receives only the newest. Resize cannot report an error of a
+// size that had to wait.
 func (s *session) Resize(_ context.Context, cols, rows int) error {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -151,13 +151,13 @@ func (s *session) resizePostponed() {
 	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
-	// Ignore the error. If the holder does not answer, its other callers report that.
+	// Ignore the error. If the holder does not answer, other calls to it report the failure.
 	_ = s.resize(size)
 }
 
 // resize waits until the program is between two pictures. Then it gives the new size first to the
-// screen and then to the program, as terminals do. In the opposite order, the screen could show
-// output for the new size at the old size.
+// screen and then to the program, as terminals do. In the opposite order, output for the new size
+// could reach the screen while the screen still has the old size.
 func (s *session) resize(size past.Size) error {
 	s.awaitPictureEnd()
 	was := s.resizeScreen(size)
@@ -171,9 +171,10 @@ func (s *session) resize(size past.Size) error {
 	return err
 }
 
-// awaitPictureEnd waits until the program has just completed a picture, or draws nothing, but for
-// at most pictureLimit. A program that receives a smaller size while it draws may draw the rest of
-// the picture outside of the screen. Codex 0.169.0 then ends with an error.
+// awaitPictureEnd waits until the program has just completed a picture, or until it has drawn
+// nothing for pictureGap. It waits for at most pictureLimit. A program that receives a smaller size
+// while it draws may draw the rest of the picture outside of the screen. Codex 0.169.0 then ends
+// with an error.
 func (s *session) awaitPictureEnd() {
 	limit, quiet := time.NewTimer(pictureLimit), time.NewTimer(pictureGap)
 	defer limit.Stop()

@@ -19,9 +19,9 @@ import (
 // their state within a second.
 const stopGrace = 2 * time.Second
 
-// session is one live agent CLI on a terminal. It connects the parts that do the work: it passes
-// the holder's output to a Reader, and the Typist's keys to the holder. Each value that can change
-// is inside a part with its own lock.
+// session is one live agent CLI on a terminal. It passes the holder's output to a Reader, and the
+// Typist's keys to the holder. Each value that can change is inside a field whose type has its own
+// lock.
 type session struct {
 	harness *Harness
 	handle  coleo.Handle // the handle when the session was opened; see the method Handle
@@ -66,12 +66,12 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// startLasts is how long an agent CLI counts as starting after its start, if its session was opened
-// again. It is several times as long as the slowest known start.
+// startLasts is how long after its start an agent CLI still counts as starting, if its session is
+// opened again. It is several times as long as the slowest known start.
 const startLasts = time.Minute
 
-// open returns a session on a holder, with its screen up to date. justStarted is true if the agent
-// CLI was started just now.
+// open returns a session on a holder. The session's screen is up to date. justStarted is true if
+// the agent CLI was started just now.
 func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justStarted bool) (*session, error) {
 	client, err := holder.Dial(handle.Dir, handle.Nonce)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *session) changed(c coleo.Change) {
 }
 
 // worked adds a change of the kind ChangeWork to the session's list of changes. The change contains the
-// calls, texts and other activities in these entries of a record.
+// tool calls, texts and other activities in the given entries of a record.
 func (s *session) worked(e recordEntries, now coleo.Reading) {
 	if work := record.Activities(e.list); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: now, Work: work, Record: e.record})
@@ -195,8 +195,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 // holder.Client.Proves.
 func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.Handle()) }
 
-// Input sends bytes to the program as keys, whatever the screen shows. It returns an error if it
-// cannot reach the holder, or if ctx ends before the keys are typed.
+// Input types bytes into the program as keys, without a check of the screen. It returns an error if
+// it cannot reach the holder, or if ctx ends before the keys are typed.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	s.viewers.typed(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})

@@ -22,7 +22,7 @@ func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	return receipt, err
 }
 
-// maybeSubmitted lists the errors after which the agent CLI may nevertheless have taken the prompt.
+// maybeSubmitted lists the errors after which the agent CLI may still have taken the prompt.
 var maybeSubmitted = []coleo.Code{coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout}
 
 // Respond answers one appearance of one dialog. It returns when the dialog has left the screen. See

@@ -17,17 +17,18 @@ import (
 )
 
 const (
-	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. The file of a
-	// conversation of weeks has some hundred megabytes. The limit is needed because an agent CLI in a sandbox
-	// can make a file of any size without using the disk.
+	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. After weeks
+	// of one conversation, its file has some hundred megabytes. The limit is needed because an agent CLI in a
+	// sandbox can make a file of any size without using the disk.
 	mostTranscript = 4 << 30
 	// mostEntry is the size in bytes of the largest line that EachEntry reads. It has room for some large images.
 	mostEntry = 128 << 20
 )
 
 // OpenWritten opens a file that an agent CLI has written. The agent CLI could replace the file by a pipe,
-// at which a reader would wait forever. So OpenWritten never waits, and returns EUnsupported for anything
-// but a regular file. It also returns EUnsupported for a file of more than mostTranscript bytes.
+// from which a read would wait forever. So OpenWritten opens the file without waiting, and returns
+// EUnsupported for anything but a regular file. It also returns EUnsupported for a file of more than
+// mostTranscript bytes.
 func OpenWritten(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,7 +40,8 @@ func OpenWritten(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkWritten checks an open file: see OpenWritten. If it returns an error, it has closed the file.
+// checkWritten checks the type and the size of an open file, as OpenWritten describes. Before it
+// returns an error, it closes the file.
 func checkWritten(file *os.File) error {
 	info, err := file.Stat()
 	switch {
@@ -55,9 +57,9 @@ func checkWritten(file *os.File) error {
 }
 
 // ReadWrittenIn reads a file that an agent CLI has written below the given folder. It returns the end of the
-// file, or the whole file if it is short. The parameter most is the largest number of bytes to return.
-// ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make Coleo read
-// files that the sandbox hides.
+// file, or the whole file if it is short. The parameter `most` is the largest number of bytes that it
+// returns. ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make
+// Coleo read files that the sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -72,7 +74,7 @@ func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if _, err := file.Seek(-most, io.SeekEnd); err != nil { // it has fewer bytes
+	if _, err := file.Seek(-most, io.SeekEnd); err != nil { // the file has fewer bytes than most
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}

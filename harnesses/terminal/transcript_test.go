@@ -17,9 +17,12 @@ func TestWhatAnAgentCLIPutsInPlaceOfItsFilesIsNotRead(t *testing.T) {
 	folder := filepath.Join(dir, "work")
 	check(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	for name, put := range map[string]func(path string) error{
-		"a pipe":                   func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"a folder":                 func(path string) error { return os.Mkdir(path, 0o700) },
-		"a huge file without data": func(path string) error { check(t, os.WriteFile(path, nil, 0o600)); return os.Truncate(path, 1<<42) },
+		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a huge file without data": func(path string) error {
+			check(t, os.WriteFile(path, nil, 0o600))
+			return os.Truncate(path, 1<<42)
+		},
 		"a link out of the folder": func(path string) error { return os.Symlink(secret, path) },
 	} {
 		check(t, os.RemoveAll(folder))

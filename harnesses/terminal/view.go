@@ -45,8 +45,9 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen, and calls the given check if the picture is complete. Just before this
-// call, it passes new reports of the hook to the Reader, because the look took time.
+// check looks at the screen. If the picture is complete, check calls the given function. Reports of
+// the hook may have come during the look, so check passes them to the Reader just before it calls
+// the function.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()
@@ -95,8 +96,8 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder also checks whether the caller still waits for the keys.
-// It does not type them if this process or the holder was stopped for too long meanwhile.
+// Write implements typing.View. The holder types the keys only if the caller still waits for them.
+// It types nothing if this process or the holder was stopped for too long meanwhile.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.MayType(ctx); err != nil {
 		return false, typing.CallerGoneError{Err: err}

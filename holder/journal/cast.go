@@ -16,7 +16,7 @@ import (
 type CastEdit struct {
 	Marks []CastMark // markers in the order of their times
 	Typed bool       // add an input event without data each time that keys were typed
-	Hide  []string   // paths that Mask replaces; it does not find the rest of a path that wraps to the next row
+	Hide  []string   // paths that Mask replaces; Mask does not find the rest of a path that wraps to the next row
 }
 
 // CastMark is a marker: a time with a label.
@@ -54,7 +54,7 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 }
 
 // journal writes to the cast: the output of r up to the given offset, the resizes among the marks,
-// and the events that edit adds.
+// and the events that `edit` adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {

@@ -2,6 +2,8 @@ package journal
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,4 +63,50 @@ func TestTheJournalIsReadAcrossSegmentsAndATornIndexIsRepaired(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want[5:]) {
 		t.Fatalf("read %d bytes, %v; want %d", len(got), err, len(want)-5)
 	}
+}
+
+// TestASegmentThatIsDeletedMeanwhileIsNoEmptyJournal: a reader lists the segments while the holder
+// deletes old ones.
+func TestASegmentThatIsDeletedMeanwhileIsNoEmptyJournal(t *testing.T) {
+	dir := t.TempDir()
+	newest := segmentPath(dir, SegmentSize)
+	if err := os.WriteFile(newest, []byte("output"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- makeAndDelete(ctx, segmentPath(dir, 0)) }()
+	for range 1000 {
+		if _, end, err := Span(dir); err != nil || end != SegmentSize+6 {
+			t.Errorf("the journal ends at %d (%v), want %d", end, err, SegmentSize+6)
+			break
+		}
+		r := NewReader(dir, 0)
+		if n, err := r.Read(make([]byte, 1)); n == 0 && errors.Is(err, io.EOF) {
+			t.Error("the reader says that the journal ends at 0")
+			break
+		}
+		r.Close()
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makeAndDelete makes a segment of one byte and deletes it, again and again.
+func makeAndDelete(ctx context.Context, path string) error {
+	for ctx.Err() == nil {
+		err := os.WriteFile(path+".new", []byte("x"), 0o600)
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

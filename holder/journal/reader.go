@@ -23,6 +23,8 @@ func segmentPath(dir string, start int64) string {
 	return filepath.Join(dir, fmt.Sprintf("%016x.bytes", start))
 }
 
+// listSegments returns the segments of the journal in dir, the oldest first. It leaves out a segment
+// that Trim deletes meanwhile.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -39,6 +41,9 @@ func listSegments(dir string) ([]segment, error) {
 			continue
 		}
 		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list journal: %w", err)
 		}
@@ -127,6 +132,10 @@ func (r *Reader) open() (bool, error) {
 	}
 	r.Close()
 	r.file, err = os.Open(segments[i].path)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.file = nil
+		return r.open() // Trim has deleted the segment since listSegments
+	}
 	if err != nil {
 		return false, fmt.Errorf("read journal: %w", err)
 	}

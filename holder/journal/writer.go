@@ -31,7 +31,7 @@ const (
 	MarkResize MarkKind = 2 // the terminal has the size Cols x Rows from here on
 	MarkInput  MarkKind = 3 // keys were typed; the journal does not contain the keys
 	MarkExit   MarkKind = 4 // the program ended
-	MarkGap    MarkKind = 5 // Lost bytes are missing here, because the disk was full when the arm ended
+	MarkGap    MarkKind = 5 // Lost is the number of bytes missing here, because the disk was full when the arm ended
 )
 
 // Mark records what happened at a time and at an offset of the output.
@@ -147,9 +147,9 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend calls write to append bytes to the open segment. It passes the segment and the number of
-// bytes that still fit, and write returns how many bytes it has appended. Extend adds that number
-// to the length of the journal, and returns the number.
+// Extend calls the function `write`, which appends bytes to the open segment. It passes the segment
+// and the number of bytes that still fit. `write` returns how many bytes it has appended. Extend
+// adds that number to the length of the journal, and returns the number.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -27,8 +27,6 @@ import (
 //
 // In all other cases the arm has no group. That is not an error: Coleo then finds processes only by
 // the tree and by the mark.
-//
-// Group is the control group of an arm. The zero Group means that there is no group.
 
 // Group is the control group of an arm. The zero Group means that there is no group.
 type Group struct{ dir string }

@@ -75,8 +75,9 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which isRoot returns true, and all live processes
-// below them. A parent comes before its children. Callers must call the field own of a result
-// before they signal the process. It checks the process again, with stillIn instead of isRoot.
+// below them. A parent comes before its children. Before a caller signals a process, it must call
+// the function in the field `own`. That function reads the process again, and uses stillIn instead of
+// isRoot.
 func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the first part of siginfo_t for a child that has ended. After code, the kernel
-// aligns the next fields like a pointer.
+// childInfo is the first part of siginfo_t for a child that has ended. After the field `code`, the
+// kernel aligns the next fields like a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr

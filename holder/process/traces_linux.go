@@ -69,7 +69,7 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces adds to out the arm and the generation of each mark in the environment env.
+// addTraces adds to `out` the arm and the generation of each mark in the environment env.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

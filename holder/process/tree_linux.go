@@ -107,13 +107,13 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among searches the processes in the parameter all, and returns those that belong to the arm.
+// among searches the processes in the parameter `all`, and returns those that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf searches the processes in the parameter all. It returns the live processes in the group g, those
+// treeOf searches the processes in the parameter `all`. It returns the live processes in the group g, those
 // for which isRoot returns true, and those below any of these.
 func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()

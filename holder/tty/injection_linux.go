@@ -57,8 +57,9 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls start on a new thread with a seccomp filter. Processes that start creates
-// cannot use TIOCSTI. The thread then ends, so the filter does not apply to the holder itself.
+// WithoutInjection calls `start` on a new thread with a seccomp filter. The processes that `start`
+// creates cannot use TIOCSTI. The thread then ends, so the filter does not apply to the holder
+// itself.
 //
 // Only root can set a filter without no_new_privs, but no_new_privs disables sudo and similar
 // programs. So WithoutInjection does not set no_new_privs in two cases:
@@ -77,9 +78,9 @@ func WithoutInjection(allowSudo bool, start func() error) error {
 	return <-done
 }
 
-// forbidInjection sets the filter for this thread and its children. If the kernel accepts the
-// filter only together with no_new_privs, forbidInjection sets both if giveUpPrivileges is true,
-// and nothing otherwise. On a kernel without seccomp, forbidInjection does nothing.
+// forbidInjection sets the filter for this thread and its children. Some kernels accept the filter
+// only together with no_new_privs. There, forbidInjection sets both if giveUpPrivileges is true,
+// and sets nothing otherwise. On a kernel without seccomp, forbidInjection does nothing.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -4,5 +4,5 @@ package tty
 
 //platform:macos Typing into its own terminal (TIOCSTI) = is not prevented
 
-// WithoutInjection only calls start. On this system a program can type into its own terminal.
+// WithoutInjection only calls `start`. On this system a program can type into its own terminal.
 func WithoutInjection(_ bool, start func() error) error { return start() }

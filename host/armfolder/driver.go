@@ -55,11 +55,10 @@ func (l *Lock) Take(f Folder, name string) error {
 	return nil
 }
 
-// Release releases the lock, unless the lock is needed, and reports whether it has released it. The
-// lock is needed if the function needed returns true or if an action of the arm is running. Just
-// before it releases the lock, Release calls the function last. During the calls of needed and
-// last, no other goroutine of this process can take the lock. If this process does not have the
-// lock, Release returns false.
+// Release releases the lock, unless the first function returns true or an action of the arm is
+// running. It reports whether it has released the lock. It calls the second function just before
+// the release. While the two functions run, no other goroutine of this process can take the lock.
+// If this process does not have the lock, Release returns false.
 func (l *Lock) Release(needed func() bool, last func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

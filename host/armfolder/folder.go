@@ -80,8 +80,8 @@ func (f Folder) AwaitVacated(n int, name string) error {
 		n, name, s.Process.PID, name)
 }
 
-// Earlier returns handles of the generations before the generation of last, oldest first. It leaves
-// out generations whose journal was deleted. Each handle has only the fields that a reader of a
+// Earlier returns handles of the generations before the given one, oldest first. It leaves out
+// generations whose journal was deleted. Each handle has only the fields that a reader of a
 // recording needs.
 func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
@@ -95,10 +95,10 @@ func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 }
 
 // Thin deletes the folders of the oldest generations, until the generations before the last one
-// have at most the number of bytes in keep. If keep is 0, the holder's default applies. Thin never
-// deletes the folder of the last generation, which must have ended, or a folder that a process
-// uses. This process can be a holder that never proved its identity. The name is the arm's name,
-// for the error.
+// need at most keep bytes. If keep is 0, the holder's default applies. The last generation must
+// have ended, but Thin keeps its folder. Thin also keeps a folder that a process uses. Such a
+// process can be a holder that never proved its identity. The name is the arm's name, for the
+// error.
 func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 	left := keep
 	if left <= 0 {

@@ -74,7 +74,7 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	if err != nil {
 		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
 	}
-	// If the last line of the file was cut off, the first line feed ends it.
+	// The first line feed ends the last line of the file, which may have been cut off.
 	_, err = file.Write(append(append([]byte("\n"), line...), '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("store the ids of an arm's prompts: %w", err)
@@ -82,9 +82,9 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	return nil
 }
 
-// AddPast adds prompts to the prompts that ReadPast returns, and removes the prompts that are older
-// than the time in oldest. The result survives a loss of power. The caller must not call NotePast
-// at the same time.
+// AddPast adds prompts to the prompts that ReadPast returns, and removes the prompts from before
+// the given time. The result survives a loss of power. The caller must not call NotePast at the
+// same time.
 func (f Folder) AddPast(more Past, oldest time.Time) error {
 	past, err := f.ReadPast()
 	if err != nil || len(more)+len(past) == 0 {

@@ -120,8 +120,8 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.Chooser = &Chooser{Config: Config{
-		Session: func() (coleo.Session, error) { return b.session, nil }, BeginTyping: func(string) (func(), error) { return func() {}, nil },
-		Record: b.record, Change: b.write, Intend: b.write, KeepFile: func() {},
+		Session: func() (coleo.Session, error) { return b.session, nil }, Record: b.record, Change: b.write,
+		BeginTyping: func(string) (func(), error) { return func() {}, nil }, Intend: b.write, KeepFile: func() {},
 		Interrupt:  func(context.Context) (coleo.Interruption, error) { return coleo.Interruption{}, nil },
 		Background: func(do func(context.Context)) { do(t.Context()) },
 		Ended:      t.Context().Done, Now: time.Now, Log: slog.New(slog.DiscardHandler)}}

@@ -56,7 +56,8 @@ func TestWhatIsDoneOnAFullDiskIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.fullDisk(0)
-	if r, err := b.switchModel("p/new", coleo.ScopeArm); err != nil || r.Chosen.Model != "p/new" || b.session.model != "p/new" {
+	if r, err := b.switchModel("p/new", coleo.ScopeArm); err != nil || r.Chosen.Model != "p/new" ||
+		b.session.model != "p/new" {
 		t.Errorf("the model = %+v, %v", r, err)
 	}
 	b.fullDisk(1)

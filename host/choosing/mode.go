@@ -49,8 +49,8 @@ type Chooser struct {
 	// unconfirmed means that the session is possibly not in the ordered mode, because the session
 	// is new or was just attached to.
 	unconfirmed bool
-	// switching means that a switch of the mode is running. Until it ends, a change of the mode
-	// belongs to the order of this switch.
+	// switching means that a switch of the mode is running. If the mode changes during the switch,
+	// the switch has caused the change.
 	switching bool
 	seen      coleo.Cursor  // the newest change that is in the log
 	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
@@ -106,7 +106,7 @@ func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeRep
 
 // takeBack replaces a failed order with the mode that was ordered before, and returns the cause of
 // the failure. If the disk is full, it takes back the order in memory now, and on the disk later.
-// The error then says so, because a kill of this host agent would bring the order back.
+// The error then says so, because until then a kill of this host agent brings the order back.
 func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause error) error {
 	back := func(c *coleo.Chosen) { c.Mode = before }
 	stored := ch.choose(ctx, back)
@@ -121,8 +121,8 @@ func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause e
 	if e := new(coleo.Error); errors.As(cause, &e) {
 		told = *e
 	}
-	told.Message = fmt.Sprintf("%s; the order for the mode %s is taken back in memory, but not yet on the disk (%v): if the "+
-		"host agent ends before there is room, the next one switches arm %s to this mode", cause, ordered, stored,
+	told.Message = fmt.Sprintf("%s; the order for the mode %s is taken back in memory, but not yet on the disk (%v): if "+
+		"the host agent ends before there is room, the next one switches arm %s to this mode", cause, ordered, stored,
 		ch.Record().Name)
 	return &told
 }
@@ -175,8 +175,7 @@ func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (c
 }
 
 // notedTimeout is the longest time that an order waits until the log has the changes of a session.
-// Usually a change is in the log within milliseconds. On a full disk, it can take longer than
-// notedTimeout.
+// Usually a change is in the log within milliseconds. On a full disk, that can take longer.
 const notedTimeout = 5 * time.Second
 
 // awaitNoted waits until the log has every change that the session had when awaitNoted was called. It
@@ -319,9 +318,9 @@ func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 }
 
 // AsChosen returns the configuration for a start with the chosen model and mode. If a permission
-// mode starts the agent CLI in the chosen mode, AsChosen sets it, so that Coleo need not press a
-// key. AsChosen never changes the permission mode "all". It also changes nothing if the user must
-// confirm the chosen mode; Coleo then presses the key of that mode.
+// mode starts the agent CLI in the chosen mode, AsChosen sets that permission mode, so that Coleo
+// need not press a key. AsChosen never changes the permission mode "all". It also changes nothing
+// if the user must confirm the chosen mode; Coleo then presses the key of that mode.
 func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
 	lister, ok := h.(coleo.ModeLister)

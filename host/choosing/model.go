@@ -62,7 +62,8 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 // takeModelOf stores the present model as the model of the old mode, and sets the model of the new
 // mode. If the agent CLI takes a model only when it starts, takeModelOf adds a warning to the
 // result of the switch.
-func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode, done *coleo.ModeSwitch) {
+func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode,
+	done *coleo.ModeSwitch) {
 	now := ModelOf(ch.Record())
 	next := m.DefaultModel
 	err := ch.chosenNow(ctx, func(c *coleo.Chosen) { // chosenNow, because the mode has already changed

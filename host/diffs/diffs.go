@@ -45,8 +45,8 @@ const (
 type Arm struct {
 	ID     string
 	Folder string
-	// Repos lists the repositories if the arm works in the folder above several. Otherwise Repos is
-	// empty, and the arm works in the repository that contains Folder.
+	// Repos lists the arm's repositories if the arm works in the folder above them. Otherwise Repos
+	// is empty, and the arm works in the repository that contains Folder.
 	Repos []Repo
 }
 
@@ -59,9 +59,9 @@ type Repo struct {
 // Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
 // Several goroutines can call its methods at the same time.
 type Diffs struct {
-	// CloneOf returns the clone to which a folder must lead. It returns the zero value if the
-	// folder can lead to any repository. An arm in a sandbox can write the .git of its clone, and
-	// this must not lead git into another repository. CloneOf can be nil.
+	// CloneOf returns the clone that git must find in a folder. It returns the zero value if git
+	// may find any repository there. An arm in a sandbox can change the .git of its clone, but must
+	// not be able to lead git into another repository. CloneOf can be nil.
 	CloneOf func(ctx context.Context, folder string) (git.Clone, error)
 	Environ []string // the user's environment; git is found in its PATH
 	Scratch string   // a folder for temporary files

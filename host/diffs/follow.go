@@ -19,9 +19,9 @@ const (
 	// read after mostQuiet.
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
-	// While somebody follows an arm, at least pause passes between two diffs of the arm. After a slow
-	// diff, the pause is restTimes times as long as the diff took. So following an arm takes at most
-	// a fifth of a core.
+	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
+	// diff, the pause is restTimes times as long as the diff took. So following an arm takes at
+	// most a fifth of a core.
 	pause     = 500 * time.Millisecond
 	restTimes = 4
 	// linger is how long the folders of an arm are watched after the last request. A follower sends
@@ -157,7 +157,7 @@ func (t trees) changeCount() (sum int) {
 }
 
 // awaitChange waits until changeCount differs from the given number. It returns false if ctx ends
-// first, or if a value arrives first on the channel `over`.
+// first, or if the channel delivers a value first.
 func (t trees) awaitChange(ctx context.Context, number int, over <-chan time.Time) bool {
 	changed := make(chan struct{}, len(t))
 	ended := make(chan struct{})

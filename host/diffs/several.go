@@ -96,7 +96,7 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, 
 	return out, nil
 }
 
-// mostOutside is the largest number of names outside of all repositories that a diff lists. A
+// mostOutside is the largest number of entries outside of the repositories that a diff lists. A
 // person does not read more.
 const mostOutside = 100
 
@@ -147,6 +147,6 @@ func (a Arm) checkOne(checkpoints bool) error {
 	if !checkpoints || len(a.Repos) == 0 {
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of them, "+
-		"so nothing can be shown or restored; commits in each repository keep its files")
+	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of "+
+		"them, so nothing can be shown or restored; commits in each repository keep its files")
 }

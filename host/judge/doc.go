@@ -1,7 +1,7 @@
 // Package judge applies an arm's policy to an approval dialog of its agent CLI. It determines which
 // call the dialog is about, reads the rules, and decides. It does not type the answer itself:
-// Dialogs calls its caller for that.
+// Dialogs calls Config.Answer for that.
 //
-// It allows only calls that the agent CLI's hook has reported completely. When in doubt, it leaves
-// the dialog to a person.
+// Package judge allows only calls that the agent CLI's hook has reported completely. When in doubt,
+// it leaves the dialog to a person.
 package judge

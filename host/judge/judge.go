@@ -20,8 +20,8 @@ type Arm struct {
 	Config coleo.SpawnConfig
 	// Environ returns the environment of the agent CLI.
 	Environ func() ([]string, error)
-	// Repositories returns the folders of the repositories if the arm works in the folder above
-	// several. It can be nil.
+	// Repositories returns the folders of the arm's repositories if the arm works in the folder
+	// above them. It can be nil.
 	Repositories func() ([]string, error)
 }
 

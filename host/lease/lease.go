@@ -15,7 +15,7 @@ import (
 const Time = 30 * time.Second
 
 // typingTime is how long Take waits for an order that is typing. Most prompts arrive in less than 3
-// s. The time limit of Take's caller is much longer, so that the caller still receives the reason.
+// s. The caller of Take waits much longer, so that it still learns why Take has failed.
 const typingTime = 10 * time.Second
 
 // Lease is the lease of one arm. In its zero value, nobody has the lease. A Lease is safe for
@@ -32,7 +32,7 @@ type Lease struct {
 	done   chan struct{} // closed when the last of these orders has ended; nil if nobody waits for it
 }
 
-// Now returns the lease. Its ID is "" if nobody has it. Its time may already be over.
+// Now returns the lease. Its ID is "" if nobody has it. The lease may already have expired.
 func (l *Lease) Now() coleo.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,10 +79,10 @@ func (l *Lease) end() {
 	}
 }
 
-// Take gives the lease to a holder, or renews it, and returns it. While somebody has the lease, no
-// other order can begin to type. If id is "", Take creates an id. For a new holder, Take waits
-// until the orders that are typing have ended. It returns EBusy if another caller has the lease, or
-// if an order is still typing after typingTime.
+// Take gives the lease to an owner, or renews it for its owner. It returns the lease. While
+// somebody has the lease, no other order can begin to type. If id is "", Take creates an id. For a
+// new owner, Take waits until the orders that are typing have ended. It returns EBusy if another
+// caller has the lease, or if an order is still typing after typingTime.
 func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, error) {
 	l.mu.Lock()
 	if err := l.mayType(id, arm); err != nil {

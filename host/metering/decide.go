@@ -12,8 +12,8 @@ import (
 // interrupt that a user orders.
 const stopTime = 90 * time.Second
 
-// Keep carries out the decision of the budgets after a call was counted. A turn of the arm may be
-// running. Keep returns false if no budget applies to the arm.
+// Keep carries out what the budgets decide after a call was counted, even while a turn of the arm
+// is running. It returns false if no budget applies to the arm.
 func (m *Meter) Keep(ctx context.Context, call budget.Call) bool {
 	list := m.Budgets()
 	if len(list) == 0 {
@@ -25,7 +25,7 @@ func (m *Meter) Keep(ctx context.Context, call budget.Call) bool {
 	return true
 }
 
-// overspent carries out a decision about an arm. A turn of the arm may be running.
+// overspent carries out a decision about an arm, even while a turn of the arm is running.
 func (m *Meter) overspent(ctx context.Context, d budget.Decision) {
 	run := m.Arm.Facts().Run
 	switch d.Policy {
@@ -91,8 +91,8 @@ func (m *Meter) decideGoOn() budget.Decision {
 	return budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
 }
 
-// Renewed returns a parking of the arm with its present reason. It changes only a parking at a
-// budget, because the budget may have been raised since.
+// Renewed returns the given parking with the reason that applies now. Only a parking at a budget
+// can change, because the budget may have been raised since.
 func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 	if p.Kind != coleo.LimitBudget {
 		return p
@@ -135,8 +135,8 @@ func (m *Meter) warn(ctx context.Context, d budget.Decision) {
 	}
 }
 
-// park parks the arm because a budget does not allow a call. It does nothing if Coleo itself has
-// already parked the arm.
+// park parks the arm because a budget does not allow a call. It does nothing if the arm is already
+// parked at a budget or for a loop.
 func (m *Meter) park(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: m.Now().UTC()}, Try: 1, Why: hint(d)}
 	change := coleo.BudgetChange{Step: step, Why: why, BudgetState: d.State}
@@ -199,9 +199,9 @@ func (m *Meter) BreakLoop(ctx context.Context, why string) {
 	m.StopTurn(true)
 }
 
-// StopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
-// interrupts while a dialog is open, because the keys would answer the dialog. If repeated is true,
-// StopTurn also interrupts a turn that has continued after an earlier interrupt.
+// StopTurn interrupts the turn of an arm that is parked at a budget or for a loop. It returns at
+// once. It never interrupts while a dialog is open, because the keys would answer the dialog. If
+// repeated is true, StopTurn also interrupts a turn that has continued after an earlier interrupt.
 func (m *Meter) StopTurn(repeated bool) {
 	m.stops.Lock()
 	defer m.stops.Unlock()

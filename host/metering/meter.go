@@ -33,8 +33,8 @@ type Facts struct {
 	Working    func() bool    // reports whether the agent CLI works; nil if there is no session
 }
 
-// Arm is the arm of a Meter. A Meter holds none of its locks while it calls these methods. There is
-// one exception: it calls Facts and Go while it decides about an interrupt.
+// Arm is the arm of a Meter. A Meter calls these methods while it holds none of its locks. There is
+// one exception: for an interrupt, it calls Facts and Go while it holds the lock stops.
 type Arm interface {
 	// Facts returns the arm's Facts as they are now.
 	Facts() Facts
@@ -42,9 +42,9 @@ type Arm interface {
 	Account() spending.Arm
 	// Tell appends an event about a budget. run is "" if the event belongs to no run.
 	Tell(ctx context.Context, run string, change coleo.BudgetChange) error
-	// Park parks the arm in its open run, unless Coleo itself has already parked it. If tell is not
-	// nil, the same write appends an event about a budget. A parking for a loop has an effect only
-	// during a run.
+	// Park parks the arm in its open run, unless the arm is already parked at a budget or for a
+	// loop. If tell is not nil, the same write appends an event about a budget. Without an open
+	// run, Park does not park the arm for a loop.
 	Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error)
 	// LockTyping keeps the arm on this host until the caller calls the returned function.
 	LockTyping() (unlock func())
@@ -64,8 +64,9 @@ type Config struct {
 	DB     *store.HostDB
 	Now    func() time.Time
 	Log    *slog.Logger
-	// SameCalls is how often an agent CLI can make the same call with the same result in a run. 0
-	// means loop.MaxSame. A negative number switches off the search for loops.
+	// SameCalls is how often an agent CLI may make the same call with the same result in a run.
+	// After that, the Meter reports a loop. 0 means loop.MaxSame. A negative number switches off
+	// the search for loops.
 	SameCalls int
 }
 
@@ -131,9 +132,9 @@ func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Cal
 }
 
 // CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
-// counts the usage since the last run, and stores its cost. If the parameter sum is smaller than
-// the sum at the end of that run, CountConversation counts the whole sum. It returns false if it
-// has counted nothing.
+// counts the usage since the last run, and stores its cost. If the sum is smaller than at the end
+// of the last run, CountConversation counts the whole sum. It returns false if it has counted
+// nothing.
 func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
 	f := m.Arm.Facts()
 	if sum == nil || f.Harness == nil || f.Harness.Work.Usage || f.NoModel {

@@ -84,7 +84,8 @@ func newBench(t *testing.T, policy coleo.BudgetPolicy) *bench {
 	arm := &fakeArm{facts: Facts{ID: "a1", Name: "ada", Model: spending.Model{Provider: "p", Name: "m"},
 		Harness: &coleo.Info{Name: "h", Work: coleo.ReportedWork{Usage: true}},
 		Run:     &coleo.Receipt{ID: "r1"}, Working: func() bool { return true }},
-		account: spending.Arm{ID: "a1", Name: "ada", Folders: []string{"/w"}, Budget: &coleo.Budget{Dollars: 1, Policy: policy}}}
+		account: spending.Arm{ID: "a1", Name: "ada", Folders: []string{"/w"},
+			Budget: &coleo.Budget{Dollars: 1, Policy: policy}}}
 	return &bench{T: t, arm: arm, Meter: &Meter{Config: Config{Arm: arm, DB: db, Now: time.Now,
 		Ledger: spending.New(nil, func() cost.Prices { return flatPrice{} }, coleo.Budgets{}),
 		Log:    slog.New(slog.DiscardHandler)}}}

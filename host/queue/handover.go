@@ -9,7 +9,7 @@ import (
 // HandOver returns the queue of an arm whose task goes to the successor in h. It also returns the
 // prompts that move to the successor's queue, in order. The returned queue is paused. The arm is no
 // longer parked, because the successor continues the task. Prompts that Coleo itself has added
-// belong to the arm's conversation, so they stay.
+// belong to the arm's conversation, so they stay in the arm's queue.
 func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
 	before := q
 	before.Handover = nil

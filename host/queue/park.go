@@ -23,8 +23,9 @@ func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 	return next, q.Parked != nil || len(next.Entries) < len(q.Entries)
 }
 
-// ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the arm
-// will not continue, or if it will use the prompt of its start configuration, which is not in the queue.
+// ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the
+// arm will not continue. It also returns "" if the prompt is that of the arm's start configuration,
+// which is not in the queue.
 func ContinuesWith(q coleo.Queue) string {
 	if q.Parked != nil {
 		return q.Parked.Prompt

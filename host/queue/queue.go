@@ -130,7 +130,7 @@ func find(q coleo.Queue, id string) (int, error) {
 }
 
 // bounded checks the queue q after a change. If its texts are too large, bounded returns the queue
-// from before the change and EConflict. Otherwise it returns q. The parameter done is a word for
+// from before the change and EConflict. Otherwise it returns q. The last parameter is a word for
 // the error message, such as "added".
 func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0

@@ -18,9 +18,9 @@ import (
 	"coleo.dev/store"
 )
 
-// fleet is the account of all arms together. The account of an arm or a project begins with its
-// prefix. Arms that work in several projects share an account for exactly these projects. So a
-// budget for all of these projects counts each call once.
+// fleet is the account of all arms together. The account of an arm or a project begins with one of
+// the prefixes. Arms that work in the same several projects share one account for these projects.
+// So a budget that covers all of these projects counts each call once.
 const (
 	fleet    = "fleet"
 	ofArm    = "arm:"
@@ -38,7 +38,7 @@ type Ledger struct {
 }
 
 // New returns a ledger with the stored sums. Each time that the ledger counts or reports a price,
-// it calls the function prices. If prices is nil, no price is known.
+// it calls prices. If prices is nil, no price is known.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }

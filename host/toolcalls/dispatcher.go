@@ -87,9 +87,9 @@ var tools = map[string]tool{
 }
 
 // Call carries out a call of a tool for an arm, and returns the text for the model. If the call
-// waits for an answer, Call first passes the id of the suspension to the function waiting. If the
-// call waits for a subarm, Call passes the subarm's name instead. If ctx ends first, Call returns
-// ctx's error, and the suspension continues to wait.
+// must wait for an answer, Call first passes the id of the suspension to the given function. If the
+// call must wait for a subarm, Call passes the subarm's name instead. If ctx ends first, Call
+// returns ctx's error, and the suspension continues to wait.
 //
 // A call with a known key has the result of the first call with this key.
 //
@@ -166,7 +166,7 @@ func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Reque
 
 // begin carries out a call that has a result at once. For any other call, it returns what the call
 // waits for. If the call concerns an arm that is moving, begin does nothing and returns errMoving.
-// The parameter late is true if the call has already waited for that arm. In this case, list_arms
+// The last parameter is true if the call has already waited for that arm. In this case, list_arms
 // no longer returns errMoving.
 func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	late bool) (text string, on waitsOn, err error) {

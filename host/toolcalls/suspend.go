@@ -79,8 +79,8 @@ func (c call) question() (coleo.Suspension, error) {
 }
 
 // suspend returns the id of the suspension for a call that asks. If an agent CLI has cut off a
-// call, the model may ask the same again before it has received the answer. suspend then returns
-// the id of the earlier suspension. Otherwise it creates a suspension.
+// call, the model may ask the same question again before it has received the answer. suspend then
+// returns the id of the earlier suspension. Otherwise it creates a suspension.
 func (d *Dispatcher) suspend(ctx context.Context, c call) (string, error) {
 	s, err := d.asked(c)
 	if err != nil {

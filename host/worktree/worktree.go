@@ -1,4 +1,4 @@
-// Package worktree gives an arm a git worktree, removes it again, and writes an event for both.
+// Package worktree gives an arm a git worktree and removes it again. It writes an event each time.
 // Package workspace creates and removes the worktree itself.
 package worktree
 
@@ -14,8 +14,8 @@ import (
 type Keeper struct {
 	Trees workspace.Workspaces
 	Arm   string // the arm's id
-	// Tell appends an event about the worktree. It returns no error, because the event is only a
-	// notice: the worktree's record is the authority.
+	// Tell appends an event about the worktree. It returns no error, because nothing depends on the
+	// event: the worktree's own record says which worktree exists.
 	Tell func(ctx context.Context, kind coleo.EventKind, payload any)
 	// WorksIn returns the name of another arm that works in a folder, or "".
 	WorksIn func(folder string) string

@@ -140,7 +140,7 @@ type walker struct {
 	substituted int
 
 	dir   string
-	moved bool // a cd has changed the folder for the rest of the first statement
+	moved bool // a cd has changed the folder for the rest of the first statement of the line
 	// set contains the variables that the line sets to known values.
 	set map[string]string
 	// conditional means that the shell may skip the current command. Such a command must not change
@@ -148,8 +148,8 @@ type walker struct {
 	conditional bool
 }
 
-// inside follows a part of the line. The part must not change anything on which the rest of the line
-// depends.
+// inside calls part to follow one part of the line. That part must not change anything on which the rest of
+// the line depends.
 func (w *walker) inside(part func(*walker) error) error {
 	w.depth++
 	if w.depth > deepest {

@@ -117,8 +117,8 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces collects the parts of a word. For each byte of raw, special reports whether the byte is a
-// pattern character.
+// pieces collects the parts of a word. `special` reports for each byte of `raw` whether the byte is a pattern
+// character.
 type pieces struct {
 	raw     []byte
 	special []bool
@@ -208,8 +208,8 @@ func isPlainArithmetic(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// checkSize refuses a line if its expanded words would exceed mostExpanded. The parameter more is
-// the number of bytes that the caller is about to add to them.
+// checkSize refuses a line if its expanded words would exceed mostExpanded. `more` is the number of bytes
+// that the caller is about to add to them.
 func (w *walker) checkSize(more int) error {
 	if *w.expanded+more > mostExpanded {
 		return unclear("the words of the line have more than %d bytes", mostExpanded)
@@ -367,11 +367,11 @@ func wild(pattern []byte, special []bool, name string) bool {
 		case special[i] && c == '*':
 			expr.WriteString(`.*`)
 		case special[i]:
-			expr.WriteString(`.{1,4}`) // some shells take each byte for a character
+			expr.WriteString(`.{1,4}`) // some shells treat each byte as a character
 		default:
 			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // an extra name is harmless, because it is judged as well
+	return err != nil || re.MatchString(name) // an extra match is harmless, because the name is judged too
 }

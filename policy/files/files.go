@@ -119,8 +119,8 @@ func readProject(path string) ([]byte, error) {
 	return data, err
 }
 
-// Parse parses the content of a file of rules. It returns a scope with the given name. path appears
-// only in error messages.
+// Parse parses the content of a file of rules. It returns a scope with the given name. `path` appears only in
+// error messages.
 func Parse(name, path string, data []byte) (policy.Scope, error) {
 	var file struct {
 		Preset string        `toml:"preset"`

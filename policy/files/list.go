@@ -11,7 +11,7 @@ func (l List) Hash(path string) (string, error) {
 	return trusted[path], err
 }
 
-// Set makes the file at path trusted, as long as the hash of its content is the given one.
+// Set makes the file at `path` trusted, as long as its content has the given hash.
 func (l List) Set(path, hash string) error {
 	return l.paths().change(func(trusted map[string]string) { trusted[path] = hash })
 }

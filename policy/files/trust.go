@@ -20,7 +20,7 @@ type Project struct {
 	Hash    string `json:"sha256"` // the hash of the content
 	Content string `json:"content"`
 	Trusted bool   `json:"trusted"` // the user trusts this content
-	// Changed is true if the user trusts the file, but with other content.
+	// Changed is true if the file has changed since the user trusted it.
 	Changed bool `json:"changed"`
 }
 
@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change reads the list of trusted files, passes it to fn, and writes the list that fn has changed.
+// change reads the list of trusted files, passes it to fn, and writes the changed list.
 func (p Paths) change(fn func(map[string]string)) error {
 	trusted, err := p.trusted()
 	if err != nil {
@@ -99,8 +99,7 @@ func (p Paths) change(fn func(map[string]string)) error {
 	return writeJSON(p.TrustFile, trusted)
 }
 
-// writeJSON replaces the content of a file by the given value in JSON. Only the user can read the
-// file.
+// writeJSON replaces the content of a file with the given value in JSON. Only the user can read the file.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

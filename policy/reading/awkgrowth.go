@@ -59,8 +59,8 @@ type awkLoop struct {
 // text.
 type awkGrowth struct {
 	uses []awkUse
-	// long contains the variables that can hold a part of an earlier record. joined contains the variables that
-	// can hold a text that the script has concatenated or changed.
+	// `long` contains the variables that can hold a part of an earlier record. `joined` contains the
+	// variables that can hold a text that the script has concatenated or changed.
 	long, joined map[string]bool
 	factor       int // the largest factor by which a record can become longer
 	added, once  int // the number of bytes that the script adds per record, and in BEGIN and END
@@ -119,7 +119,9 @@ func (g *awkGrowth) mark(u awkUse) {
 	})
 	// A field holds a part of the current record, unless the script assigns a part of an earlier record to it.
 	if u.target == "$" {
-		isLong = slices.ContainsFunc(values, func(v awkValue) bool { return v.name != "$" && g.long[v.name] && !u.fresh[v.name] })
+		isLong = slices.ContainsFunc(values, func(v awkValue) bool {
+			return v.name != "$" && g.long[v.name] && !u.fresh[v.name]
+		})
 		isJoined = isLong
 	}
 	g.long[u.target] = g.long[u.target] || isLong || u.kind == substitutes && u.target != "$"
@@ -230,10 +232,11 @@ func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
 
 // needsText matches the patterns that cannot match an empty text, because they contain a plain character that
 // must occur.
-var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed + `|[ ]\*|\$$)*$`)
+var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed +
+	`|[ ]\*|\$$)*$`)
 
-// growthBy returns the largest factor by which sub or gsub can lengthen a text. The parameter by is the text
-// that replaces a match of pattern. If all is false, only the first match is replaced.
+// growthBy returns the largest factor by which sub or gsub can lengthen a text. The text `by` replaces a
+// match of the pattern. If all is false, only the first match is replaced.
 func growthBy(pattern, by string, all bool) int {
 	refs := strings.Count(by, "&") + strings.Count(by, `\`)
 	switch {

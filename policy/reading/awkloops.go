@@ -106,8 +106,8 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 // assigns lists the operators that set a variable.
 var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
-// expression calls parts to read an expression. It refuses an expression that names the same value more than
-// mostNamed times.
+// expression reads an expression by calling parts. It refuses an expression that names the same value more
+// than mostNamed times.
 func (r *awkReader) expression(prints bool) error {
 	begin := r.at
 	if err := r.parts(prints); err != nil {
@@ -312,8 +312,8 @@ func (r *awkReader) onlySplits() bool {
 	return false
 }
 
-// setsVariable records that the script sets a variable, and reports whether the script may set it. The parameter
-// counts is true if the value is a result of split.
+// setsVariable records that the script sets a variable, and reports whether the script may set it. `counts`
+// is true if the value is a result of split.
 func (r *awkReader) setsVariable(name string, counts bool) bool {
 	switch {
 	case counts:

@@ -25,20 +25,20 @@ type awkReader struct {
 	// loops contains the variable and the bound of each counting loop that encloses the current statement.
 	loops  []string
 	inFor  int       // the number of counting loops that enclose the current statement
-	inAny  int       // the number of all loops that enclose it
+	inAny  int       // the number of all loops that enclose the current statement
 	around []awkLoop // these loops, outermost first
 	isOnce bool      // the current statement is in BEGIN or END
 	// fresh contains the variables that hold only parts of the current record.
 	fresh  map[string]bool
 	growth awkGrowth
-	// given contains the variables that the command sets with -v. fixed lists variables that the script must
-	// not set. patterns lists variables that the script uses as patterns, and must not set either.
+	// `given` contains the variables that the command sets with -v. `fixed` lists variables that the script
+	// must not set. `patterns` lists variables that the script uses as patterns, and must not set either.
 	given           map[string]bool
 	fixed, patterns []string
 	large           []string // the variables in given whose value can be a large number
 	bounds          []awkBound
-	// counted contains the variables that are set to the result of split. stepped contains those that ++
-	// increments outside of loops. set contains the variables that are set in any other way.
+	// `counted` contains the variables that are set to the result of split. `stepped` contains those that ++
+	// increments outside of loops. `set` contains the variables that are set in any other way.
 	counted, stepped, set map[string]bool
 	isCount               bool // the current operator is ++ outside of loops
 }
@@ -49,7 +49,7 @@ type awkBound struct {
 	isOnce bool // the loop is in BEGIN or END, and no other loop encloses it
 }
 
-// readAwk returns an error if an awk script can do more than calculate and print. Each entry of given is a
+// readAwk returns an error if an awk script can do more than calculate and print. Each entry of `given` is a
 // NAME=VALUE that the command sets with -v.
 func readAwk(script string, given []string) error {
 	words, err := awkSplit(script)
@@ -70,7 +70,8 @@ func readAwk(script string, given []string) error {
 		return err
 	}
 	for _, bound := range r.bounds {
-		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
+		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce ||
+			r.stepped[bound.name] && !bound.isOnce {
 			return fmt.Errorf("its script has a loop up to %s, which can be large", bound.name)
 		}
 	}

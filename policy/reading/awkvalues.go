@@ -14,7 +14,8 @@ type awkValue struct {
 }
 
 // toNumber lists the functions of awk whose result is a number.
-var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp", "log", "sin", "cos", "atan2", "gsub", "sub"}
+var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp", "log", "sin", "cos", "atan2",
+	"gsub", "sub"}
 
 // ownNumbers lists the variables of awk that are numbers.
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
@@ -111,8 +112,8 @@ func joinsParts(words []awkWord) bool {
 }
 
 // calculates lists the operators whose result is a number.
-var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!", "in", "+=",
-	"-=", "*=", "%="}
+var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!",
+	"in", "+=", "-=", "*=", "%="}
 
 // isCalculated reports whether the value of the words is a number.
 func isCalculated(words []awkWord) bool {
@@ -151,7 +152,8 @@ func (r *awkReader) valueFrom(from int) []awkWord {
 			depth--
 		}
 		isEnd := ofSign && (word.text == ";" || word.text == "{" || word.text == "}" || word.text == "," && depth == 0)
-		if isEnd || depth < 0 || word.kind == awkLine && end > 0 && !slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
+		if isEnd || depth < 0 || word.kind == awkLine && end > 0 &&
+			!slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
 			break
 		}
 	}
@@ -190,8 +192,8 @@ func choices(words []awkWord) (yes, no []awkWord) {
 	return nil, nil
 }
 
-// uses records a use of the given kind. If the words have the form CONDITION ? VALUE : VALUE, uses records one
-// use for each of the two values instead.
+// uses adds a use of the given kind to r.growth. If the words have the form CONDITION ? VALUE : VALUE, it
+// adds one use for each of the two values instead.
 func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
 	if yes, no := choices(words); yes != nil && kind != isIndex {
 		r.uses(kind, target, yes)
@@ -215,7 +217,8 @@ func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
 	r.growth.uses = append(r.growth.uses, u)
 }
 
-// sets records that the current operator sets a variable, a field or a member of an array.
+// sets handles an operator that sets a variable, a field or a member of an array. It records what the
+// operator sets.
 func (r *awkReader) sets(begin int) {
 	words := r.valueFrom(r.at + 1)
 	switch {
@@ -248,9 +251,9 @@ func (r *awkReader) sets(begin int) {
 	}
 }
 
-// freshen updates r.fresh after the script has set a variable to the words in from. If these words hold text from
-// an earlier record, the variable is no longer fresh. It becomes fresh only if always is true, which means that
-// the statement always runs.
+// freshen updates r.fresh after the script has set a variable to the words in `from`. If these words hold
+// text from an earlier record, the variable is no longer fresh. It becomes fresh only if `always` is true,
+// which means that the statement always runs.
 func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	for _, v := range awkValues(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {
@@ -267,7 +270,8 @@ func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 // regular expression, a string literal, or a variable that only the option -v sets. Any other pattern could need
 // very much memory.
 func (r *awkReader) isPattern(words []awkWord) bool {
-	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign || words[0].kind == awkNumber {
+	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign ||
+		words[0].kind == awkNumber {
 		return false
 	}
 	if words[0].kind != awkName {
@@ -277,8 +281,8 @@ func (r *awkReader) isPattern(words []awkWord) bool {
 	return isVariable(words[0].text) && (len(words) == 1 || words[1].text != "[")
 }
 
-// calls records what a call of sub, gsub or split sets. It returns false if the command does not contain the text
-// of the call's pattern.
+// calls handles a call of sub, gsub, match or split, and records what the call sets. It returns false if the
+// pattern of the call comes from outside of the command.
 func (r *awkReader) calls(name string, begin int) bool {
 	var args [][]awkWord
 	for at := r.at + 2; ; at++ {
@@ -310,7 +314,7 @@ func (r *awkReader) calls(name string, begin int) bool {
 	return true
 }
 
-// splits records that a call of split fills an array with parts of a text.
+// splits handles a call of split. It records that the call fills an array with parts of a text.
 func (r *awkReader) splits(args [][]awkWord, begin int) {
 	if len(args) < 2 || len(args[1]) != 1 {
 		return

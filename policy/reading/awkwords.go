@@ -85,7 +85,7 @@ func awkSplit(script string) ([]awkWord, error) {
 	return s.words, nil
 }
 
-// next returns the first word of rest.
+// next returns the first word of `rest`.
 func (s *awkSplitter) next(rest string) (awkWord, error) {
 	if rest[0] == '\n' {
 		return awkWord{awkLine, "\n"}, nil

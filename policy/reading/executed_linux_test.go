@@ -245,7 +245,8 @@ func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	out := filepath.Join(t.TempDir(), "trace")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "strace", "-f", "--seccomp-bpf", "-y", "-s", "300", "-e", calls, "-o", out, "bash", "-c", runner, shell)
+	c := exec.CommandContext(ctx, "strace", "-f", "--seccomp-bpf", "-y", "-s", "300", "-e", calls, "-o", out, "bash", "-c",
+		runner, shell)
 	c.Dir = w.Root
 	c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(filepath.Dir(w.Root), "home")}
 	c.Stdin = strings.NewReader(strings.Join(lines, "\x00") + "\x00")
@@ -257,10 +258,9 @@ func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 		t.Fatal(err)
 	}
 	var wrong []string
-	n := 0
+	n, shells := 0, 0
 	program := map[string]string{} // the program that each process runs, by process id
 	begins := fmt.Sprintf(`["timeout", "5", %q, "-c", `, shell)
-	shells := 0
 	for _, call := range wholeCalls(string(data)) {
 		pid, _, _ := strings.Cut(call, " ")
 		if m := execution.FindStringSubmatch(call); m != nil {

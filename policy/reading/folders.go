@@ -59,8 +59,8 @@ func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selectio
 	return nil
 }
 
-// walk returns an error if the command would read a private file below the folder dir. dirIsPrivate
-// is true if dir itself is private. filesLeft is how many more files walk may visit.
+// walk returns an error if the command would read a private file below the folder dir. dirIsPrivate is true
+// if dir itself is private. walk may visit at most filesLeft more files.
 func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 // plainName matches a name that contains no pattern characters.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// diffFolders checks all files below the folders that diff compares. Without -r, this is stricter than
+// diffFolders checks all files below the folders that diff compares. Without -r, this check is stricter than
 // necessary, because diff then reads only the files directly in the folders.
 func diffFolders(w Workspace, dir string, a arguments) error {
 	excluded := slices.Concat(a.values["x"], a.values["exclude"])
@@ -197,7 +197,8 @@ var typeGlobs = map[string][]string{
 	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
 		"*.cats"},
 	"json": {"*.json*", "composer.lock", "*.sarif"}, "yaml": {"*.yaml", "*.yml"},
-	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
+	"md": {"*.m*"}, "markdown": {"*.m*"},
+	"ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
 var fewThreads = regexp.MustCompile(`^[0-9]{1,2}$`)
@@ -335,7 +336,7 @@ func (w Workspace) checkList(path string) error {
 	return checkIgnored(path, text)
 }
 
-// checkIgnored returns an error if the text of the ignore list at path can make rg read a hidden file.
+// checkIgnored returns an error if the text of the ignore list at `path` can make rg read a hidden file.
 func checkIgnored(path, text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(line, "\ufeff")

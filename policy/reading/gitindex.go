@@ -63,8 +63,8 @@ func (w Workspace) indexed(repository string) (map[string]bool, error) {
 	return out, nil
 }
 
-// inIndex reports whether git's index contains the file at path. The path is relative to dir. Links in path
-// are not followed, because the index contains a linked file only under its real path.
+// inIndex reports whether git's index contains the file at `path`. The path is relative to `dir`. Links in
+// `path` are not followed, because the index contains a linked file only under its real path.
 func (w Workspace) inIndex(dir, path string) (bool, error) {
 	resolved, err := w.readable(dir, ".")
 	if err != nil {

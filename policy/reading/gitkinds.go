@@ -107,8 +107,7 @@ func (w Workspace) namesCommit(repository, name string) error {
 const mostSteps = 5
 
 // refHash returns the hash in a ref. If the ref contains the name of another ref instead, refHash follows
-// that name. The parameter steps is the largest number of refs that it reads. If a ref does not exist, the
-// error is fs.ErrNotExist.
+// that name. It reads at most `steps` refs. If a ref does not exist, the error is fs.ErrNotExist.
 func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	path := filepath.Join(repository, ref)
 	if strings.Contains(ref, "..") || steps == 0 {

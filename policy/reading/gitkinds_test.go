@@ -92,7 +92,8 @@ func TestWhatIsNoCommitIsNotShown(t *testing.T) {
 			}
 		}
 		w.place(t, filepath.Join(w.Root, ".git/refs/heads/main"), blob+"\n")
-		for _, line := range []string{"git show -s", "git show -s HEAD", "git show -s @", "git cat-file -p HEAD", "git show HEAD:a.go"} {
+		for _, line := range []string{"git show -s", "git show -s HEAD", "git show -s @", "git cat-file -p HEAD",
+			"git show HEAD:a.go"} {
 			if w.bash(line) == nil {
 				t.Errorf("%q is allowed although main is no commit", line)
 			}
@@ -106,8 +107,8 @@ func TestACommitIsShown(t *testing.T) {
 		commit := w.git(t, "rev-parse", "HEAD~1")
 		w = w.Remembering() // nothing changes its files
 		for _, name := range []string{commit, commit[:7], strings.ToUpper(commit), "x-g" + commit[:9], "main", "heads/main",
-			"refs/heads/main", "v1", "v1^{}", "v1-again", "HEAD", "@", "HEAD~1", "main^", "v1^{commit}", "tree^{commit}", "blob~0",
-			"HEAD^{/two}", "HEAD@{0}~0", commit + "^{tree}"} {
+			"refs/heads/main", "v1", "v1^{}", "v1-again", "HEAD", "@", "HEAD~1", "main^", "v1^{commit}", "tree^{commit}",
+			"blob~0", "HEAD^{/two}", "HEAD@{0}~0", commit + "^{tree}"} {
 			for _, command := range []string{"git show '" + name + ":a.go'", "git cat-file -p '" + name + "'",
 				"git show -s '" + name + "'", "git show --stat '" + name + "'", "git diff 'HEAD.." + name + "' -- a.go",
 				"git diff '" + name + "' HEAD -- a.go"} {
@@ -140,7 +141,8 @@ func TestALogNeedsAFileOfTheIndex(t *testing.T) {
 			t.Errorf("%q is allowed", line)
 		}
 	}
-	for _, line := range []string{"git log -p -- a.go sub/c.go", "cd sub && git log -p -- c.go ../a.go", "git log --stat -- deploy"} {
+	for _, line := range []string{"git log -p -- a.go sub/c.go", "cd sub && git log -p -- c.go ../a.go",
+		"git log --stat -- deploy"} {
 		if err := w.bash(line); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}

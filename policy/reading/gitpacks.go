@@ -93,8 +93,8 @@ func (p gitPack) find(beginning string) ([]packedObject, error) {
 	return out, nil
 }
 
-// offset returns the position of an object in the pack. The parameter number is the object's place in the
-// index, and the parameter all is the number of objects in the index.
+// offset returns the position of an object in the pack. `number` is the object's place in the index, and
+// `all` is the number of objects in the index.
 func (p gitPack) offset(number, all int64) (int64, error) {
 	table := packTable + all*(hashSize+4)
 	data, err := p.machine.Part(p.path+".idx", table+4*number, 4)

@@ -51,7 +51,7 @@ var plainHead = regexp.MustCompile(`^(ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n
 // .git.
 var filesBeside = strings.Fields(`../.mailmap ../.gitattributes ../.gitmodules`)
 
-// noReplacements refuses a repository with refs/replace, because git then shows other objects than the named
+// noReplacements refuses a repository with refs/replace, because git then shows objects other than the named
 // ones.
 func (w Workspace) noReplacements(path string) error {
 	packed, err := w.Machine.Text(filepath.Join(path, "packed-refs"))
@@ -69,8 +69,7 @@ func (w Workspace) noReplacements(path string) error {
 const mostParts = 20_000
 
 // plainBelow refuses a repository that has links or pipes below dir. Git would open the target of a link,
-// because it can read any file below .git as a ref. *left is the number of files that may still be
-// checked.
+// because git can read any file below .git as a ref. *left is the number of files that may still be checked.
 func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {

@@ -21,9 +21,9 @@ func noNames(_ Workspace, _ string, a arguments) error {
 var sortKeys = regexp.MustCompile(`^-?(refname|creatordate|committerdate|authordate|taggerdate|version:refname|` +
 	`v:refname)$`)
 
-// onlyListed returns a check for a command that lists names, such as branch. With one of options, an operand
-// is a pattern, so the check accepts it. Without such an option, the command would create a branch or tag with
-// the name in the operand, so the check refuses it.
+// onlyListed returns a check for a command that lists names, such as branch. With one of the given options,
+// an operand is a pattern, so the check accepts it. Without such an option, the command would create a branch
+// or tag with the name in the operand, so the check refuses it.
 func onlyListed(options ...string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if err := a.checkRefs(); err != nil {
@@ -44,8 +44,8 @@ var (
 	// plainCommit matches a revision that does not have the form REVISION:FILE.
 	plainCommit = regexp.MustCompile(`^[A-Za-z0-9_@][A-Za-z0-9_.@^~{}/-]*$`)
 	// refFormat matches a format that starts no program and shows no content of a file.
-	refFormat = regexp.MustCompile(`^([^%]|%%|%\((HEAD|(refname|upstream)(:short)?|objecttype|objectname(:short)?|subject|` +
-		`(author|committer)name|(author|committer|creator)date(:(short|iso|relative|unix|iso8601))?)\))*$`)
+	refFormat = regexp.MustCompile(`^([^%]|%%|%\((HEAD|(refname|upstream)(:short)?|objecttype|objectname(:short)?|` +
+		`subject|(author|committer)name|(author|committer|creator)date(:(short|iso|relative|unix|iso8601))?)\))*$`)
 	// refPattern matches a pattern for the names of refs.
 	refPattern = regexp.MustCompile(`^refs(/[A-Za-z0-9_*-][A-Za-z0-9_.*-]*)*/?$`)
 )
@@ -82,8 +82,8 @@ func onlyRefs(_ Workspace, _ string, a arguments) error {
 	return a.checkRefs()
 }
 
-// onlyNames returns a check for a command. The command must have exactly one operand, which must be in names.
-// With a second operand, the command would set something.
+// onlyNames returns a check for a command. The command must have exactly one operand, which must be in
+// `names`. With a second operand, the command would set something.
 func onlyNames(names ...string) func(Workspace, string, arguments) error {
 	return func(_ Workspace, _ string, a arguments) error {
 		if len(a.operands) != 1 || !slices.Contains(names, a.operands[0].Text) {

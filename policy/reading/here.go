@@ -107,7 +107,7 @@ func (Here) Text(path string) (string, error) {
 	return string(data), err
 }
 
-// Part returns up to size bytes of a file from an offset.
+// Part returns up to `size` bytes of a file from an offset.
 func (Here) Part(path string, offset int64, size int) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if err != nil {

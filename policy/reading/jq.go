@@ -17,8 +17,8 @@ var (
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
 		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
-		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit range sub
-		leaf_paths IN utf8bytelength`)
+		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit
+		range sub leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 	// jqWords matches the first word of a filter if the word is not a string. Group 1 is a field, and group 2
 	// is a name.
@@ -145,8 +145,8 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	if err != nil {
 		return err
 	}
-	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output", "sort-keys", "slurp",
-		"null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
+	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output",
+		"sort-keys", "slurp", "null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
 	if err != nil {
 		return err
 	}

@@ -16,19 +16,21 @@ const ofStep = 10
 
 // jqTimes contains, for some words of jq, the largest factor by which the word's result can be longer than
 // the input.
-var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
-	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
+var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3,
+	"@csv": 2, "@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100,
+	"leaf_paths": 100, "fromjson": 2}
 
 // jqInput lists the words of jq whose result contains parts of the input without naming the input.
-var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
-	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
-	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max
+	min_by max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr
+	rtrimstr split join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json
+	@csv @tsv @html @uri @sh @base64 @base64d`)
 
 // jqPlain lists the words of jq whose first argument must be a string or a number in the filter itself.
 var jqPlain = strings.Fields("flatten join split range limit nth sub")
 
-// jqMixes lists the signs that combine two streams and make a value of each pair. jqMakes lists the words that
-// make a string or an array of many values.
+// jqMixes lists the signs that combine two streams and make one value from each pair. jqMakes lists the words
+// that make a string or an array from many values.
 var (
 	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
@@ -94,8 +96,8 @@ type jqSegment struct {
 	paths      int            // how often it names the input or a variable at all
 	iterations int            // how often it goes through the members of one value
 	goesOn     int            // how many of its words go through many values
-	mixes      bool           // it combines two streams, and makes a value of each pair
-	makes      bool           // it makes a string or an array of many values
+	mixes      bool           // it combines two streams, and makes one value from each pair
+	makes      bool           // it makes a string or an array from many values
 	inSource   bool           // the current word is in the source of a reduce
 }
 
@@ -163,7 +165,7 @@ func (s *jqSegment) mostOften() int {
 	return most
 }
 
-// isBounded reports whether the segment makes at most one value of each value that it goes through.
+// isBounded reports whether the segment makes at most one value from each value that it goes through.
 func (s *jqSegment) isBounded() bool {
 	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
 }
@@ -200,10 +202,10 @@ func (g *jqGrowth) times(n int) {
 	g.factor = min(g.factor*n, mostGrowth+1)
 }
 
-// variables records which variables a segment sets. A segment that goes through many values while a variable
-// is set can be too expensive. variables returns false for such a segment if the variable takes many values
-// too, or if the segment sets another variable. It also returns false if the values are put into a string or
-// an array.
+// variables records in g which variables a segment sets. A segment that goes through many values while a
+// variable is set can be too expensive. variables returns false for such a segment if the variable takes many
+// values too, or if the segment sets another variable. It also returns false if the values are put into a
+// string or an array.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {

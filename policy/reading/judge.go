@@ -127,8 +127,8 @@ func (w Workspace) checkProgram(name string, builtin bool) error {
 	return nil
 }
 
-// checkFile refuses a path that must not be read. It checks - as the name of a file, because the shell and a few
-// programs open a file with this name. Most programs read standard input instead.
+// checkFile refuses a path that must not be read. It treats - as the name of a file, because the shell and a
+// few programs open a file with this name. Most programs read standard input instead.
 func (w Workspace) checkFile(dir, path string) error {
 	if path == "/dev/null" {
 		return nil

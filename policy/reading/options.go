@@ -177,7 +177,8 @@ var (
 	// wideField matches a field of a format with a width of five digits or more, such as %99999s, and
 	// %w(99999) in git. One such field can fill the memory of the machine.
 	wideField = regexp.MustCompile(`%([A-Za-z]+\([^)%]*|[^%A-Za-z\s]*)[0-9]{5,}`)
-	// wideOption matches a word that is only such a wide number, or an option with one.
+	// wideOption matches a word that consists only of a number with five digits or more, or an option with
+	// such a number.
 	wideOption = regexp.MustCompile(`^(-[A-Za-z]+|--[a-z-]+=)?[0-9,+/\s]*[0-9]{5,}[0-9,+/\s]*$`)
 	// widened lists the programs that have an option for the width of their output.
 	widened = []string{"diff", "expand", "nl", "unexpand"}

@@ -25,9 +25,9 @@ func sedText(end string) string {
 }
 
 // sedScript matches a sed script that only prints, deletes or changes lines of sed's output. It does not
-// match the commands w, e and r, and the flags w and e of s. These would write a file, start a program or
-// read another file. It does not match commands that keep text from line to line either. sedCommand
-// matches a single command.
+// match the commands w, e and r, or the flags w and e of s. These would write a file, start a program or read
+// another file. It does not match commands that keep text from line to line either. sedCommand matches a
+// single command.
 var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 	text := sedText("/")
 	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`
@@ -80,7 +80,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 // pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
-	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
+	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*` +
+		`(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
 	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
 	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +

@@ -60,8 +60,8 @@ func Shadowed(home string) []string {
 	return shadowedBy(text.String())
 }
 
-// expanded returns path as an absolute path. It replaces ~ and the variable HOME by the given home
-// folder. A relative path is relative to this folder.
+// expanded returns path as an absolute path. It replaces ~ and the variable HOME with the given home folder.
+// A relative path is relative to this folder.
 func expanded(path, home string) string {
 	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if rest, ok := strings.CutPrefix(path, name); ok {

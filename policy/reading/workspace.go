@@ -19,7 +19,7 @@ type Machine interface {
 	Special(path string) string
 	// Text returns the content of a small file.
 	Text(path string) (string, error)
-	// Part returns at most size bytes of a file, beginning at offset.
+	// Part returns at most `size` bytes of a file, beginning at `offset`.
 	Part(path string, offset int64, size int) ([]byte, error)
 	// Names returns the names in a folder.
 	Names(dir string) ([]string, error)

@@ -27,8 +27,8 @@ type Screen struct {
 
 var _ pty.Screen = (*Screen)(nil)
 
-// New returns an empty screen of the given size in cells. A size outside the range from
-// 2x1 to 1000x1000 is clamped.
+// New returns an empty screen of the given size in cells. If a size is outside the range from 2x1
+// to 1000x1000, New takes the nearest size in this range.
 func New(cols, rows int) *Screen {
 	v := &Screen{Core: pty.New(cols, rows)}
 	cols, rows = v.Size()

@@ -15,7 +15,7 @@ import (
 const followLimit = time.Minute
 
 // Tokens writes files into a new HOME, and follows the records of the conversation and of its subagents
-// there. It returns the tokens of each reply, in order. The map files contains the content of each file
+// there. It returns the tokens of each reply, in order. The map `files` contains the content of each file
 // by its path below HOME.
 func Tokens(t *testing.T, s record.Source, conversation string, files map[string]string) (out []coleo.ReplyUsage) {
 	t.Helper()

@@ -28,7 +28,7 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 	all := []coleo.Event{{Run: graphRun, Kind: coleo.EventRunStart, Payload: []byte(`{}`)}}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Position, list[i].Key = int64(i+1), "" // no activity is skipped as known
+		list[i].Position, list[i].Key = int64(i+1), "" // so that no activity counts as already known
 	}
 	_, work, _ := trace.State{}.Begin(graphRun).Take("record", list, oneRun{})
 	all = append(all, work...)

@@ -23,8 +23,8 @@ type made struct {
 // CheckWork compares the calls in the list with the calls that the scripted model made. The model's
 // calls are in a file beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz.
 // wantedOutcomes contains the outcome of each call, in order, or "" for a call without an end.
-// lostArguments contains the numbers of the calls, counted from 0, whose arguments the agent CLI
-// does not keep unchanged.
+// lostArguments lists the calls whose arguments the agent CLI changes or drops, by their number
+// from 0.
 //
 // CheckWork also checks that each piece of work is in the list only once and in order, and that the
 // work forms a valid graph.
@@ -132,7 +132,7 @@ func sameArguments(c coleo.ToolCall, sent string) bool {
 	var text string
 	if json.Unmarshal([]byte(sent), &want) != nil {
 		// The model sent plain text instead of a JSON object. The call's arguments contain this text as a
-		// JSON string, or in the field raw if the API cannot transmit plain text.
+		// JSON string, or in the field `raw` if the API cannot transmit plain text.
 		return json.Unmarshal(c.Arguments, &text) == nil && text == sent ||
 			json.Unmarshal(c.Arguments, &got) == nil && got["raw"] == sent
 	}

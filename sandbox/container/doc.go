@@ -66,7 +66,7 @@ type Plan struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Mount is a file or a folder of the machine that the container shows.
+// Mount is a file or a folder of the machine that is visible in the container.
 type Mount struct {
 	Source   string `json:"source"` // path outside, without symbolic links
 	Target   string `json:"target"` // path inside of the container

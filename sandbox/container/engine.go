@@ -141,8 +141,8 @@ func (e engine) usableDocker(ctx context.Context) error {
 	}
 	switch {
 	case about.OSType != "linux" || strings.Contains(about.OperatingSystem, "Docker Desktop"):
-		return coleo.Errorf(coleo.EUnsupported, "the daemon of docker runs in a machine of its own (%s), and a sandbox needs "+
-			"one on this machine", about.OperatingSystem)
+		return coleo.Errorf(coleo.EUnsupported, "the daemon of docker runs in a machine of its own (%s), and a sandbox "+
+			"needs one on this machine", about.OperatingSystem)
 	case has("rootless"), has("userns"):
 		return coleo.Errorf(coleo.EUnsupported, "the daemon of docker gives containers other users than this machine has, "+
 			"and an arm could not write its work folder: choose --sandbox %s", coleo.SandboxPodman)

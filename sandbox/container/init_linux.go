@@ -68,7 +68,7 @@ func obey(conn, child int) {
 		switch m.Signal {
 		case unix.SIGTERM, unix.SIGHUP: // these signals end the arm
 			_ = unix.Kill(-1, m.Signal)
-		default: // the other signals come from a terminal, and are for its process group
+		default: // the other signals come from a terminal, for the child's process group
 			_ = unix.Kill(-child, m.Signal)
 		}
 	}
@@ -111,8 +111,8 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns the variables of the lists env and top. If both lists contain a variable, the
-// value in the list top wins.
+// merged returns the variables of the lists `env` and `top`. If both lists contain a variable, the value in
+// `top` wins.
 func merged(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {
@@ -127,8 +127,8 @@ func merged(env, top []string) (out []string) {
 	return append(out, top...)
 }
 
-// reap collects ended processes until the program has ended, and returns the program's exit code. The
-// parameter child is the program's process id.
+// reap collects ended processes until the program has ended, and returns the program's exit code. `child` is
+// the program's process id.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus

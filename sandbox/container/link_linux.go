@@ -54,7 +54,7 @@ type listener struct {
 	path string
 }
 
-// listen makes the link at path. The path may be longer than a unix socket's usual limit.
+// listen makes the link at `path`. The path may be longer than a unix socket's usual limit.
 func listen(path string) (l listener, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -80,8 +80,8 @@ func (l listener) close() {
 	_ = os.Remove(l.path)
 }
 
-// accept waits until the container connects. It gives up after the time limit, or if the function
-// ended reports that the container has ended.
+// accept waits until the container connects. It gives up after the time limit, or if `ended` reports that the
+// container has ended.
 func (l listener) accept(limit time.Duration, ended func() bool) (int, error) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {

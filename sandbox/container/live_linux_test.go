@@ -118,7 +118,8 @@ func TestAProgramRunsInAContainer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
-		out, err := b.sh(`pwd; echo $SECRET; id -u; echo "$PATH"; echo in > file; echo x > $HOME/.mine/f; touch $HOME/gone; ls /; cat; exit 7`)
+		out, err := b.sh(`pwd; echo $SECRET; id -u; echo "$PATH"; echo in > file; echo x > $HOME/.mine/f; ` +
+			`touch $HOME/gone; ls /; cat; exit 7`)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 7 {
 			t.Fatalf("it ends with %v; want the exit code 7: %s", err, out)
@@ -202,7 +203,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
-		cmd := b.command(t.Context(), "sh", "-c", `trap 'echo term > got; exit 5' TERM; touch begun; while :; do sleep 0.05; done`)
+		cmd := b.command(t.Context(), "sh", "-c",
+			`trap 'echo term > got; exit 5' TERM; touch begun; while :; do sleep 0.05; done`)
 		check(t, cmd.Start())
 		b.until("it runs", func() bool { _, err := os.Stat(b.path("work/begun")); return err == nil })
 		check(t, cmd.Process.Signal(syscall.SIGTERM))
@@ -280,7 +282,8 @@ func TestTheTerminalIsThatOfTheHolder(t *testing.T) {
 		check(t, proxy.Config{Log: b.path("state/network.jsonl")}.Write(b.plan.Rules))
 		master, slave := openTerminal(t)
 		cmd := b.command(t.Context(), "sh", "-c",
-			`stty size; trap 'stty size; echo resized' WINCH; trap 'echo interrupted; exit 3' INT; [ -n "$HTTPS_PROXY" ] && echo ready </dev/tty; while :; do sleep 0.05; done`)
+			`stty size; trap 'stty size; echo resized' WINCH; trap 'echo interrupted; exit 3' INT; `+
+				`[ -n "$HTTPS_PROXY" ] && echo ready </dev/tty; while :; do sleep 0.05; done`)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		resize(t, master, 31, 111)

@@ -37,8 +37,8 @@ var refusedCalls = []uint32{
 }
 
 // newNamespaces are the flags of clone and unshare that make namespaces.
-const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
-	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // firstProcess is the process id that the first process of a sandbox has inside the sandbox.
 const firstProcess = 1
@@ -62,8 +62,8 @@ func answer(value uint32) unix.SockFilter {
 
 func fails(errno unix.Errno) unix.SockFilter { return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// skipUnless compares the loaded value with k. If the comparison is false, the filter skips n
-// instructions. test is BPF_JEQ, BPF_JSET or BPF_JGE.
+// skipUnless compares the loaded value with k. If the comparison is false, the filter skips n instructions.
+// `test` is BPF_JEQ, BPF_JSET or BPF_JGE.
 func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: n}
 }
@@ -101,7 +101,7 @@ func filter(arch uint32) []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// setFilter sets the filter for this thread and its children. Nothing can undo this.
+// setFilter sets the filter for this thread and its children. Nothing can remove the filter again.
 func setFilter() error {
 	arch, known := arches[runtime.GOARCH]
 	if !known {

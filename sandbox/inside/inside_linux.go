@@ -18,8 +18,8 @@ import (
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start replaces this process by the program in args (see StartVerb). It returns only after an
-// error. The error is EUnsupported if root cannot make the mounts.
+// Start replaces this process with the program in args (see StartVerb). It returns only after an error. The
+// error is EUnsupported if root cannot make the mounts.
 func Start(args []string) error {
 	options, argv, err := commandLine(StartVerb, args)
 	if err != nil {
@@ -70,9 +70,8 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter sets the filter and replaces this process by the program in args (see EnterVerb). It
-// returns only after an error. The error is EUnsupported if the filter cannot be set on this
-// machine.
+// Enter sets the filter and replaces this process with the program in args (see EnterVerb). It returns only
+// after an error. The error is EUnsupported if the filter cannot be set on this machine.
 func Enter(args []string) error {
 	options, argv, err := commandLine(EnterVerb, args)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // the first file in ExtraFiles.
 const pairDescriptor = 3
 
-// Proxy runs the way out of a sandbox (see ProxyVerb). args contains the path of a file with a
+// Proxy runs the way out of a sandbox (see ProxyVerb). `args` contains the path of a file with a
 // proxy.Config, and the id of the parent process. Proxy returns when the parent has ended.
 func Proxy(args []string) error {
 	// The proxy is in the arm's process group, but must run for as long as the agent CLI.

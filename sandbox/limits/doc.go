@@ -47,9 +47,9 @@ func (m Means) String() string {
 	return strings.Join(out, "; ")
 }
 
-// choose divides limits between the control group and rlimits. The function has reports whether the group
-// can have a controller. The parameter root is true if the arm runs as root, whose processes the kernel
-// does not count. If a limit cannot be enforced, the error is EUnsupported.
+// choose divides limits between the control group and rlimits. `has` reports whether the group can have a
+// given controller. `root` is true if the arm runs as root, because the kernel does not count root's
+// processes. If a limit cannot be enforced, the error is EUnsupported.
 func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) (Means, error) {
 	var m Means
 	const why = "this machine gives Coleo no control group with the controller %s (docs/operations.md says how to get " +

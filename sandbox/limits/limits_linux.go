@@ -22,10 +22,10 @@ func Plan(l coleo.SandboxLimits) (Means, error) {
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
 
-// canHave reports whether the groups below a control group can have a controller. The parameter folder
-// is the folder of the control group. The kernel allows the controller only if the group itself contains
-// no processes, or is the machine's first group. If systemd has delegated the group to Coleo, Coleo may
-// move its own processes out of the group (see makeRoom), so they are no obstacle.
+// canHave reports whether the groups below a control group can have a controller. `folder` is the folder of
+// the control group. The kernel allows the controller only if the group itself contains no processes, or is
+// the machine's first group. If systemd has delegated the group to Coleo, Coleo may move its own processes
+// out of the group (see makeRoom), so they are no obstacle.
 func canHave(folder, controller string) bool {
 	if folder == "" || !slices.Contains(words(folder, "cgroup.controllers"), controller) {
 		return false
@@ -119,9 +119,9 @@ func enable(folder string, controllers []string) error {
 	return nil
 }
 
-// makeRoom moves the processes of a delegated group into a new group below it. Only a group without
-// processes can give controllers to the groups below it. Coleo may do this, because systemd does not
-// manage a delegated group itself. The groups of arms are then beside the new group.
+// makeRoom moves the processes of a delegated group into a new group below it. Only a group without processes
+// can give controllers to the groups below it. Coleo may move them, because systemd does not manage a
+// delegated group itself. The groups of arms are then beside the new group.
 func makeRoom(folder string) error {
 	below := filepath.Join(folder, process.OwnFolder)
 	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {

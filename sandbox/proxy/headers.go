@@ -79,9 +79,8 @@ func (h *headers) body() (body, error) {
 var betweenTwo = []string{"Host", "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authorization",
 	"Proxy-Authenticate", "TE", "Trailer", "Upgrade"}
 
-// head returns the head of the request to the server. The parameter first is the request line. The
-// head asks the server to close the connection after its answer, because each connection carries
-// only one request.
+// head returns the head of the request to the server. `first` is the request line. The head asks the server
+// to close the connection after its answer, because each connection carries only one request.
 func (h *headers) head(first, host string) []byte {
 	drop := slices.Clone(betweenTwo)
 	for _, value := range h.values("Connection") {

@@ -44,7 +44,7 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens or makes the log file at path. The older file has the path with ".1" at its end.
+// OpenLog opens or makes the log file at `path`. The older file has the path with ".1" at its end.
 func OpenLog(path string) (*Log, error) {
 	l := &Log{path: path}
 	return l, l.open()
@@ -76,7 +76,7 @@ func (l *Log) Add(e Entry) {
 	if l.size+int64(len(line)) > maxLog/2 && l.size > 0 {
 		old := l.file
 		if os.Rename(l.path, l.path+".1") != nil || l.open() != nil {
-			return // without the entry, because the file must not exceed the bound
+			return // drop the entry, because the file must not exceed its bound
 		}
 		_ = old.Close()
 	}

@@ -111,8 +111,8 @@ func parseURL(text string) (host string, port uint16, path string, err error) {
 	return host, port, path, err
 }
 
-// parseAuthority splits HOST:PORT. The parameter usual is the port that it returns if the text has
-// none. If usual is 0, a missing port is an error.
+// parseAuthority splits HOST:PORT. If the text has no port, it returns the port `usual`. If `usual` is 0, a
+// missing port is an error.
 func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	host, port := text, ""
 	if at := strings.LastIndexByte(text, ':'); at >= 0 && !strings.HasSuffix(text, "]") {

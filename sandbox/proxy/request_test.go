@@ -22,9 +22,12 @@ func TestRequestsThatAreUnderstood(t *testing.T) {
 		"CONNECT [::1]:443 HTTP/1.1\r\n\r\n":                      {host: "::1", port: 443, connect: true},
 		"CONNECT [::ffff:10.0.0.1]:443 HTTP/1.1\r\n\r\n":          {host: "10.0.0.1", port: 443, connect: true},
 		"CONNECT [::FFFF:7f00:1]:443 HTTP/1.1\r\n\r\n":            {host: "127.0.0.1", port: 443, connect: true},
-		"GET http://a.example HTTP/1.1\r\nHost: b\r\n\r\n":        {host: "a.example", port: 80, head: []byte("GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n")},
-		"GET HTTP://a.example:81?q HTTP/1.1\r\nX: 1\r\n\r\n":      {host: "a.example", port: 81, head: []byte("GET /?q HTTP/1.1\r\nHost: a.example:81\r\nX: 1\r\nConnection: close\r\n\r\n")},
-		"POST http://a.example/p HTTP/1.1\r\nContent-Length: 2\r\nConnection: X, content-length\r\nX: 1\r\nProxy-Authorization: k\r\n\r\n": {host: "a.example", port: 80, body: body{length: 2},
+		"GET http://a.example HTTP/1.1\r\nHost: b\r\n\r\n": {host: "a.example", port: 80,
+			head: []byte("GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n")},
+		"GET HTTP://a.example:81?q HTTP/1.1\r\nX: 1\r\n\r\n": {host: "a.example", port: 81,
+			head: []byte("GET /?q HTTP/1.1\r\nHost: a.example:81\r\nX: 1\r\nConnection: close\r\n\r\n")},
+		"POST http://a.example/p HTTP/1.1\r\nContent-Length: 2\r\nConnection: X, content-length\r\n" +
+			"X: 1\r\nProxy-Authorization: k\r\n\r\n": {host: "a.example", port: 80, body: body{length: 2},
 			head: []byte("POST /p HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\nConnection: close\r\n\r\n")},
 	} {
 		got, err := parse(text)
@@ -74,7 +77,6 @@ var wrongRequests = map[string]string{
 	"a header without a colon":     "GET http://a.example/ HTTP/1.1\r\nX\r\n\r\n",
 	"two hosts":                    "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: b\r\n\r\n",
 	"two lengths":                  "POST http://a.example/ HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
-	"a length and chunks":          "POST http://a.example/ HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
 	"a list of lengths":            "POST http://a.example/ HTTP/1.1\r\nContent-Length: 3, 3\r\n\r\n",
 	"a negative length":            "POST http://a.example/ HTTP/1.1\r\nContent-Length: -3\r\n\r\n",
 	"a length with a sign":         "POST http://a.example/ HTTP/1.1\r\nContent-Length: +3\r\n\r\n",
@@ -87,6 +89,8 @@ var wrongRequests = map[string]string{
 		"\r\n",
 	"many headers": "GET http://a.example/ HTTP/1.1\r\n" + strings.Repeat("X: a\r\n", maxHeaders+1) + "\r\n",
 	"half a head":  "CONNECT a.example:443 HTTP/1.1\r\nX: a",
+	"a length and chunks": "POST http://a.example/ HTTP/1.1\r\nContent-Length: 3\r\n" +
+		"Transfer-Encoding: chunked\r\n\r\n",
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
@@ -133,8 +137,10 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte("CONNECT a.example:443 HTTP/1.1\r\n\r\n"))
-	f.Add([]byte("POST http://[2001:db8::1]:8080/a?b HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"))
-	f.Add([]byte("POST http://a.example/ HTTP/1.1\r\nConnection: x\r\nX: 1\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\n\r\n"))
+	f.Add([]byte("POST http://[2001:db8::1]:8080/a?b HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		"1\r\na\r\n0\r\n\r\n"))
+	f.Add([]byte("POST http://a.example/ HTTP/1.1\r\nConnection: x\r\nX: 1\r\nContent-Length: 3\r\n\r\nabc" +
+		"GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r := bufio.NewReaderSize(bytes.NewReader(raw), maxLine)
 		q, err := readRequest(r)

@@ -49,12 +49,12 @@ type Server struct {
 	idleTimeout time.Duration
 }
 
-// Serve accepts connections from l. For each connection, it calls the function answer in a new
-// goroutine. The caller passes ServeProxy as this function, or a function that calls ServeForward. If
-// too many connections are open, Serve closes a new one at once.
+// Serve accepts connections from l. For each connection, it calls `answer` in a new goroutine. The caller
+// passes ServeProxy as `answer`, or a function that calls ServeForward. If too many connections are open,
+// Serve closes a new one at once.
 //
-// When ctx ends or l is closed, Serve closes the listener and all connections. It returns when all calls
-// of answer have returned.
+// When ctx ends or l is closed, Serve closes the listener and all connections. It returns when all calls of
+// `answer` have returned.
 func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.Context, net.Conn)) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -137,12 +137,12 @@ func (s *Server) ServeProxy(ctx context.Context, client net.Conn) {
 // isNet reports whether an error is about the connection instead of the request.
 func isNet(err error) bool { return errors.As(err, new(net.Error)) }
 
-// refuse answers a request that is not forwarded to any server. The parameter text is for people.
+// refuse answers a request that is not forwarded to any server. `text` is for people.
 func refuse(client net.Conn, status, text string) {
 	_ = client.SetWriteDeadline(time.Now().Add(endTimeout))
 	text = "Coleo: " + text + "\n"
-	_, _ = fmt.Fprintf(client, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, len(text), text)
+	_, _ = fmt.Fprintf(client, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"+
+		"Connection: close\r\n\r\n%s", status, len(text), text)
 }
 
 // refusal is the error for a server that the sandbox may not reach.

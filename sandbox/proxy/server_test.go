@@ -196,7 +196,8 @@ func TestAllElseIsRefused(t *testing.T) {
 		s.name("other.example", "1.1.1.1")
 		s.server.Rules.Allow = append(s.server.Rules.Allow, Rule{Host: "inner.example", Port: 443},
 			Rule{Host: "mixed.example", Port: 443}, Rule{Host: "localhost", Port: 443}, Rule{Host: "gone.example", Port: 443})
-		s.name("inner.example", "10.0.0.1", "127.0.0.1", "::ffff:192.168.0.1", "fd00::1", "169.254.169.254", "64:ff9b::7f00:1")
+		s.name("inner.example", "10.0.0.1", "127.0.0.1", "::ffff:192.168.0.1", "fd00::1", "169.254.169.254",
+			"64:ff9b::7f00:1")
 		s.name("localhost", "127.0.0.1")
 		s.name("mixed.example", "127.0.0.1", modelAddr)
 	})
@@ -210,7 +211,8 @@ func TestAllElseIsRefused(t *testing.T) {
 			t.Errorf("a tunnel to %s: %q; want %s", host, got, want)
 		}
 	}
-	for _, u := range []string{"http://other.example/", "http://localhost/", "http://169.254.169.254/latest", "http://[::1]/"} {
+	for _, u := range []string{"http://other.example/", "http://localhost/", "http://169.254.169.254/latest",
+		"http://[::1]/"} {
 		got := s.send("GET " + u + " HTTP/1.1\r\nHost: model.example\r\n\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 403") || !strings.Contains(got, "--sandbox-net") {
 			t.Errorf("%s: %q; want 403", u, got)
@@ -265,7 +267,8 @@ func TestOneConnectionHasOneRequest(t *testing.T) {
 	s.send("GET http://model.example/b HTTP/1.1\r\nConnection: keep-alive\r\n\r\n" + inner)
 	s.send(fmt.Sprintf("POST http://model.example/c HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner))
 	s.send("POST http://model.example/d HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner)
-	s.send("POST http://model.example/e HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + inner)
+	s.send("POST http://model.example/e HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n" +
+		"0\r\n\r\n" + inner)
 	mu.Lock()
 	defer mu.Unlock()
 	for _, got := range hosts {
@@ -353,7 +356,8 @@ func TestAnIdleTunnelEnds(t *testing.T) {
 	_ = made
 	conn := s.open()
 	_, _ = io.WriteString(conn, "CONNECT model.example:443 HTTP/1.1\r\n\r\n")
-	if got, err := io.ReadAll(conn); !strings.HasPrefix(string(got), "HTTP/1.1 200") || errors.Is(err, os.ErrDeadlineExceeded) {
+	if got, err := io.ReadAll(conn); !strings.HasPrefix(string(got), "HTTP/1.1 200") ||
+		errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%q, %v; want a tunnel that ends", got, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain"
+	"coleo.dev/brain/commands"
 	"coleo.dev/store"
 	"coleo.dev/template"
 	"coleo.dev/trigger"
@@ -53,7 +54,7 @@ type bounds struct {
 }
 
 func defaultBounds() bounds {
-	return bounds{slow: 30 * time.Second, start: brain.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
+	return bounds{slow: 30 * time.Second, start: commands.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
 }
 
 // Config is the configuration of a Runner.
@@ -79,7 +80,7 @@ type Runner struct {
 	wake   chan struct{} // has a buffer of one, so that a wake is never lost
 
 	adding  sync.Mutex                // held from the count of live arms until the new run is stored
-	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by adding
+	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by the mutex `adding`
 
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
@@ -149,7 +150,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		next, err := r.plan(ctx, t)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed meanwhile
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed in the meantime
 			faults = errors.Join(faults, err)
 		}
 		if !next.IsZero() {
@@ -239,9 +240,9 @@ func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
 	return open
 }
 
-// attempt makes one attempt to start the arm of a run. It calls the function free when the start has
-// ended, or earlier, when the start no longer counts towards atOnce. If the run needs another
-// attempt, attempt pauses, so that other runs can start first.
+// attempt makes one attempt to start the arm of a run. It calls `free` when the start has ended, or earlier,
+// when the start no longer counts towards atOnce. If the run needs another attempt, attempt pauses, so that
+// other runs can start first.
 func (r *Runner) attempt(ctx context.Context, e trigger.Entry, free func()) {
 	slow := time.AfterFunc(r.bounds.slow, free)
 	limited, cancel := context.WithTimeout(ctx, r.bounds.start)
@@ -272,8 +273,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It
-// returns nil if another goroutine has reserved the run, if there is no slot, or if too many arms of
+// reserve reserves a run and a slot for the caller. It returns a function that frees the slot. It returns nil
+// if another goroutine has reserved the run, or if there is no slot. It also returns nil if too many arms of
 // the run's trigger are starting.
 func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	r.mu.Lock()

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// armEvery is the time between two checks whether the arm's process still runs.
+	// armEvery is the time between two checks of whether the arm's process still runs.
 	armEvery = 250 * time.Millisecond
 	// programGrace is the time between TERM and KILL for the program in the window. OpenCode took
 	// up to 1.5 s to end.

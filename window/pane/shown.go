@@ -19,10 +19,10 @@ const (
 	// openTimeout limits the wait for the program in a new window. On a loaded machine, a terminal
 	// program took 5 s.
 	openTimeout = 30 * time.Second
-	// openEvery is the time between two checks whether the program in a new window runs.
+	// openEvery is the time between two checks of whether the program in a new window runs.
 	openEvery = 20 * time.Millisecond
-	// watchEvery is the time between two checks of an open window. If the user closes a window,
-	// Shown reports this within a second.
+	// watchEvery is the time between two checks of an open window. If the user closes a window, Shown reports
+	// the end of the window within a second.
 	watchEvery = 200 * time.Millisecond
 	// endTimeout limits the wait for the window of an ended arm to close by itself. After this
 	// time, End sends TERM to the process in the window.
@@ -47,10 +47,9 @@ type Shown struct {
 	now coleo.Window
 }
 
-// NewShown returns the Shown of the session in the arm's folder dir. No window is open yet. The
-// program in the window will be windowCommand, with the folder as its last argument. The title is
-// the name of the agent CLI. Shown passes each new state of the window to the function tell. The
-// calls of tell never overlap.
+// NewShown returns the Shown of the session in the arm's folder dir. No window is open yet. The program in
+// the window will be windowCommand, with the folder as its last argument. The title is the name of the agent
+// CLI. Shown passes each new state of the window to the function `tell`. The calls of `tell` never overlap.
 func NewShown(dir string, windowCommand []string, title string, tell func(coleo.Window)) *Shown {
 	s := &Shown{dir: dir, program: windowCommand, title: title, tell: tell}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -178,8 +177,8 @@ func (s *Shown) Resume() {
 	}
 }
 
-// Fail records that the window, which Begin has noted as about to open, cannot be opened. why is
-// the reason for users.
+// Fail records that the window, which Begin has noted as about to open, cannot be opened. `why` is the reason
+// for users.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
 		s.change(coleo.WindowFailed, why)

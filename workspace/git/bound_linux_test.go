@@ -173,7 +173,8 @@ func TestAKillAtTheStartOfGitLeavesNoGit(t *testing.T) {
 		time.Sleep(rand.N(within)) // the kill comes at a random moment
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
-		for began := time.Now(); syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
+		began := time.Now()
+		for ; syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
 			if time.Since(began) > patience {
 				t.Fatalf("after kill %d, git holds its lock", kill)
 			}

@@ -49,8 +49,8 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 		in.CloseWithError(err)
 		packed <- err
 	}()
-	_, err = r.Run(ctx, Call{Args: []string{"index-pack", "--stdin", "--strict=" + strings.Join(oldFlaws, "=ignore,") + "=ignore"},
-		Stdin: out})
+	_, err = r.Run(ctx, Call{Args: []string{"index-pack", "--stdin",
+		"--strict=" + strings.Join(oldFlaws, "=ignore,") + "=ignore"}, Stdin: out})
 	out.Close()
 	if failed := <-packed; failed != nil {
 		return coleo.Errorf(coleo.EConflict, "git cannot read everything in %s: %w", from.Common, failed)
@@ -61,7 +61,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder meanwhile
+	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder in the meantime
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -70,12 +70,12 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	return nil
 }
 
-// These constants bound what one Bring copies. The sizes are those of the unpacked objects, because a few bytes of a
-// pack can contain an object of any size.
+// These constants limit what one call of Bring copies. The sizes are those of the unpacked objects, because a
+// few bytes of a pack can contain an object of any size.
 const (
 	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
-	mostObjects  = 5_000_000 // a large project has as many in its whole history
+	mostObjects  = 5_000_000 // a large project has this many objects in its whole history
 	windowMemory = "256m"    // what git uses to compare objects while it packs them
 )
 
@@ -101,8 +101,8 @@ func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		size, _ := strconv.ParseInt(text, 10, 64) // 0 for an object that is missing, which git finds later
 		if total += size; size > mostObject || total > mostBytes {
-			return coleo.Errorf(coleo.EConflict, "the new objects of %s are too large (%s has %d MB, one may have %d MB, and all "+
-				"%d MB): they are not copied; let the arm make its commits again without the large files", r.Common, id,
+			return coleo.Errorf(coleo.EConflict, "the new objects of %s are too large (%s has %d MB, one may have %d MB, and "+
+				"all %d MB): they are not copied; let the arm make its commits again without the large files", r.Common, id,
 				size>>20, mostObject>>20, mostBytes>>20)
 		}
 	}
@@ -116,8 +116,7 @@ func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	return err
 }
 
-// tipsIn returns the objects to which the refs of r point and which the repository other also
-// contains.
+// tipsIn returns the objects to which the refs of r point, if the repository `other` also contains them.
 func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err error) {
 	own, err := r.Output(ctx, "for-each-ref", "--format=%(objectname)")
 	if err != nil || len(own) == 0 {

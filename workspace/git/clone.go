@@ -37,8 +37,8 @@ var ofClone = []string{"core.repositoryformatversion", "core.bare", "extensions.
 // contains all files.
 var notInClone = []string{"core.sparsecheckout", "index.sparse"}
 
-// cloneSettings returns the settings that apply in a clone. own are the settings in the clone's configuration,
-// which the arm can write.
+// cloneSettings returns the settings that apply in a clone. `own` contains the settings in the clone's
+// configuration, which the arm can write.
 func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, error) {
 	begins := func(s setting, list []string) bool {
 		return slices.ContainsFunc(list, func(begin string) bool { return strings.HasPrefix(s.key, begin) })

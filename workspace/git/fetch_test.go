@@ -51,7 +51,8 @@ func TestAFetchRunsNoProgramOfAHostileRepository(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(s.Repo, ".git/FETCH_HEAD")); err == nil {
 				t.Error("the repository has a FETCH_HEAD")
 			}
-			if kind, err := r.Output(t.Context(), "cat-file", "-t", id); err != nil || strings.TrimSpace(string(kind)) != "commit" {
+			if kind, err := r.Output(t.Context(), "cat-file", "-t", id); err != nil ||
+				strings.TrimSpace(string(kind)) != "commit" {
 				t.Errorf("the fetched object is %q, %v", kind, err)
 			}
 		})

@@ -35,24 +35,26 @@ const (
 	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
 )
 
-// shell is a program of every system that has git: git itself starts filters with it.
+// shell exists on every system that has git, because git itself starts filters with it.
 const shell = "/bin/sh"
 
 // startBounded starts git with bounded memory. Without the bound, git could need any amount of memory for a small
 // object in a pack, or for a sparse file. A lower bound that exists already remains. newCommand makes a command from
 // git's command line.
 //
-// If this system lets no process bound another one, a shell sets the bound. The shell takes as much time as a short git.
+// If this system does not let a process bound another one, a shell sets the bound. The shell takes as much
+// time as a short git command.
 func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
 
-// startWithin starts git with a bound of limit bytes. If outside is true, Coleo sets the bound as soon as git runs.
-// Otherwise a shell sets it before.
+// startWithin starts git with a bound of `limit` bytes. If `outside` is true, Coleo sets the bound as soon as
+// git runs. Otherwise a shell sets the bound before git starts.
 //
-// Git must not start stopped, under ptrace: if Coleo were killed during the start, git could remain stopped for ever,
-// and would keep the lock of its worktree.
-func startWithin(limit uint64, outside bool, argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
+// startWithin must not start git as a stopped process under ptrace. If Coleo were killed during such a start,
+// git could remain stopped for ever, and would keep the lock of its worktree.
+func startWithin(limit uint64, outside bool, argv []string,
+	newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	if !outside {
 		const unit = 1 << 10 // of ulimit, in bytes
 		script := fmt.Sprintf(`ulimit -d %d 2>/dev/null; exec "$@"`, limit/unit)
@@ -93,8 +95,8 @@ var canBound = sync.OnceValue(func() bool {
 	return bounded
 })
 
-// boundAll bounds the data of a process group's first process, and of the children that it started before the bound. Each
-// later child inherits the bound. boundAll reports whether no process has more data already.
+// boundAll bounds the data of a process group's first process, and of the children that it started before the
+// bound. Each later child inherits the bound. boundAll reports whether no process has more data already.
 func boundAll(first int, limit uint64) bool {
 	within := true
 	for pids := []int{first}; len(pids) > 0; pids = pids[1:] {

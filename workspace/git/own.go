@@ -62,7 +62,7 @@ type ownCheck struct {
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the arm's git has deleted it meanwhile
+		return nil // the arm's git has deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
-		return nil // a git of the arm may have deleted it meanwhile
+		return nil // a git of the arm may have deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (r *Repo) checkPipes() error {
 	return nil
 }
 
-// ReadRegular returns the first bytes of a regular file, at most as many as the parameter most. An arm may be able
-// to write to the file, so ReadRegular never waits at a pipe and follows no symbolic link.
+// ReadRegular returns at most the first `most` bytes of a regular file. An arm may be able to write to the
+// file, so ReadRegular never waits at a pipe and follows no symbolic link.
 func ReadRegular(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -211,10 +211,10 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
 }
 
-// ReplaceOwn replaces the named file below a clone's git folder. As git does, it first makes a lock file, whose
-// name ends in .lock. It never follows a symbolic link out of the clone, even if the arm makes one during the call.
-// While it has the lock, ReplaceOwn calls the function check, and replaces nothing if check returns an error.
-// ReplaceOwn returns EBusy if the lock file already exists.
+// ReplaceOwn replaces the named file below a clone's git folder. As git does, it first makes a lock file,
+// whose name ends in .lock. It never follows a symbolic link out of the clone, even if the arm makes one
+// during the call. While it has the lock, ReplaceOwn calls `check`, and replaces nothing if `check` returns
+// an error. ReplaceOwn returns EBusy if the lock file already exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	work, err := os.OpenRoot(r.Work)
 	if err != nil {
@@ -232,8 +232,8 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	lock := name + ".lock"
 	f, err := root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return coleo.Errorf(coleo.EBusy, "%s exists: another git is working in the repository, or was killed; if no git runs "+
-			"there, delete that file and try again", filepath.Join(r.Git, lock))
+		return coleo.Errorf(coleo.EBusy, "%s exists: another git is working in the repository, or was killed; if no git "+
+			"runs there, delete that file and try again", filepath.Join(r.Git, lock))
 	}
 	if err != nil {
 		return err

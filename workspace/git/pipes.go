@@ -18,9 +18,10 @@ const pipesAfter = 5 * time.Second
 // gives up.
 var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
-// awaitTrap repeats a search until ctx ends. It looks for a file that keeps git from ending: a pipe, or a hollow file,
-// which has many gigabytes and almost no data. In a git folder, any pipe counts, because git can read any file there.
-// If awaitTrap finds such a file, it calls the function found with a text that says what git does, and returns.
+// awaitTrap repeats a search until ctx ends. It looks for a file that keeps git from ending: a pipe, or a
+// hollow file, which has many gigabytes and almost no data. In a git folder, any pipe counts, because git can
+// read any file there. If awaitTrap finds such a file, it calls `found` with a text that says what git does,
+// and returns.
 func (p Program) awaitTrap(ctx context.Context, pid int, c call, found func(trap string)) {
 	pause := p.pipesAfter
 	if pause == 0 {

@@ -75,9 +75,9 @@ func lookFor(program string, environ []string) string {
 	return ""
 }
 
-// environment returns the variables that every git process receives, except the folders of its
-// repository. The settings in these variables override those of every configuration file. The
-// settings in the parameter more override those in the list forced.
+// environment returns the variables that every git process receives, except the folders of its repository.
+// The settings in these variables override those of every configuration file. The settings in `more` override
+// those in the list `forced`.
 func (p Program) environment(more ...setting) []string {
 	settings := slices.Concat(forced, more)
 	env := slices.Clone(p.environ)

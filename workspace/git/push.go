@@ -32,9 +32,9 @@ var network = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GIT_SSH", "GIT_SSH_COM
 // configuration cannot set them.
 var userNetwork = []string{"core.sshCommand", "core.gitProxy", "credential.helper"}
 
-// networkProtocols lists the protocols that a push and a fetch may use. The protocol file is useful
-// only if the user's own configuration replaces the URL by a path (url.PATH.insteadOf), because
-// checkURL refuses paths.
+// networkProtocols lists the protocols that a push and a fetch may use. The protocol file is useful only if
+// the user's own configuration replaces the URL with a path (url.PATH.insteadOf), because checkURL refuses
+// paths.
 const networkProtocols = "https:ssh:file"
 
 // Push pushes a commit, and returns git's word for the result, such as "new branch" or "up to date".

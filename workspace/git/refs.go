@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// This file answers questions about refs from the files of the repository if it can. It avoids starts of git,
-// because a start takes longer than all other work for most of these questions.
+// The code in this file answers questions about refs from the files of the repository, if possible. It avoids
+// starting git, because for most of these questions a start takes longer than all other work.
 
 const branches = "refs/heads/"
 

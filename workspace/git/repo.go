@@ -124,8 +124,8 @@ func checkNoCommondir(dir string) error {
 	return nil
 }
 
-// checkBacklink returns an error if the git folder that the file at path names belongs to another worktree. Without
-// this check, a changed .git could lead Coleo into another repository of the user.
+// checkBacklink returns an error if the git folder that the file at `path` names belongs to another worktree.
+// Without this check, a changed .git could lead Coleo into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
 	if errors.Is(err, fs.ErrNotExist) { // this is a submodule, or a repository whose git folder is elsewhere
@@ -188,7 +188,7 @@ var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "log
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 
 // makeStandIn makes the stand-in, a temporary folder that git uses in place of the common folder. It contains
-// links to the files and folders in linked, and a configuration that has only harmless settings.
+// links to the files and folders in `linked`, and a configuration that has only harmless settings.
 func (r *Repo) makeStandIn(ctx context.Context) error {
 	settings, err := r.readSettings(ctx)
 	if err != nil {
@@ -224,7 +224,7 @@ func (r *Repo) readSettings(ctx context.Context) ([]setting, error) {
 	return append(settings, own...), err
 }
 
-// link makes a link in the stand-in to one of the names in linked.
+// link makes a link in the stand-in to one of the names in `linked`.
 func (r *Repo) link(name string) error {
 	target := filepath.Join(r.Common, name)
 	if err := r.stays(target); err != nil {

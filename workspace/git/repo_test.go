@@ -36,7 +36,8 @@ func TestGitGivesNoAdvice(t *testing.T) {
 	r, err := s.program.Open(t.Context(), s.Repo)
 	s.Check(err)
 	defer r.Close()
-	_, err = r.Run(t.Context(), git.Call{Args: []string{"status"}, Warn: func(text string) { t.Errorf("git says %q", text) }})
+	_, err = r.Run(t.Context(), git.Call{Args: []string{"status"},
+		Warn: func(text string) { t.Errorf("git says %q", text) }})
 	s.Check(err)
 }
 

@@ -46,8 +46,8 @@ type Call struct {
 	NoReflog bool
 	// Stdout receives the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
-	// Warn is called if git succeeds but has written to its error output. text is the beginning of that output.
-	// Warn can be nil.
+	// Warn is called if git succeeds but has written to its error output. `text` is the beginning of that
+	// output. Warn can be nil.
 	Warn func(text string)
 }
 
@@ -261,7 +261,7 @@ func tooMuchMemory(dir string, err error) error {
 		"object of many gigabytes, or for a folder with millions of files: %w", dir, err)
 }
 
-// command returns the command for a call. out and stderr receive the output and the error output.
+// command returns the command for a call. `out` receives the output, and `stderr` the error output.
 func (p Program) command(ctx context.Context, c call, argv []string, out, stderr io.Writer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, c.stdin
@@ -320,7 +320,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls full.
+// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls `full`.
 type bounded struct {
 	kept bytes.Buffer
 	most int64

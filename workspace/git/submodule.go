@@ -63,7 +63,7 @@ var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "
 	"author.", "committer."}
 
 // Copy makes a copy of r in the new folder dir. The copy has all objects of r, its remotes with their
-// branches, and its tags. It also has the refs that begin with one of the texts in the parameter further, such as
+// branches, and its tags. It also has the refs that begin with one of the texts in `further`, such as
 // refs/heads. Its HEAD is the given commit. Copy checks nothing out.
 //
 // The objects are copied instead of linked, so that nobody can change an object of r through the copy.
@@ -122,7 +122,7 @@ func (r *Repo) Activate(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostCopies is how often the copying is tried, because another git may repack the objects meanwhile.
+// mostCopies is how often the copying is tried, because another git may repack the objects in the meantime.
 const mostCopies = 5
 
 // copyObjects copies all objects. Meanwhile another git can move objects into a new pack. So copyObjects

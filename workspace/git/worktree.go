@@ -73,7 +73,7 @@ func headOf(gitDir string) string {
 // the form refs/heads/NAME, or a commit. The returned Worktree contains the path of the git folder.
 //
 // AddWorktree locks the worktree with the reason w.Locked, so that no other git process prunes it
-// meanwhile. It returns EConflict if w.Path exists and is not empty, or if the id is taken. If
+// in the meantime. It returns EConflict if w.Path exists and is not empty, or if the id is taken. If
 // Coleo is killed during AddWorktree, the incomplete worktree lacks its work folder, or has one
 // without files.
 func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {

@@ -95,8 +95,8 @@ func (s *Stage) Person() map[string]File {
 	return files
 }
 
-// Same fails the test for each difference between two sets of files. It returns true if there is
-// none. The parameter what describes the files in the messages of the test.
+// Same fails the test for each difference between two sets of files. It returns true if there is none. `what`
+// describes the files in the messages of the test.
 func (s *Stage) Same(what string, got, want map[string]File) bool {
 	s.Helper()
 	if maps.Equal(got, want) {

@@ -19,9 +19,9 @@ func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended boo
 	return s.KillAfter(cmd, whole, rand.N(within))
 }
 
-// KillAfter starts a program and kills it after the given time. If whole is true, it also kills the
-// program's child processes, such as git. It reports whether the program ended before the kill. If
-// the program failed before the kill, the test fails.
+// KillAfter starts a program and kills it after the given time. If `whole` is true, it also kills the
+// program's child processes, such as git. It reports whether the program ended before the kill. If the
+// program failed before the kill, the test fails.
 func (s *Stage) KillAfter(cmd *exec.Cmd, whole bool, after time.Duration) (ended bool) {
 	s.Helper()
 	cmd.Stderr = os.Stderr
@@ -62,7 +62,7 @@ func Children(pid int) (all []int) {
 }
 
 // DropLocks deletes the locks that a killed git has left, as git's own error message recommends. No
-// git process may run in the repository meanwhile.
+// git process may run in the repository in the meantime.
 func (s *Stage) DropLocks() {
 	s.Helper()
 	s.Check(filepath.WalkDir(filepath.Join(s.Repo, ".git"), func(path string, _ fs.DirEntry, err error) error {

@@ -48,13 +48,13 @@ func (j *job) checkFree(ctx context.Context) error {
 }
 
 // updateFolder writes the merged files into the work folder that has the branch checked out. It does
-// not overwrite files that somebody has changed meanwhile, or that git does not track.
+// not overwrite files that somebody has changed in the meantime, or that git does not track.
 //
 // The caller must call done after it has moved the branch, or has failed to move it. If moved is
 // false, done puts the old files back.
 //
-// The files change before the branch moves, and a record on the disk notes that. After a kill in
-// between, the next merge or prune puts the old files back.
+// The files change before the branch moves, and a record on the disk says so. After a kill in between, the
+// next merge or prune puts the old files back.
 func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(moved bool) error, err error) {
 	if m.Updated == "" {
 		return func(bool) error { return nil }, nil

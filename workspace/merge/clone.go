@@ -33,7 +33,8 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	}
 	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
 		if made.Committed != "" {
-			return made, fmt.Errorf("nothing was merged, and the clone has the work as the commit %.12s: %w", made.Committed, err)
+			return made, fmt.Errorf("nothing was merged, and the clone has the work as the commit %.12s: %w",
+				made.Committed, err)
 		}
 		return made, fmt.Errorf("nothing was merged: %w", err)
 	}
@@ -69,7 +70,7 @@ func (j *job) writeIndexOfClone(ctx context.Context, w work) error {
 
 // moveInClone moves the branch of a clone to the new commit. It does not use git: the arm may have replaced a ref
 // or a reflog by a symbolic link, which git would follow. It writes no reflog. moveInClone returns errMoved if the
-// branch has moved meanwhile.
+// branch has moved in the meantime.
 func (j *job) moveInClone(ctx context.Context, w work) error {
 	ref := heads + j.branch
 	return j.tree.ReplaceOwn(ref, []byte(w.made+"\n"), func() error {

@@ -96,7 +96,7 @@ func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (st
 	return b.String(), nil
 }
 
-// commitTree makes a commit. Its author is the user, unless variables in env name another author.
+// commitTree makes a commit. Its author is the user, unless variables in `env` name another author.
 func (j *job) commitTree(ctx context.Context, tree, message string, env []string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
@@ -131,8 +131,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits, and returns the tree or the conflicts. In a rebase, commit is the
-// commit that is being replayed, and each conflict names it.
+// mergeTree merges two commits, and returns the tree or the conflicts. In a rebase, `commit` is the commit
+// that is being replayed, and each conflict names it.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})

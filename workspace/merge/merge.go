@@ -1,7 +1,7 @@
 // Package merge merges the branch of an arm into another branch of its repository.
 //
 // First it writes a tree and commits to which no ref points yet. Then it moves the branch by one update-ref,
-// which fails if somebody else has moved the branch meanwhile. So after a kill at any moment, the branch has
+// which fails if somebody else has moved the branch in the meantime. So after a kill at any moment, the branch has
 // either its old commit or the merged one.
 //
 // The package does not change the files, the index or the stash of a work folder, with two exceptions. If it
@@ -29,8 +29,9 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is the largest number of times that one merge is computed. It is computed again if somebody else has moved
-	// the branch meanwhile. Only a person's git does that, because Coleo's own merges wait for each other.
+	// tries is the largest number of times that one merge is computed. It is computed again if somebody else
+	// has moved the branch in the meantime. Only a person's git moves the branch, because Coleo's own merges wait
+	// for each other.
 	tries = 5
 	// mostCommits is the largest number of commits that a rebase replays, and that a result lists.
 	mostCommits = 1000
@@ -47,8 +48,9 @@ type Options struct {
 	// OwnFiles are patterns for the names of files and folders that the arm's agent CLI writes for its own use. A
 	// merge omits them if git does not track them. An invalid pattern matches nothing.
 	OwnFiles []string
-	// Check is called with the merged tree before any branch is moved. tip is the present commit of the target
-	// branch. If Check returns an error, the merge ends and changes nothing. A dry run does not call Check.
+	// Check is called with the merged tree before any branch is moved. `tip` is the present commit of the
+	// target branch. If Check returns an error, the merge ends and changes nothing. A dry run does not call
+	// Check.
 	Check func(ctx context.Context, tip, tree string) error
 	// Before is called with the planned merge right before branches are moved. If Before returns an error, the
 	// merge ends and changes nothing. If the merge must be computed again, Before is called again.
@@ -58,9 +60,9 @@ type Options struct {
 // Do merges the branch that is checked out in an arm's worktree. If git finds conflicts, the result contains
 // them, nothing is changed, and the error is nil.
 //
-// Do returns EConflict if the branch to move is checked out, or if the worktree has uncommitted work and the
-// request has no message for it. It returns EInvalid if the branch is unknown, if it cannot receive the work, or if
-// git does not know the user's name and address.
+// Do returns EConflict if the branch to move is checked out. It also does so if the worktree has uncommitted
+// work and the request has no message for it. It returns EInvalid if the branch is unknown, if it cannot
+// receive the work, or if git does not know the user's name and address.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, request changes.MergeRequest,
 	o Options) (changes.Merged, error) {
 	if err := checkRequest(&request); err != nil {
@@ -143,7 +145,7 @@ type job struct {
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder
 	own    string    // a folder for temporary files
-	env    []string  // in a dry run, the environment variables that send new objects to own
+	env    []string  // in a dry run, the environment variables that send new objects to `own`
 	branch string    // the arm's branch, without refs/heads/
 	into   string    // the target branch, without refs/heads/
 
@@ -258,7 +260,7 @@ func (j *job) checkBranches(ctx context.Context) error {
 }
 
 // once computes the merge for the present commit of the branch, and then moves the branch. It
-// returns errMoved if somebody has moved the branch meanwhile.
+// returns errMoved if somebody has moved the branch in the meantime.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	m, work, err := j.prepare(ctx)
 	if err != nil || m.Nothing || m.Conflicts != nil || j.request.DryRun {
@@ -267,7 +269,8 @@ func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	return m, j.move(ctx, m, work)
 }
 
-// nothingMerged adds to an error of git that nothing was merged, unless the error already says that nothing was done.
+// nothingMerged adds the words that nothing was merged to an error of git, unless the error already says that
+// nothing was done.
 func nothingMerged(err error) error {
 	var own *coleo.Error
 	var said *git.Error
@@ -346,7 +349,7 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// has reports whether the commit other is the given commit or one of its ancestors.
+// has reports whether `other` is the given commit or one of its ancestors.
 func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
 	if git.ExitCode(err) == 1 {

@@ -178,8 +178,8 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 				t.Errorf("the commit is %s", got)
 			}
 			if got := s.Git(s.Repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
-				".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") !=
-				"/etc/passwd" {
+				".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" ||
+				s.show("base", "link") != "/etc/passwd" {
 				t.Errorf("base has %q", got)
 			}
 			if got := s.Git(w.Path, "status", "--porcelain"); got != "" {

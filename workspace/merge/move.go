@@ -17,7 +17,7 @@ import (
 
 // move moves the branches of a merge. First it writes the arm's index. After a kill at this point, all of
 // the arm's work is staged, as after `git add -A`. Then it moves both branches in one transaction. move
-// returns errMoved if somebody else has moved one of them meanwhile.
+// returns errMoved if somebody else has moved one of them in the meantime.
 func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	if j.options.Before != nil {
 		if err := j.options.Before(ctx, m); err != nil {
@@ -25,7 +25,7 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 		}
 	}
 	if m.Before != "" {
-		if err := j.checkFree(ctx); err != nil { // somebody may have checked the branch out meanwhile
+		if err := j.checkFree(ctx); err != nil { // somebody may have checked the branch out in the meantime
 			return err
 		}
 	}

@@ -178,8 +178,8 @@ func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p pending, ignored 
 			hit = files[dir]
 		}
 		if hit {
-			return coleo.Errorf(coleo.EConflict, "%s in %s is a file of yours that git ignores, and the merge would replace it: "+
-				"nothing was merged; move it away first", changes.Show(own), p.Folder)
+			return coleo.Errorf(coleo.EConflict, "%s in %s is a file of yours that git ignores, and the merge would replace "+
+				"it: nothing was merged; move it away first", changes.Show(own), p.Folder)
 		}
 	}
 	return nil

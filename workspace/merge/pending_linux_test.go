@@ -21,7 +21,8 @@ import (
 func (s *stage) forUpdate() (w workspace.Workspace, dir string) {
 	s.Helper()
 	dir = s.checkedOut()
-	for name, text := range map[string]string{"dir/gone": "gone\n", "m": strings.Repeat("before\n", 2000), "type": "file\n"} {
+	for name, text := range map[string]string{"dir/gone": "gone\n", "m": strings.Repeat("before\n", 2000),
+		"type": "file\n"} {
 		s.Write(filepath.Join(dir, name), text)
 	}
 	s.Git(dir, "add", ".")
@@ -31,8 +32,8 @@ func (s *stage) forUpdate() (w workspace.Workspace, dir string) {
 	s.Check(os.Symlink("file", filepath.Join(w.Path, "type")))
 	s.Git(w.Path, "rm", "-q", "dir/gone")
 	s.Write(filepath.Join(w.Path, "dir"), "a file with the name of a folder\n")
-	for name, text := range map[string]string{"a b\n\"c\"": "new\n", "file": "changed\n", "m": strings.Repeat("after\n", 3000),
-		"new/deep/z": "new\n"} {
+	for name, text := range map[string]string{"a b\n\"c\"": "new\n", "file": "changed\n",
+		"m": strings.Repeat("after\n", 3000), "new/deep/z": "new\n"} {
 		s.Write(filepath.Join(w.Path, name), text)
 	}
 	s.Git(w.Path, "add", ".")
@@ -57,8 +58,8 @@ func (s *stage) folder(dir string) folder {
 // sameFolder checks that the work folder is as before.
 func (s *stage) sameFolder(at string, now, want folder) {
 	s.Helper()
-	if !s.Same("the person's work folder, "+at, now.files, want.files) || now.index != want.index || now.head != want.head ||
-		now.status != want.status {
+	if !s.Same("the person's work folder, "+at, now.files, want.files) || now.index != want.index ||
+		now.head != want.head || now.status != want.status {
 		s.Fatalf("%s: the status is %q at %s, want %q at %s\n%s", at, now.status, now.head, want.status, want.head, now.index)
 	}
 }
@@ -229,7 +230,9 @@ func TestAnInterruptedMergeIsEndedByTheNext(t *testing.T) {
 // would do so.
 func TestM28AnIgnoredFileIsNotOverwritten(t *testing.T) {
 	t.Parallel()
-	for own, added := range map[string]string{"secret.ignored": "secret.ignored", "d/x.ignored": "d", "e.ignored": "e.ignored/y"} {
+	for own, added := range map[string]string{
+		"secret.ignored": "secret.ignored", "d/x.ignored": "d", "e.ignored": "e.ignored/y",
+	} {
 		t.Run(added, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)

@@ -51,9 +51,8 @@ func versionOf(mode, id string) version {
 // a killed git has written in part or deleted. It leaves every other file alone, because the person
 // has changed it, and returns the paths of these files.
 //
-// head is the commit that is checked out. If it differs from p.Before, somebody has committed
-// something. putBack does not touch the files of that commit. After a kill, another putBack does the
-// rest.
+// `head` is the commit that is checked out. If it differs from p.Before, somebody has committed something.
+// putBack does not touch the files of that commit. After a kill, another putBack does the rest.
 func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo, head string) ([]string, error) {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
 	if err != nil {

@@ -33,8 +33,7 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
 }
 
-// replayAll replays all commits of the arm on top of the commit tip. It returns the last new
-// commit.
+// replayAll replays all commits of the arm on top of the commit `tip`. It returns the last new commit.
 func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	before := tip
 	for n := len(m.Commits) - 1; n >= 0; n-- {
@@ -84,12 +83,12 @@ func (j *job) checkReplay(m *changes.Merged, c commit) error {
 var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
 
-// replay makes a commit again on top of the commit tip, and returns the new commit. It skips a
-// commit whose changes the commit tip already contains.
+// replay makes a commit again on top of the commit `tip`, and returns the new commit. It skips a commit whose
+// changes `tip` already contains.
 //
-// Git before 2.40 has no option for the merge base of merge-tree. So replay merges a stand-in for
-// tip, which has the files of tip but the parent of the replayed commit. Then this parent becomes
-// the merge base.
+// Git before 2.40 has no option for the merge base of merge-tree. So replay merges a stand-in for `tip`,
+// which has the files of `tip` but the parent of the replayed commit. Then this parent becomes the merge
+// base.
 func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commit) (string, error) {
 	if c.parent == tip {
 		return c.id, nil

@@ -24,8 +24,8 @@ type work struct {
 	index  string // the hash of the arm's index when the commit was made
 }
 
-// work determines what the arm has done. If there is uncommitted work and the request has a message for it, work
-// makes a commit of it. No ref points to this commit yet.
+// work determines what the arm has done. If there is uncommitted work and the request has a message for it,
+// work commits it. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
 	if j.arm.Clone && j.request.DryRun { // a dry run fetches nothing from the clone
@@ -59,8 +59,8 @@ func (j *job) work(ctx context.Context) (work, error) {
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
 }
 
-// isOwnFile reports whether the agent CLI has written a file for its own use. name is a path below the worktree,
-// with slashes.
+// isOwnFile reports whether the agent CLI has written a file for its own use. `name` is a path below the
+// worktree, with slashes.
 func (j *job) isOwnFile(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		for _, pattern := range j.options.OwnFiles {
@@ -72,8 +72,8 @@ func (j *job) isOwnFile(name string) bool {
 	return false
 }
 
-// commitAll makes a commit of the named files as they are now. It uses a separate index, because the arm's index
-// may mark a changed file as unchanged.
+// commitAll commits the named files as they are now. It uses a separate index, because the arm's index may
+// mark a changed file as unchanged.
 func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if err := j.checkHidden(ctx); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 		return err // only the arm's index differs
 	}
 	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone's own commit already contains all work
-		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was merged; "+
-			"try again when the arm is idle", j.arm.Name)
+		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was "+
+			"merged; try again when the arm is idle", j.arm.Name)
 	}
 	w.made, err = j.commitTree(ctx, w.tree, j.request.Commit, nil, w.head)
 	w.commit = w.made
@@ -180,8 +180,9 @@ func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry
 		return nil, err
 	}
 	if len(status.Nested) > 0 {
-		return nil, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
-			"committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
+		return nil, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot "+
+			"be committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name,
+			changes.Show(status.Nested[0]))
 	}
 	wanted := map[string]bool{}
 	for _, name := range names {

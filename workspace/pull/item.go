@@ -111,8 +111,8 @@ func (c *checks) add(r checkRun) {
 	}
 }
 
-// readLog replaces the text of a failed check by the end of the check's log. If the log cannot be
-// read, it keeps the text.
+// readLog replaces the text of a failed check with the end of the check's log. If the log cannot be read, it
+// keeps the text.
 func (g gitHub) readLog(ctx context.Context, i *Item) {
 	out, err := g.program.run(ctx, nil, logTail, "api", "--hostname", g.program.host,
 		g.path("actions/jobs/%d/logs", i.job))

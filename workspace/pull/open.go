@@ -145,8 +145,9 @@ func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
 	if err != nil {
 		return nil //nolint:nilerr // as far as this repository knows, the branch is new
 	}
-	return coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, which %s has already: nothing was pushed; "+
-		"let the arm work on a branch of its own, or push that branch yourself", p.arm.Name, shown(branch), shown(remote))
+	return coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, which %s has already: nothing was "+
+		"pushed; let the arm work on a branch of its own, or push that branch yourself",
+		p.arm.Name, shown(branch), shown(remote))
 }
 
 // commits determines the tip of the branch, and the commits that the base does not contain.

@@ -107,9 +107,9 @@ type failure struct {
 
 func (f *failure) Error() string { return f.program + ": " + f.text }
 
-// api calls the API of the host, and decodes the response into out. If body is nil, the method is
-// GET. Otherwise the method is POST, and the program reads the body as JSON from standard input. So
-// a text that a person wrote is never in the command line.
+// api calls the API of the host, and decodes the response into `out`. If `body` is nil, the method is GET.
+// Otherwise the method is POST, and the program reads the body as JSON from standard input. So a text that a
+// person wrote is never in the command line.
 func (p program) api(ctx context.Context, path string, body, out any) error {
 	args := []string{"api", "--hostname", p.host, path}
 	var input []byte
@@ -131,8 +131,8 @@ func (p program) api(ctx context.Context, path string, body, out any) error {
 	return nil
 }
 
-// run runs the program without a shell. It returns the output, or only its end if the output is
-// larger than the number of bytes in most. If the program fails, run returns a *failure.
+// run runs the program without a shell. It returns the output, or only its end if the output has more than
+// `most` bytes. If the program fails, run returns a *failure.
 func (p program) run(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -179,8 +179,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// lookOnce checks the pull request once, and sends new items to the arm. changed reports whether
-// something has changed since the last check.
+// lookOnce checks the pull request once, and sends new items to the arm. `changed` reports whether something
+// has changed since the last check.
 func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err error) {
 	r, err := f.hub.get(ctx, f.record.Number)
 	switch {

@@ -224,7 +224,8 @@ func TestAPromptNamesTheRepositoryOfSeveral(t *testing.T) {
 	if !strings.HasPrefix(text, "In the repository library, your branch coleo/fix has the pull request 3.") {
 		t.Errorf("the prompt begins with %.100q", text)
 	}
-	if text, _ = pull.Prompt(pull.Record{Branch: "coleo/fix", Number: 3}, items); !strings.HasPrefix(text, "Your branch ") {
+	text, _ = pull.Prompt(pull.Record{Branch: "coleo/fix", Number: 3}, items)
+	if !strings.HasPrefix(text, "Your branch ") {
 		t.Errorf("without several repositories, the prompt begins with %.100q", text)
 	}
 }

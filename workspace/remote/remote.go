@@ -29,8 +29,8 @@ var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.
 // PlaceOf parses the URL of a remote. It returns EInvalid if the URL is neither an https nor an ssh
 // URL.
 func PlaceOf(remote string) (Place, error) {
-	bad := coleo.Errorf(coleo.EInvalid, "the remote %.200q is not a repository on a server: a pull request needs an https "+
-		"or ssh URL", remote)
+	bad := coleo.Errorf(coleo.EInvalid, "the remote %.200q is not a repository on a server: a pull request needs an "+
+		"https or ssh URL", remote)
 	var p Place
 	switch {
 	case strings.HasPrefix(remote, "https://"), strings.HasPrefix(remote, "ssh://"):
@@ -63,9 +63,9 @@ func (p Place) Owner() string {
 	return owner
 }
 
-// Of returns the name and the URL of the remote that belongs to a branch. It is the remote in the
-// branch's configuration. Without one, it is origin, and without origin the only remote. branch may
-// be "". Of returns EConflict if there is no such remote, or if it has several URLs.
+// Of returns the name and the URL of the remote that belongs to a branch. It is the remote in the branch's
+// configuration. Without one, it is origin, and without origin the only remote. `branch` may be "". Of
+// returns EConflict if there is no such remote, or if it has several URLs.
 func Of(r *git.Repo, branch string) (name, address string, err error) {
 	all := r.Remotes()
 	names := append(r.Values("branch."+branch+".remote"), "origin")

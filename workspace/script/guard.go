@@ -30,9 +30,9 @@ func sweep(mark string) error {
 	return nil
 }
 
-// Guarded is the main function of a guard, a process between Coleo and a script. It starts the script
-// and waits for it. args contains a mark, "--" and the script's command line. When the script ends or
-// the input ends, Guarded ends all processes of the script. The input also ends if Coleo is killed.
+// Guarded is the main function of a guard, a process between Coleo and a script. It starts the script and
+// waits for it. `args` contains a mark, "--" and the script's command line. When the script ends or the input
+// ends, Guarded ends all processes of the script. The input also ends if Coleo is killed.
 //
 // Guarded returns the exit code of the script. If a signal ended the script, Guarded returns 128 plus
 // the number of the signal.

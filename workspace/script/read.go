@@ -57,10 +57,9 @@ const (
 	modeLink    = "120000"
 )
 
-// Read returns a script from a commit. commit is the commit's full id. found is false if the commit
-// does not contain the script. Read returns EInvalid for a script that cannot run. Such a script is
-// a symbolic link, is not executable, is too large, has Windows line ends, or lacks a first line
-// with its interpreter.
+// Read returns a script from a commit. `commit` is the commit's full id. `found` is false if the commit does
+// not contain the script. Read returns EInvalid for a script that cannot run. Such a script is a symbolic
+// link, is not executable, is too large, has Windows line ends, or lacks a first line with its interpreter.
 func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, found bool, err error) {
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", commit, "--", path)
 	if err != nil {
@@ -91,8 +90,8 @@ func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, foun
 	return s, true, nil
 }
 
-// hash returns a hash of the files and of scope. scope distinguishes a hash of only the named files
-// from a hash of all files of a tree.
+// hash returns a hash of the files and of `scope`. `scope` distinguishes a hash of only the named files from
+// a hash of all files of a tree.
 func (s Script) hash(scope string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "coleo script 1\n%q %q\n", s.Path, scope)
@@ -123,7 +122,8 @@ func readProgram(ctx context.Context, r *git.Repo, f *File) (string, error) {
 	switch f.Mode {
 	case modeProgram:
 	case modeFile:
-		return "", refuse("has no permission to run: 'git update-index --chmod=+x " + printable.ShellWord(f.Path) + "' gives it, and commit that")
+		return "", refuse("has no permission to run: 'git update-index --chmod=+x " + printable.ShellWord(f.Path) +
+			"' gives it, and commit that")
 	default:
 		return "", refuse("is not a regular file in the commit: replace it with one")
 	}

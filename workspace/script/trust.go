@@ -29,8 +29,8 @@ type Trusts struct {
 	File string // path of the file with the list; "" means that no script is trusted
 }
 
-// Of returns the version of a script that the user has trusted, or nil if there is none. trusted
-// reports whether the script is still this version.
+// Of returns the version of a script that the user has trusted, or nil if there is none. The result `trusted`
+// is true if the script is still this version.
 func (t Trusts) Of(s Script) (earlier *Trusted, trusted bool, err error) {
 	all, err := t.read()
 	if err != nil {
@@ -70,8 +70,8 @@ func named(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
-// Trust stores that the user trusts a script. hash must be one of the script's two hashes.
-// Otherwise Trust returns EStale.
+// Trust stores that the user trusts a script. `hash` must be one of the script's two hashes. Otherwise Trust
+// returns EStale.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
@@ -80,8 +80,8 @@ func (t Trusts) Trust(s Script, hash string) error {
 	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
 }
 
-// Distrust ends the trust in the script at path. repository is the repository's common folder.
-// Distrust returns ENotFound if the script was not trusted.
+// Distrust ends the trust in the script at `path`. `repository` is the repository's common folder. Distrust
+// returns ENotFound if the script was not trusted.
 func (t Trusts) Distrust(repository, path string) error {
 	all, err := t.read()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -37,16 +37,18 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm and calls the function do. The verb
-// prints the line that do returns. With --json, it prints the result that do returns instead.
+// oneArmCommand returns a verb that takes the name of one arm and calls the given function. The
+// verb prints the line that the function returns. With --json, it prints the function's result
+// instead.
 func oneArmCommand(
-	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
+	use, short string,
+	do func(c *cobra.Command, client *apiclient.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			line, result, err := do(c, client, args[0])
 			if err != nil {
 				return err
@@ -83,7 +85,7 @@ func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newInterruptCommand() *cobra.Command {
 	return bulkCommand(bulk{name: "interrupt", short: "Stop the running turn", long: interruptHelp, appliesTo: notStopped,
-		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			done, err := client.Interrupt(ctx, name)
 			return show.Interrupted(name, done), interrupted{name, done}, err
 		}})
@@ -99,7 +101,7 @@ func newKillCommand() *cobra.Command {
 	tree := false
 	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
 		appliesTo: notStopped,
-		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			before, err := client.Arm(ctx, name)
 			if err != nil {
 				return "", before, err
@@ -121,7 +123,7 @@ func newKillCommand() *cobra.Command {
 // endSubarms is called after an arm has ended. If withSubarms is true, it ends all subarms of the arm. It
 // returns a text for users with the names of the subarms that it has ended, or of the subarms that
 // continue to run.
-func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
+func endSubarms(ctx context.Context, client *apiclient.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
 		return "", err
@@ -163,7 +165,7 @@ func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 func remove(force *bool) bulk {
 	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
-		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			gone, err := client.Remove(ctx, name, *force)
 			line := "Removed " + name
 			if gone.Dropped > 0 {
@@ -204,7 +206,7 @@ func newRenameCommand() *cobra.Command {
 The arm's host agent must be available. If the new name is taken, nothing is
 renamed.`,
 		Args: verb.Exactly(2, "the name of an arm and its new name"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			arm, err := client.Rename(c.Context(), args[0], args[1])
 			if err != nil {
 				return err
@@ -215,7 +217,7 @@ renamed.`,
 }
 
 // sayWaiting shows on the terminal what the arm is doing, until the caller calls done.
-func sayWaiting(c *cobra.Command, client *api.Client, name string) (done func()) {
+func sayWaiting(c *cobra.Command, client *apiclient.Client, name string) (done func()) {
 	return show.Waiting(c, func(ctx context.Context) string {
 		arm, err := client.Arm(ctx, name)
 		switch {
@@ -230,7 +232,7 @@ func sayWaiting(c *cobra.Command, client *api.Client, name string) (done func())
 
 // waitArm waits until the arm is in one of the given states. After the time limit, it returns
 // ETimeout.
-func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
+func waitArm(ctx context.Context, client *apiclient.Client, name string, limit time.Duration,
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -246,15 +248,15 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 		limit.Round(time.Millisecond))
 }
 
-// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the verb
-// calls the function do. Otherwise the verb returns the error of hasEnded.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has a live session, the
+// verb calls the given function. Otherwise the verb returns the error of hasEnded.
 func liveArmCommand(use, short string,
-	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
+	do func(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME",
 		Short: short,
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			arm, err := client.Arm(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -283,7 +285,7 @@ func newExplainCommand() *cobra.Command {
 		Short: "Explain why the arm is in its state",
 		Long:  show.ExplainHelp,
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			x, err := client.Explain(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -295,7 +297,7 @@ func newExplainCommand() *cobra.Command {
 
 func newUsageCommand() *cobra.Command {
 	return oneArmCommand("usage", "Print the tokens of the conversation, as the agent CLI counts them",
-		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+		func(c *cobra.Command, client *apiclient.Client, arm string) (string, any, error) {
 			u, err := client.Usage(c.Context(), arm)
 			if err != nil {
 				return "", nil, err

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -24,7 +24,7 @@ const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {
 	c := liveArmCommand("attach", "Type into the arm's own terminal by hand; Ctrl-] detaches",
-		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+		func(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: in programs, use 'coleo arm prompt' and 'coleo arm screen'")
@@ -45,7 +45,7 @@ cursor.`
 	return c
 }
 
-func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+func attach(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: viewerName()})
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ const (
 // giveSizeBack remembers the present size of the arm's terminal, and returns a function that
 // restores this size. Attach must call the function before it returns. Otherwise recordings and the
 // dashboard would continue with the size of this viewer's terminal.
-func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
+func giveSizeBack(c *cobra.Command, client *apiclient.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
 		return func() {}
@@ -129,7 +129,7 @@ func viewerName() string {
 }
 
 // typeInto sends the user's input to the arm until the user types the detach key.
-func typeInto(ctx context.Context, client *api.Client, arm, lease string) error {
+func typeInto(ctx context.Context, client *apiclient.Client, arm, lease string) error {
 	buf := make([]byte, 4096)
 	for {
 		n, err := os.Stdin.Read(buf)
@@ -156,7 +156,7 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 // expire while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
-func renew(ctx context.Context, client *api.Client, arm, lease string) {
+func renew(ctx context.Context, client *apiclient.Client, arm, lease string) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
@@ -171,7 +171,7 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 
 // keepSize gives the arm's terminal the size of the viewer's terminal, now and after each change,
 // until ctx ends.
-func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
+func keepSize(ctx context.Context, client *apiclient.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)

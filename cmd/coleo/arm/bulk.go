@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -38,7 +38,7 @@ type bulk struct {
 	// appliesTo reports whether the filters may select this arm for the verb. With --stopped,
 	// appliesTo is not called, and all stopped arms are selected.
 	appliesTo func(coleo.Arm) bool
-	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
+	do        func(ctx context.Context, client *apiclient.Client, name string) (line string, result any, err error)
 	// If together is true, the verb works on all arms at the same time. This is for verbs that
 	// only wait.
 	together bool
@@ -89,7 +89,7 @@ func bulkCommand(b bulk) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				done := sayWaiting(c, client, args[0])
 				line, result, err := b.do(c.Context(), client, args[0])
@@ -120,7 +120,7 @@ func selectorFlag(c *cobra.Command, to *[]string) {
 
 // chosenNames returns the names of the chosen arms in alphabetical order, each name
 // once.
-func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, args []string) ([]string, error) {
+func (b bulk) chosenNames(ctx context.Context, client *apiclient.Client, f choice, args []string) ([]string, error) {
 	if !f.isSet() {
 		slices.Sort(args)
 		return slices.Compact(args), nil
@@ -145,7 +145,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 
 // The method each calls the verb's function for each arm, and returns the outcomes in the order of
 // the names. At most bulkAtOnce calls run at the same time, unless together is true.
-func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
+func (b bulk) each(ctx context.Context, client *apiclient.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce
 	if b.together {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
 
 // pickArm asks the user to choose an arm. Without a terminal, or with --json, it returns the error
 // for a missing name instead.
-func pickArm(c *cobra.Command, client *api.Client) (string, error) {
+func pickArm(c *cobra.Command, client *apiclient.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
 		c.CommandPath(), c.CommandPath())
 	in, ok := c.InOrStdin().(*os.File)

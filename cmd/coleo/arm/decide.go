@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -36,7 +36,7 @@ the answer. Otherwise Coleo sends it as a prompt after the answer.`
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool
-	c := oneArmCommand(name, short, func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+	c := oneArmCommand(name, short, func(c *cobra.Command, client *apiclient.Client, arm string) (string, any, error) {
 		d := coleo.Decision{Choice: choice, Words: words}
 		if always {
 			d.Choice = coleo.ChoiceApproveAlways
@@ -81,7 +81,7 @@ screen that you have seen.
 
 ` + decideHelp,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			d := coleo.Decision{Choice: coleo.ChoiceAnswer, Words: text, Key: key}
 			switch {
 			case key != "" && (len(args) == 2 || text != ""):
@@ -130,7 +130,8 @@ func optionNumbers(list string) ([]int, error) {
 }
 
 // answerQuestion answers a question that the arm's model has asked with one of Coleo's tools.
-func answerQuestion(c *cobra.Command, client *api.Client, name, id string, d coleo.Decision) (string, any, error) {
+func answerQuestion(c *cobra.Command, client *apiclient.Client, name, id string,
+	d coleo.Decision) (string, any, error) {
 	s, err := client.AnswerSuspension(c.Context(), name, id, d)
 	if err != nil {
 		return "", nil, err
@@ -145,7 +146,7 @@ func newQuestionsCommand() *cobra.Command {
 		Long: `List what arms wait for: open dialogs, and what their models have asked with
 Coleo's tools. 'coleo arm answer', 'approve' and 'deny' answer each of them.`,
 		Args: verb.AtMost(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			list, err := client.Suspensions(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
@@ -176,7 +177,7 @@ func questionLines(list []coleo.Suspension) string {
 
 func newTodosCommand() *cobra.Command {
 	return oneArmCommand("todos", "List the tasks that the arm's model has written with Coleo's tools",
-		func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
+		func(c *cobra.Command, client *apiclient.Client, arm string) (string, any, error) {
 			list, err := client.Tasks(c.Context(), arm)
 			lines := make([]string, len(list))
 			for i, t := range list {
@@ -192,8 +193,8 @@ func newTodosCommand() *cobra.Command {
 // asksNothing returns the error for an answer to an arm without an open dialog.
 func asksNothing(arm coleo.Arm) error {
 	if arm.State == coleo.Dead {
-		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again", arm.Name,
-			arm.Name)
+		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again",
+			arm.Name, arm.Name)
 	}
 	if arm.State == coleo.WaitingApproval {
 		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or changed: nothing was typed; "+
@@ -205,7 +206,7 @@ func asksNothing(arm coleo.Arm) error {
 // decide answers the dialog with the given fingerprint. If the fingerprint is empty, it answers the
 // dialog that is open when decide is called. The answer never reaches another dialog. If the dialog
 // has closed, decide returns EStale.
-func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
+func decide(c *cobra.Command, client *apiclient.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {
 		return "", nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -158,7 +158,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash and the byte b mean together.
+// unescaped returns what a backslash followed by the byte b stands for.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -230,7 +230,7 @@ func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 }
 
 // checkNew returns EConflict if the user has named a template and the arm already exists.
-func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
+func (f *spawnFlags) checkNew(ctx context.Context, client *apiclient.Client) error {
 	if f.template.Name == "" {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -46,7 +46,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 		Example: `  coleo arm list --state needs-you,idle
   coleo arm list --all --sort age`,
 		Args: verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			pick, err := f.picker()
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// The method nothing returns the line that users see instead of an empty list. haveArms is true if any
+// Users see the line that this method returns instead of an empty list. haveArms is true if any
 // arms exist.
 func (f listFlags) nothing(haveArms bool) string {
 	switch {
@@ -96,8 +96,8 @@ func (f listFlags) nothing(haveArms bool) string {
 	return "No active arms.\n"
 }
 
-// armTable returns a table of the given arms, for users. The parameter nothing is the text to return
-// if there are no arms.
+// armTable returns a table of the given arms, for users. If there are no arms, it returns the
+// second parameter.
 func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	if len(rows) == 0 {
 		return nothing
@@ -317,7 +317,8 @@ func pullText(arm string) string {
 	text := ""
 	for _, id := range ids {
 		if r, ok, err := pull.Read(s.Workspaces(), id); err == nil && ok && r.Number > 0 {
-			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
+			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base),
+				printable.Line(r.URL))
 		}
 	}
 	return text

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
@@ -109,7 +109,7 @@ that have these labels. The arm's host agent must be available. A key or value h
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			change, err := coleo.ParseLabelChange(args[1:])
 			if err != nil {
 				return err

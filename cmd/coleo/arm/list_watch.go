@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -40,7 +40,7 @@ const (
 
 // watchArms shows the list of arms on the whole terminal. It redraws the list after
 // each change, until the command's context ends.
-func watchArms(c *cobra.Command, client *api.Client, table func([]coleo.Arm) string) error {
+func watchArms(c *cobra.Command, client *apiclient.Client, table func([]coleo.Arm) string) error {
 	out, ok := c.OutOrStdout().(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
 		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs use the WebSocket /ws")
@@ -73,7 +73,7 @@ func watchArms(c *cobra.Command, client *api.Client, table func([]coleo.Arm) str
 
 // followArms returns a channel of functions. Each function applies one change to the list of arms.
 // If serve ends, followArms connects again, with a pause of watchAgain before each attempt.
-func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
+func followArms(c *cobra.Command, client *apiclient.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
 		select {

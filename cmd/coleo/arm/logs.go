@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/pty"
@@ -36,7 +36,7 @@ such a program.
 --raw, --plain and --follow print the bytes that the agent CLI wrote, in place
 of the text. --lines does not apply to them.`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if f.raw || f.plain || f.follow {
 				return rawLogs(c, client, args[0], f)
 			}
@@ -62,7 +62,7 @@ of the text. --lines does not apply to them.`,
 }
 
 // rawLogs prints the agent CLI's output unchanged. With --follow, it continues until the arm ends.
-func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
+func rawLogs(c *cobra.Command, client *apiclient.Client, name string, f logFlags) error {
 	out := c.OutOrStdout()
 	if f.plain {
 		out = &plainWriter{to: out}
@@ -86,7 +86,8 @@ const logWait = 20 * time.Second
 
 // copyOutput writes the arm's terminal output to w, beginning at offset. If followOutput is true,
 // it continues until the arm ends. Otherwise it stops at the present end of the output.
-func copyOutput(c *cobra.Command, client *api.Client, name string, offset int64, followOutput bool, w io.Writer) error {
+func copyOutput(c *cobra.Command, client *apiclient.Client, name string, offset int64, followOutput bool,
+	w io.Writer) error {
 	wait := time.Duration(0)
 	for {
 		out, err := client.Output(c.Context(), name, offset, wait)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -38,7 +38,7 @@ Without --wait, this returns when the agent CLI has taken the command. With
 'coleo arm prompt --wait'. Such a turn has no answer.`,
 		Example: `  coleo arm compact fix --wait`,
 		Args:    verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return compact(c, client, args[0], wait, timeout)
 		}),
 	}
@@ -47,7 +47,7 @@ Without --wait, this returns when the agent CLI has taken the command. With
 	return c
 }
 
-func compact(c *cobra.Command, client *api.Client, name string, wait bool, timeout time.Duration) error {
+func compact(c *cobra.Command, client *apiclient.Client, name string, wait bool, timeout time.Duration) error {
 	receipt, err := client.Compact(c.Context(), name)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ mode.`,
 		Example: `  coleo arm mode fix
   coleo arm mode fix plan`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				return showModes(c, client, args[0])
 			}
@@ -107,7 +107,7 @@ mode.`,
 	return c
 }
 
-func showModes(c *cobra.Command, client *api.Client, name string) error {
+func showModes(c *cobra.Command, client *apiclient.Client, name string) error {
 	modes, err := client.Modes(c.Context(), name)
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ change.`,
 		Example: `  coleo arm model fix PROVIDER/MODEL
   coleo arm model fix MODEL --restart --scope thread`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			switch o.Scope = coleo.ModelScope(scope); {
 			case len(args) == 1 && !o.Seen:
 				return showModel(c, client, args[0])
@@ -213,7 +213,7 @@ change.`,
 	return c
 }
 
-func showModel(c *cobra.Command, client *api.Client, name string) error {
+func showModel(c *cobra.Command, client *apiclient.Client, name string) error {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {
 		return err

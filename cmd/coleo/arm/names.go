@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -30,7 +30,7 @@ func newNamesCommand() *cobra.Command {
 		Use:   "names",
 		Short: "Print free names for arms",
 		Args:  verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			if count < 1 || count > mostNames {
 				return coleo.Errorf(coleo.EInvalid, "--count %d: give a number from 1 to %d", count, mostNames)
 			}
@@ -70,7 +70,7 @@ func newCleanupCommand() *cobra.Command {
 
 ` + removeHelp,
 		Args: verb.Exactly(0, "no arguments: 'coleo arm remove NAME' forgets one arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			force := false
 			remove := remove(&force)
 			names, err := remove.chosenNames(c.Context(), client, f, nil)
@@ -85,7 +85,7 @@ func newCleanupCommand() *cobra.Command {
 }
 
 // freeName returns a random name that no other arm has.
-func freeName(ctx context.Context, client *api.Client) (string, error) {
+func freeName(ctx context.Context, client *apiclient.Client) (string, error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
 		return "", err

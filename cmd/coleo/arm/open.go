@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/window"
@@ -24,7 +24,7 @@ import (
 func newOpenCommand() *cobra.Command {
 	var terminal string
 	c := liveArmCommand("open", "Show the arm in a terminal window of its own",
-		func(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+		func(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 			if arm.Window != nil {
 				return reopenWindow(c, client, arm, terminal)
 			}
@@ -79,7 +79,7 @@ func (o opened) line() string {
 
 // reopenWindow opens the window of an arm again. It is for arms whose harness shows them in a
 // window.
-func reopenWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal string) error {
+func reopenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, terminal string) error {
 	if !c.Flags().Changed("terminal") {
 		terminal = "" // "" means the same terminal program as before
 	}
@@ -125,7 +125,7 @@ func windowLine(arm coleo.Arm) string {
 }
 
 // openWindow opens a window that shows the arm with 'coleo arm attach'.
-func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
+func openWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {
 		return opened{}, err
@@ -170,7 +170,7 @@ func coleoHere(getenv func(string) string) []string {
 // mayAttach returns an error if serve would now refuse 'coleo arm attach'. That happens if the arm
 // has no terminal or if somebody types by hand. Without this check, the window would open and close
 // at once, and nobody could read the error.
-func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+func mayAttach(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func openFailed(err error, name string) error {
 }
 
 // awaitWindow waits until an arm's window has opened or has failed to open.
-func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.Arm, error) {
+func awaitWindow(ctx context.Context, client *apiclient.Client, arm coleo.Arm) (coleo.Arm, error) {
 	tick := time.NewTicker(windowLook)
 	defer tick.Stop()
 	for arm.Window == nil || arm.Window.State == coleo.WindowOpening {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -74,7 +74,7 @@ have not ended. --wait, --schema and --input are for one arm.`,
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(f.selectors) > 0 {
 				return promptSeveral(c, client, args, f)
 			}
@@ -105,7 +105,7 @@ type deliveredPrompt struct {
 	coleo.Receipt
 }
 
-func prompt(c *cobra.Command, client *api.Client, name string, words []string, f promptFlags) error {
+func prompt(c *cobra.Command, client *apiclient.Client, name string, words []string, f promptFlags) error {
 	p, err := f.prompt(c, words)
 	if err != nil {
 		return err
@@ -138,15 +138,16 @@ func tellCleared(c *cobra.Command, r coleo.Receipt) {
 }
 
 // promptSeveral sends a prompt to all arms that the selectors match.
-func promptSeveral(c *cobra.Command, client *api.Client, words []string, f promptFlags) error {
+func promptSeveral(c *cobra.Command, client *apiclient.Client, words []string, f promptFlags) error {
 	p, err := f.prompt(c, words)
 	if err != nil {
 		return err
 	}
-	b := bulk{appliesTo: notStopped, do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+	send := func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 		receipt, err := client.Prompt(ctx, name, p, "")
 		return show.Sent("Sent", receipt, "; "), deliveredPrompt{true, receipt.ID, receipt}, err
-	}}
+	}
+	b := bulk{appliesTo: notStopped, do: send}
 	names, err := b.chosenNames(c.Context(), client, choice{selectors: f.selectors}, nil)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func newWaitCommand() *cobra.Command {
 	var timeout time.Duration
 	var want []coleo.State
 	c := bulkCommand(bulk{name: "wait", short: "Wait until an arm is in a state", long: waitHelp, appliesTo: notStopped,
-		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			arm, err := waitArm(ctx, client, name, timeout, want...)
 			return string(arm.State), arm, err
 		}, together: true})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/checked"
 	"coleo.dev/cmd/coleo/setup"
 )
@@ -36,7 +36,7 @@ type Turn struct {
 // AwaitTurn waits until the turn of a delivered prompt ends or the arm shows a dialog. runID is the id
 // of the prompt's run. If limit is not 0, AwaitTurn waits at most that long. If the turn did not finish,
 // the error contains the reason.
-func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limit time.Duration) (Turn, error) {
+func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if limit > 0 {
@@ -83,7 +83,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 // awaitAnswer is like AwaitTurn, but also waits for further turns. There are further turns if the answer
 // does not fit the prompt's schema, because Coleo then asks the model again. If no answer fits,
 // awaitAnswer returns the last turn and EAnswerUnfit.
-func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
+func awaitAnswer(ctx context.Context, client *apiclient.Client, name, run string, limit time.Duration) (Turn, error) {
 	began := time.Now()
 	for {
 		left := limit
@@ -156,7 +156,7 @@ func delivered(err error) error {
 
 // explain returns an error that names the cause, if a budget or a limit of the model has ended the
 // turn. In all other cases, explain returns err unchanged.
-func (t Turn) explain(ctx context.Context, client *api.Client, name string, err error) error {
+func (t Turn) explain(ctx context.Context, client *apiclient.Client, name string, err error) error {
 	switch {
 	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
 		return limitError(name, *t.Limit, awaitParked(ctx, client, name, t.Run))
@@ -178,7 +178,7 @@ func stoppedByBudget(c *coleo.BudgetChange) bool {
 
 // awaitParked waits until a run has parked its arm, and returns the arm's Parked. It returns nil if the run
 // does not park the arm within parkedTime.
-func awaitParked(ctx context.Context, client *api.Client, name, run string) *coleo.Parked {
+func awaitParked(ctx context.Context, client *apiclient.Client, name, run string) *coleo.Parked {
 	ctx, cancel := context.WithTimeout(ctx, parkedTime)
 	defer cancel()
 	for {
@@ -194,7 +194,7 @@ func awaitParked(ctx context.Context, client *api.Client, name, run string) *col
 	}
 }
 
-// limitError returns the error of a turn that a limit of the model ended.
+// limitError returns the error of a turn that was ended by a limit of the model.
 func limitError(name string, limit coleo.Limit, parked *coleo.Parked) error {
 	if parked == nil {
 		return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn ended at the %s limit: %s; "+
@@ -214,6 +214,6 @@ func ifServeEnded(ctx context.Context, name string, err error) error {
 	if setupErr != nil || s.ServeStopped() != nil || s.ServeAnswers(ctx) {
 		return err
 	}
-	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has ended: "+
-		"run 'coleo up', then 'coleo arm wait %s'", name))
+	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has "+
+		"ended: run 'coleo up', then 'coleo arm wait %s'", name))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // If a limit or a budget stopped a turn, the error about the turn must name it.
@@ -31,7 +31,7 @@ func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(map[string]any{"arm": c.arm})
 		}))
-		client, err := api.NewClient(api.ClientConfig{URL: server.URL})
+		client, err := apiclient.New(apiclient.Config{URL: server.URL})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/holder/journal"
@@ -22,7 +22,7 @@ import (
 func newScreenCommand() *cobra.Command {
 	var at string
 	c := oneArmCommand("screen", "Print the arm's screen, now or at an earlier time",
-		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		func(c *cobra.Command, client *apiclient.Client, name string) (string, any, error) {
 			s, err := screenWhen(c, client, name, at)
 			return strings.TrimRight(strings.Join(s.Lines, "\n"), "\n"), s, err
 		})
@@ -35,7 +35,7 @@ With --at this also works after the arm's end. TIME is 2006-01-02T15:04:05Z, or
 	return c
 }
 
-func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Screen, error) {
+func screenWhen(c *cobra.Command, client *apiclient.Client, name, at string) (coleo.Screen, error) {
 	if at == "" {
 		return client.Screen(c.Context(), name)
 	}
@@ -46,10 +46,11 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 	return client.ScreenAt(c.Context(), name, when)
 }
 
-// parseMoment parses a time in the past. The text has one of three forms:
+// parseMoment parses a time in the past. The second parameter is the present time. The text has one
+// of three forms:
 //   - a time in RFC 3339
-//   - an hour, a minute and a second: the last such time before the parameter now, in the time zone of now
-//   - a duration before now, with or without a minus sign
+//   - an hour, a minute and a second: the last such time in the past, in the time zone of the present time
+//   - a duration before the present time, with or without a minus sign
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
@@ -81,7 +82,7 @@ It covers the arm's last start, up to now. --generation chooses an earlier
 start. If the oldest output is deleted, the recording begins with the oldest
 screen that is kept. A recording may contain secrets.`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if c.Flags().Changed("generation") && generation < 1 {
 				return coleo.Errorf(coleo.EInvalid, "--generation %d: an arm's starts are numbered from 1", generation)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/wire"
@@ -38,7 +38,7 @@ func newRecoverCommand() *cobra.Command {
 	c := bulkCommand(bulk{
 		name: "recover", short: "Reattach to an arm's session, or start it again", long: recoverHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
-		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			return recoverArm(ctx, client, name, f)
 		},
 	})
@@ -55,7 +55,7 @@ func newRecoverCommand() *cobra.Command {
 
 // recoverArm asks serve to recover an arm, and waits until the arm accepts prompts, shows a dialog
 // or shows an error. It does not wait if the agent CLI was still alive and is working.
-func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
+func recoverArm(ctx context.Context, client *apiclient.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
 	}
@@ -85,7 +85,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 
 // Recover recovers an arm and waits until the arm is ready, as the verb "arm recover" does. It does
 // not wait if the agent CLI was still alive and is working.
-func Recover(ctx context.Context, client *api.Client, name string, q wire.RecoverRequest,
+func Recover(ctx context.Context, client *apiclient.Client, name string, q wire.RecoverRequest,
 	limit time.Duration) (wire.SpawnReply, error) {
 	reply, err := client.Recover(ctx, name, q)
 	if err != nil || reply.Arm.State.Working() && reply.RecoveryMode == coleo.RecoveryReattached {
@@ -96,7 +96,7 @@ func Recover(ctx context.Context, client *api.Client, name string, q wire.Recove
 
 // awaitRecovered waits until a recovered arm is ready. If the agent CLI ends because it does not
 // know the arm's conversation, awaitRecovered recovers the arm once more, with a new conversation.
-func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply,
+func awaitRecovered(ctx context.Context, client *apiclient.Client, reply wire.SpawnReply,
 	f recoverFlags) (wire.SpawnReply, error) {
 	ready, err := awaitReady(ctx, client, reply.Arm, f.timeout)
 	if coleo.ErrorCode(err) == coleo.EExited && reply.Resumed {
@@ -125,7 +125,7 @@ func recoveredLine(reply wire.SpawnReply) string {
 // awaitReady waits until an arm accepts input, shows a dialog or shows an error. If the agent CLI
 // ends first, awaitReady returns EExited with the arm's last screen. After the time limit,
 // awaitReady returns ETimeout.
-func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
+func awaitReady(ctx context.Context, client *apiclient.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
 		return now, err
@@ -139,7 +139,7 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 
 // lastScreen returns the last screen in the arm's events, or nil if there is none. If it cannot
 // read all events, it uses those that it has read.
-func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
+func lastScreen(ctx context.Context, client *apiclient.Client, arm string) (last *coleo.Screen) {
 	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)
 		if err != nil || len(events) == 0 {

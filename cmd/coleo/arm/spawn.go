@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -95,8 +95,9 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. Its message is the
-// parameter format, with the name of the arm in it. Otherwise ifCancelled returns err.
+// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. The caller
+// passes the format of its message, and the name of the arm for the message. Otherwise ifCancelled
+// returns err.
 func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -106,7 +107,7 @@ func ifCancelled(ctx context.Context, err error, format, arm string) error {
 
 // hasFinished reports whether the arm's first run has finished although err reports that the agent CLI ended
 // before it was ready. An arm with --end-when-done can finish that fast.
-func hasFinished(ctx context.Context, client *api.Client, run string, err error) bool {
+func hasFinished(ctx context.Context, client *apiclient.Client, run string, err error) bool {
 	if run == "" || coleo.ErrorCode(err) != coleo.EExited {
 		return false
 	}
@@ -121,7 +122,7 @@ func hasFinished(ctx context.Context, client *api.Client, run string, err error)
 // If the harness shows its agent CLI in a window, addWindowPlace adds to the request where to open the window.
 // For any other harness, it adds nothing, because the window with 'coleo arm attach' is opened only after the
 // start. Without --harness, -t selects a harness with a window, unless the arm already has a harness.
-func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usual string) error {
+func (f *spawnFlags) addWindowPlace(ctx context.Context, client *apiclient.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {
 		arm, err := client.Arm(ctx, f.q.Name)
@@ -200,7 +201,7 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 
 // StartedClient starts serve and the host agent if they do not run, and returns a client of serve. If onlyServe
 // is true, it does not start the host agent, because the arm can run without one.
-func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client, error) {
+func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*apiclient.Client, error) {
 	start := s.Start
 	if onlyServe {
 		start = s.StartServe

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
 )
@@ -35,7 +35,7 @@ type questions struct {
 }
 
 // askAll asks for the harness, the name, the work folder and the model of a new arm.
-func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, defaultHarness string) error {
+func (f *spawnFlags) askAll(ctx context.Context, q questions, client *apiclient.Client, defaultHarness string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
 		return err
@@ -114,9 +114,9 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust prints a note if the agent CLI's own file in the user's home folder will say that the new arm's
-// folder is trusted. usual is the harness if the request names none.
-func SayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
+// SayTrust prints a note if Coleo will mark the new arm's folder as trusted. It does so in the
+// agent CLI's own file in the user's home folder. usual is the harness if the request names none.
+func SayTrust(c *cobra.Command, client *apiclient.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
 		return err

@@ -159,7 +159,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, even if the template has one")
 	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
-	flags.StringArrayVar(&f.with, "with", nil, "with --worktree: a worktree of the repository of `PATH` too; can be repeated")
+	flags.StringArrayVar(&f.with, "with", nil,
+		"with --worktree: a worktree of the repository of `PATH` too; can be repeated")
 	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
 	flags.BoolVar(&f.noSetup, "no-setup", false, "with --worktree: do not run the project's .coleo/setup")
 	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
@@ -186,9 +187,11 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
-	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default), bwrap, podman or docker")
+	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "",
+		"`KIND` of sandbox: none (default), bwrap, podman or docker")
 	flags.StringVar(&f.sandbox.Image, "sandbox-image", "", "`IMAGE` of podman or docker that contains the agent CLI")
-	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
+	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "",
+		"`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
 	flags.StringVar((*string)(&f.sandbox.Limit), "sandbox-limit", "",
 		"`LIMITS` of the sandbox: none or memory=SIZE,pids=NUMBER,cpus=NUMBER")
 	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "",

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -24,7 +24,7 @@ func newStatusCommand() *cobra.Command {
 
 Without a NAME, and on a terminal, this lets you choose an arm.`,
 		Args: verb.AtMost(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 0 {
 				name, err := pickArm(c, client)
 				if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
@@ -33,7 +33,7 @@ type conversationStep struct {
 
 func newTranscriptCommand() *cobra.Command {
 	c := oneArmCommand("transcript", "Print the arm's conversation: prompts, answers and decisions",
-		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		func(c *cobra.Command, client *apiclient.Client, name string) (string, any, error) {
 			list, err := transcript(c.Context(), client, name)
 			if err != nil {
 				return "", nil, err
@@ -54,14 +54,15 @@ screen may be incomplete.`
 }
 
 // transcript returns an arm's conversation. It builds the conversation from the arm's events.
-func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
+func transcript(ctx context.Context, client *apiclient.Client, name string) ([]conversationStep, error) {
 	out, _, err := transcriptAfter(ctx, client, name, "")
 	return out, err
 }
 
 // transcriptAfter returns the part of an arm's conversation after a cursor, and the cursor of the
 // end of that part.
-func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
+func transcriptAfter(ctx context.Context, client *apiclient.Client, name,
+	after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
 		list, next, err := client.Events(ctx, f)
@@ -158,7 +159,7 @@ func (s conversationStep) String() string {
 
 func newLastCommand() *cobra.Command {
 	c := oneArmCommand("last", "Print the arm's last answer",
-		func(c *cobra.Command, client *api.Client, name string) (string, any, error) {
+		func(c *cobra.Command, client *apiclient.Client, name string) (string, any, error) {
 			last, err := client.LastRun(c.Context(), name)
 			return last.Answer, last, err
 		})

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -41,7 +41,7 @@ a NAME it lets you choose an arm. These are the keys:
 Elsewhere, or with --json, this prints each change of state and types nothing.
 Without a NAME, it then follows the only running arm.`,
 		Args: verb.AtMost(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return watchArm(c, client, args, f)
 		}),
 	}
@@ -53,7 +53,7 @@ Without a NAME, it then follows the only running arm.`,
 	return c
 }
 
-func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags) error {
+func watchArm(c *cobra.Command, client *apiclient.Client, args []string, f watchFlags) error {
 	if f.history < 0 {
 		return coleo.Errorf(coleo.EInvalid, "--history %d: give 0 or a larger number", f.history)
 	}
@@ -81,7 +81,7 @@ func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags)
 //   - Otherwise it is the only running arm.
 //
 // If no arm runs, the error is ENotFound. If several arms run, the error is EInvalid.
-func watched(c *cobra.Command, client *api.Client, args []string, onTerminal bool) (string, error) {
+func watched(c *cobra.Command, client *apiclient.Client, args []string, onTerminal bool) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
@@ -122,7 +122,7 @@ func otherStates(excluded coleo.State) []coleo.State {
 
 // watchStates prints a line for each change of the arm's state. It returns when the arm
 // ends.
-func watchStates(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
+func watchStates(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 	for {
 		if err := verb.Say(c, fmt.Sprintf("%s %s %s", time.Now().Format(time.TimeOnly), arm.Name, stateWord(arm)),
 			arm); err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/watch"
 )
@@ -31,7 +31,7 @@ type sent struct {
 
 // watcher shows one arm on the terminal until the arm ends or the user quits.
 type watcher struct {
-	client *api.Client
+	client *apiclient.Client
 	flags  watchFlags
 	view   watch.View
 	cursor string // cursor of the last event in the view
@@ -42,7 +42,7 @@ type watcher struct {
 	ended   chan error // receives nil when the output ends, or an error if the output cannot be read
 }
 
-func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags) error {
+func watchView(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, f watchFlags) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	w := &watcher{client: client, flags: f, changed: make(chan struct{}, 1), keys: make(chan []rune),
@@ -219,7 +219,7 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // the arm has no terminal, so read notices the arm's end
+			return // the arm has no terminal; w.read notices the arm's end
 		}
 		if err != nil || out.End {
 			w.ended <- err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 			}
 			return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and then an amount or none", c.CommandPath())
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			var o coleo.BudgetOrder
 			switch {
 			case len(args) == 2:

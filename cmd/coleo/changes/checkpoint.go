@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -45,7 +45,7 @@ func newListCommand() *cobra.Command {
 		Use:   "list NAME",
 		Short: "List the checkpoints of an arm's files",
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			list, err := client.Checkpoints(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -86,7 +86,7 @@ number, this takes the newest checkpoint, and so shows what the last turn change
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			n, err := number(c, client, args)
 			if err != nil {
 				return err
@@ -106,7 +106,7 @@ number, this takes the newest checkpoint, and so shows what the last turn change
 
 // number returns the number of the checkpoint in the arguments. If the arguments contain no
 // number, it returns the number of the newest checkpoint.
-func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
+func number(c *cobra.Command, client *apiclient.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])
 	}
@@ -136,7 +136,7 @@ func newRestoreCommand() *cobra.Command {
 		Long:    restoreHelp,
 		Example: "  coleo arm checkpoint restore fix 3",
 		Args:    verb.Exactly(2, "the name of an arm and the number of a checkpoint"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			n, err := parse(args[1])
 			if err != nil {
 				return err
@@ -151,8 +151,8 @@ func newRestoreCommand() *cobra.Command {
 }
 
 func restoredText(arm string, r changes.Restored) string {
-	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %s written, %d deleted.", r.N, verb.Counted(len(r.Written), "file"),
-		len(r.Deleted))}
+	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %s written, %d deleted.",
+		r.N, verb.Counted(len(r.Written), "file"), len(r.Deleted))}
 	for _, l := range r.Left {
 		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), printable.Escaped(l.Why)))
 	}

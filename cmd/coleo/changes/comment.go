@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -26,7 +26,7 @@ arm's folder.`,
 		Example: `  coleo arm comment fix src/main.go:12 "why not os.ReadFile?"
   coleo arm comments fix --send`,
 		Args: verb.Exactly(3, "the name of an arm, a file and a line such as main.go:12, and a text"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			at := strings.LastIndex(args[1], ":")
 			line, err := strconv.Atoi(args[1][at+1:])
 			if at < 1 || err != nil || line < 1 {
@@ -41,7 +41,8 @@ arm's folder.`,
 			if err == nil {
 				noteUnchanged(c, args[0], d, []string{path})
 			}
-			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.", verb.Counted(len(list), "comment"), args[0]), list)
+			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.",
+				verb.Counted(len(list), "comment"), args[0]), list)
 		}),
 	}
 }
@@ -56,7 +57,7 @@ func CommentsCommand() *cobra.Command {
 one prompt, and forgets them when the prompt has arrived. After an error, all
 comments are kept. --drop deletes them.`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			switch {
 			case send:
 				sent, err := client.SendComments(c.Context(), args[0])

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -59,7 +59,7 @@ func DiffCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			w.Paths = args[1:]
 			if follow {
 				return followDiff(c, client, args[0], w)
@@ -89,7 +89,7 @@ const (
 )
 
 // followDiff prints the diff after each change, until ctx ends or an error occurs.
-func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.DiffRequest) error {
+func followDiff(c *cobra.Command, client *apiclient.Client, arm string, w changes.DiffRequest) error {
 	w.Wait = followWait
 	lines := json.NewEncoder(c.OutOrStdout())
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -48,7 +48,7 @@ func MergeCommand() *cobra.Command {
   coleo arm merge fix --into develop --squash --message "fix the parser"
   coleo arm merge fix --commit "what was left" --ask-arm`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			switch {
 			case squash:
 				w.Way = changes.WaySquash
@@ -144,8 +144,8 @@ func branchIn(repo, branch string) string {
 }
 
 func conflictText(arm string, w changes.MergeRequest, m changes.Merged, ask bool) string {
-	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", branchIn(m.Repo, m.Branch),
-		printable.Escaped(m.Into))}
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:",
+		branchIn(m.Repo, m.Branch), printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
 		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), printable.Escaped(c.Kind))
 		if c.Commit != "" {

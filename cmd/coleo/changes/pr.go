@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -40,7 +40,7 @@ func PullCommand() *cobra.Command {
   coleo arm pr fix --title "fix the parser" --base develop --draft
   coleo arm pr fix --commit "what was left"`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			trees, tree, err := worktreeOf(c.Context(), client, args[0], repo)
 			if err != nil {
 				return err
@@ -74,7 +74,7 @@ const repoHelp = "`NAME` of the repository, if the arm works in several"
 // worktreeOf returns an arm's worktree in the given repository, and the worktrees of this machine:
 // see workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this
 // machine.
-func worktreeOf(ctx context.Context, client *api.Client, name, repo string) (trees workspace.Workspaces,
+func worktreeOf(ctx context.Context, client *apiclient.Client, name, repo string) (trees workspace.Workspaces,
 	tree workspace.Workspace, err error) {
 	arm, err := client.Arm(ctx, name)
 	if err != nil {

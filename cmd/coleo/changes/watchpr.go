@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
@@ -48,7 +48,7 @@ func WatchCommand() *cobra.Command {
 		Example: `  coleo arm watch-pr fix
   coleo arm watch-pr fix --tries 1 --every 1m`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if w.Tries < 1 || w.Every < minEvery {
 				return coleo.Errorf(coleo.EInvalid, "--tries is at least 1, and --every at least %v", minEvery)
 			}
@@ -87,7 +87,7 @@ func WatchCommand() *cobra.Command {
 
 // pushedRepo returns the name of the arm's only repository with a pull request. If the arm works in one
 // repository, the name is "". pushedRepo returns EConflict if several repositories have a pull request.
-func pushedRepo(ctx context.Context, client *api.Client, name string) (string, error) {
+func pushedRepo(ctx context.Context, client *apiclient.Client, name string) (string, error) {
 	arm, err := client.Arm(ctx, name)
 	if err != nil {
 		return "", err
@@ -134,12 +134,12 @@ func watchedText(arm, repo string, w pull.Watched) string {
 
 // queueOfArm implements pull.Arm with the queue of an arm.
 type queueOfArm struct {
-	client *api.Client
+	client *apiclient.Client
 	arm    string
 }
 
-// Send implements pull.Arm. It sends nothing if the arm has already received the prompt. Evidence of
-// that is a run with the prompt's id, or the event that added the prompt to the queue.
+// Send implements pull.Arm. It sends nothing if the arm has already received the prompt. It finds
+// this out from a run with the prompt's id, or from the event that added the prompt to the queue.
 func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
 	if _, err := q.client.Run(ctx, id); err == nil || coleo.ErrorCode(err) != coleo.ENotFound {
 		return id, err

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -43,7 +43,7 @@ lines say which calls are not counted, because the agent CLI does not report the
 		Args: verb.AtMost(1, "the name of an arm"),
 		Example: `  coleo cost --by day,model --since 30d
   coleo cost fix --by run`,
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			keys, err := cost.ParseKeys(by)
 			if err != nil {
 				return err

@@ -27,10 +27,10 @@ func IDs(ctx context.Context, s setup.Setup) []string {
 	return slices.Compact(ids)
 }
 
-// ArgsOfKeep returns the completions for the next argument of "coleo fan-out keep". The parameter
-// before contains the arguments that are already typed. The first argument is the id of a fan-out,
-// and the second is the name of one of its arms. ArgsOfKeep returns nil if there is no further
-// argument, or if serve does not answer.
+// ArgsOfKeep returns the completions for the next argument of "coleo fan-out keep". The last
+// parameter contains the arguments that are already typed. The first argument is the id of a
+// fan-out, and the second is the name of one of its arms. ArgsOfKeep returns nil if there is no
+// further argument, or if serve does not answer.
 func ArgsOfKeep(ctx context.Context, s setup.Setup, before []string) []string {
 	if len(before) == 0 {
 		return IDs(ctx, s)

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
@@ -149,7 +149,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 }
 
 // begin first checks everything, and then starts the arms.
-func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error) {
+func (f *flags) begin(c *cobra.Command, task string) (*apiclient.Client, begun, error) {
 	out := begun{ID: strings.ToLower(rand.Text()[:idLength])}
 	s, err := setup.New()
 	if err != nil {
@@ -243,7 +243,7 @@ func (f *flags) countArms() error {
 
 // checkHarnesses returns EInvalid if a harness does not exist. It also prints which files Coleo
 // will edit so that agent CLIs trust the worktrees.
-func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
+func (f *flags) checkHarnesses(c *cobra.Command, client *apiclient.Client, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
 		return err

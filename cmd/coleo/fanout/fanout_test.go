@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cost"
 	"coleo.dev/wire"
 )
@@ -142,7 +142,7 @@ func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
 		_, _ = w.Write([]byte("{}")) // reports that the arm's row exists
 	}))
 	defer server.Close()
-	client, err := api.NewClient(api.ClientConfig{URL: server.URL})
+	client, err := apiclient.New(apiclient.Config{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/workspace"
@@ -42,7 +42,7 @@ func newKeepCommand() *cobra.Command {
 		Short: "Keep one arm of a fan-out, and remove the others with their worktrees",
 		Long:  keepHelp,
 		Args:  verb.Exactly(2, "the id of a fan-out, and the arm to keep"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			heads, all, err := members(c.Context(), client, args[0])
 			if err != nil {
 				return err
@@ -69,7 +69,7 @@ func newKeepCommand() *cobra.Command {
 
 // keeping removes all arms of a fan-out except one.
 type keeping struct {
-	client *api.Client
+	client *apiclient.Client
 	trees  workspace.Workspaces
 	kept   coleo.Arm
 	others []coleo.Arm // the arms to remove; those without their own worktree come first
@@ -212,7 +212,8 @@ func (k *keeping) printText(c *cobra.Command, list []removed) error {
 	place, next := k.kept.Workdir, ""
 	if own := worktreeOf(k.kept); own != nil {
 		place = fmt.Sprintf("%s, on the branch %s", k.kept.Workdir, verb.Shown(own.Branch))
-		next = fmt.Sprintf("See whether its work can be merged with: coleo arm merge %s --commit MESSAGE --dry-run\n", k.kept.Name)
+		next = fmt.Sprintf("See whether its work can be merged with: coleo arm merge %s --commit MESSAGE --dry-run\n",
+			k.kept.Name)
 	}
 	fmt.Fprintf(w, "%s\tkept\t%s\n", k.kept.Name, place)
 	if err := w.Flush(); err != nil {

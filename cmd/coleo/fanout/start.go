@@ -7,12 +7,12 @@ import (
 	"sync"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
 // startAll starts the arms, some of them at the same time, and puts the task into each arm's queue.
-func (f *flags) startAll(ctx context.Context, client *api.Client, id, base string) []started {
+func (f *flags) startAll(ctx context.Context, client *apiclient.Client, id, base string) []started {
 	out := make([]started, f.count)
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
@@ -51,7 +51,7 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 
 // start starts an arm and puts the task into the arm's queue, where it waits until the arm is
 // ready. The queue survives a kill of serve.
-func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
+func start(ctx context.Context, client *apiclient.Client, q wire.SpawnRequest, task string) started {
 	out := started{Arm: q.Name, Harness: q.Harness}
 	if ctx.Err() != nil {
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", ctx.Err())
@@ -68,7 +68,7 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 	if err != nil && !errors.As(err, &out.Error) {
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", err)
 	}
-	if err != nil && !out.Started && !api.IsUnsent(err) {
+	if err != nil && !out.Started && !apiclient.IsUnsent(err) {
 		// There was no reply. Serve writes the arm's row before it orders the start, and deletes
 		// the row if the start is refused. So without a row, the arm was not started.
 		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
@@ -77,7 +77,7 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 	return out
 }
 
-// explainCancel replaces the error of a cancelled start by an error for people.
+// explainCancel replaces the error of a cancelled start with an error for people.
 func (s *started) explainCancel(ctx context.Context, id string) {
 	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
 		return

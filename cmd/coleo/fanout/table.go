@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -61,9 +61,9 @@ type changed struct {
 }
 
 // members returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
-// only work for their parent. So the result heads omits the subarms, and is sorted by name. The
-// result all contains them. If there are no arms, members returns ENotFound.
-func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
+// only work for their parent. The first result omits the subarms, and is sorted by name. The second
+// result contains all arms. If there are no arms, members returns ENotFound.
+func members(ctx context.Context, client *apiclient.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +98,7 @@ func newListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the fan-outs that have arms",
 		Args:  verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			list, err := client.Arms(c.Context(), true)
 			if err != nil {
 				return err
@@ -138,7 +138,7 @@ changed, their cost, and the time of their runs. A cost is unknown if the agent 
 does not report its tokens, or if the model has no price. '+?' means that some tokens
 have no price.`,
 		Args: verb.Exactly(1, "the id of a fan-out"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			var rows []row
 			var err error
 			if wait {
@@ -162,7 +162,7 @@ have no price.`,
 // waitAll waits until each arm of a fan-out has done its task or needs a person, and returns the
 // table. runByArm maps names of arms to ids of the task's runs, as far as the caller knows these
 // ids. waitAll returns ETimeout after the limit.
-func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[string]string,
+func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
 	ctx := c.Context()
 	var working atomic.Pointer[string] // a line about the arms that are still working
@@ -223,7 +223,7 @@ func settled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time
 }
 
 // table returns the rows of a fan-out.
-func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
+func table(ctx context.Context, client *apiclient.Client, id string) ([]row, error) {
 	heads, _, err := members(ctx, client, id)
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
 	return out, nil
 }
 
-func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) {
+func rowOf(ctx context.Context, client *apiclient.Client, arm coleo.Arm) (row, error) {
 	r := row{Arm: arm.Name, ID: arm.ID, Harness: arm.Harness, State: arm.State,
 		Model: coleo.ModelName(arm.Provider, arm.Model)}
 	r.Need, r.Why = arm.Need()
@@ -268,7 +268,7 @@ func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) 
 }
 
 // addRuns adds the data from the arm's runs to the row.
-func (r *row) addRuns(ctx context.Context, client *api.Client) error {
+func (r *row) addRuns(ctx context.Context, client *apiclient.Client) error {
 	for f := (wire.RunFilter{Arm: r.ID}); ; {
 		page, next, err := client.Runs(ctx, f)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
@@ -50,7 +50,7 @@ func Command() *cobra.Command {
 		Example: `  coleo arm handover fix --to HARNESS
   coleo arm handover fix --to HARNESS --model PROVIDER/MODEL --interrupt`,
 		Args: verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return f.run(c, client, args[0])
 		}),
 	}
@@ -69,7 +69,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-func (f *flags) run(c *cobra.Command, client *api.Client, name string) error {
+func (f *flags) run(c *cobra.Command, client *apiclient.Client, name string) error {
 	if f.q.To == "" {
 		return coleo.Errorf(coleo.EInvalid, "%s needs --to HARNESS: 'coleo harness list' lists them; nothing was done",
 			c.CommandPath())

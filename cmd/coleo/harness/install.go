@@ -172,7 +172,7 @@ func (i installation) fetch(ctx context.Context) error {
 	return os.WriteFile(i.markerFile(), nil, 0o644)
 }
 
-// The method use makes new arms use this version.
+// After this call, new arms use this version.
 func (i installation) use() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {

@@ -179,8 +179,8 @@ func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordingsDir)
 }
 
-// changePacks calls the function do with the store of the installed packs. It holds a lock during
-// the call, so that no other process changes the packs. Inside an arm, it returns an error,
+// changePacks calls the given function with the store of the installed packs. It holds a lock
+// during the call, so that no other process changes the packs. Inside an arm, it returns an error,
 // because an arm must not change the rules with which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()

@@ -206,8 +206,8 @@ func readsAsLabelled(h *terminal.Harness, version, dir string) error {
 	case count == 0:
 		return coleo.Errorf(coleo.EInvalid, "%s has no recording with a label", dir)
 	case len(wrong) > 0:
-		return coleo.Errorf(coleo.EInvalid, "the readings of %d of %d recordings do not match their labels: %s", len(wrong), count,
-			strings.Join(wrong, "; "))
+		return coleo.Errorf(coleo.EInvalid, "the readings of %d of %d recordings do not match their labels: %s",
+			len(wrong), count, strings.Join(wrong, "; "))
 	}
 	return nil
 }

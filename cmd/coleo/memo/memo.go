@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
@@ -36,7 +36,7 @@ func Command() *cobra.Command {
 		Example: `  coleo arm memo fix set '{"done": 0}'
   coleo arm memo fix patch '{"done": 1}'`,
 		Args: check,
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			memo, err := run(c, client, args)
 			if err != nil {
 				return err
@@ -56,7 +56,7 @@ func check(c *cobra.Command, args []string) error {
 		c.CommandPath())
 }
 
-func run(c *cobra.Command, client *api.Client, args []string) (wire.Memo, error) {
+func run(c *cobra.Command, client *apiclient.Client, args []string) (wire.Memo, error) {
 	if len(args) < 3 {
 		return client.Memo(c.Context(), args[0])
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -35,7 +35,7 @@ func newModelsLoginsCommand() *cobra.Command {
 Coleo looks for the names of variables and for files. It reads no file, prints
 no value, and does not check whether a model server accepts the login.`,
 		Args: verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			models, err := client.Models(c.Context())
 			if err != nil {
 				return err
@@ -76,8 +76,8 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// countUsable counts the models of a harness for which loginFor returns the parameter login, if
-// loginFor knows only the catalogue.
+// countUsable counts the models of a harness for which loginFor returns the given word. It shows
+// only the catalogue to loginFor, and no logins.
 func countUsable(models wire.Models, harness, login string) int {
 	n := 0
 	for _, m := range models.Models {
@@ -163,7 +163,7 @@ func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 }
 
 // answering returns a client of serve, or EUnavailable if serve does not run.
-func answering(c *cobra.Command) (*api.Client, error) {
+func answering(c *cobra.Command) (*apiclient.Client, error) {
 	s, err := setup.New()
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func newScriptedModelCommand() *cobra.Command {
 	return c
 }
 
-// enter is the first stage: it replaces this process by the second stage, in a new network
+// enter is the first stage: it replaces this process with the second stage, in a new network
 // namespace.
 func (f scriptedFlags) enter(args []string) error {
 	if _, err := f.rules(); err != nil {
@@ -94,7 +94,7 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// startAndExec is the second stage. It starts the model, and then replaces this process by the
+// startAndExec is the second stage. It starts the model, and then replaces this process with the
 // given command. The process keeps its id, so its parent can still wait for it. Without a command,
 // startAndExec only checks that the model can start.
 func (f scriptedFlags) startAndExec(args []string) error {

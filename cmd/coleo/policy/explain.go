@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
@@ -35,7 +35,7 @@ oldest first: the decision, the rule, the reason, and whether the policy has
 answered the dialog.`,
 		Example: "  coleo policy explain fix --last 3",
 		Args:    verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			list, err := decisions(c.Context(), client, args[0])
 			if err != nil {
 				return err
@@ -80,7 +80,7 @@ func (j judged) String() string {
 }
 
 // decisions returns the decisions that an arm's policy has made, oldest first.
-func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, error) {
+func decisions(ctx context.Context, client *apiclient.Client, arm string) ([]judged, error) {
 	out := []judged{}
 	err := eachEvent(ctx, client, arm, func(e coleo.Event) error {
 		j := judged{Time: e.Time, Run: e.Run, Arm: e.Arm}
@@ -95,7 +95,7 @@ func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, e
 
 // eachEvent calls fn with each event of the given kinds. If arm is not "", it skips the events of
 // other arms.
-func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(coleo.Event) error,
+func eachEvent(ctx context.Context, client *apiclient.Client, arm string, fn func(coleo.Event) error,
 	kinds ...coleo.EventKind) error {
 	for f := (wire.EventFilter{Arm: arm, Kinds: kinds}); ; {
 		list, next, err := client.Events(ctx, f)

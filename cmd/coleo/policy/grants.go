@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/policy/files"
@@ -38,7 +38,7 @@ inside an arm.`,
 		Example: "  coleo policy grant fix 'go test ./...' --for 2h\n  coleo policy grant fix --tool WebSearch --scope " +
 			"session",
 		Args: verb.AtMost(2, "the name of an arm, and a command in quotes"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 0 {
 				return coleo.Errorf(coleo.EInvalid, "name the arm that the grant is for")
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/policy"
@@ -38,7 +38,7 @@ are printed as a diff of your policy.toml: read each rule before you add it. Thi
 considers only arms with a policy, including the mode shadow.`,
 		Example: "  coleo policy suggest --least 5",
 		Args:    verb.AtMost(1, "the name of an arm, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			s, err := setup.New()
 			if err != nil {
 				return err

@@ -84,7 +84,8 @@ func distrust(c *cobra.Command, s setup.Setup, paths files.Paths, dir string) er
 
 // shown returns the text that a person reads before trusting a policy.
 func shown(p files.Project, dir string) string {
-	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s", printable.ShellWord(dir), p.Hash)
+	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s",
+		printable.ShellWord(dir), p.Hash)
 	switch {
 	case p.Trusted:
 		state = "It is trusted."

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -32,7 +32,7 @@ func newPauseCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return actOnQueue(c, client, args[0], "pause", args[1:], nil)
 		}),
 	}
@@ -43,7 +43,7 @@ func newResumeCommand() *cobra.Command {
 		Use:   "resume NAME",
 		Short: "Send the prompts of the arm's queue again",
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return actOnQueue(c, client, args[0], "resume", nil, nil)
 		}),
 	}
@@ -67,7 +67,7 @@ func newSteerCommand() *cobra.Command {
 		Long:    steerHelp,
 		Example: `  coleo arm steer fix "use the other parser"`,
 		Args:    nameAndText,
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) (err error) {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) (err error) {
 			if p.Text, err = textOf(args[1:]); err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func newAbortCommand() *cobra.Command {
 		Short: "Stop the running turn and pause the queue",
 		Long:  abortHelp,
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			done, err := client.Abort(c.Context(), args[0])
 			if err != nil {
 				return err

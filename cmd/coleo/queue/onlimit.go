@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -35,7 +35,7 @@ func newOnLimitCommand() *cobra.Command {
 			}
 			return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and then a list of steps", c.CommandPath())
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			on := coleo.OnLimit("")
 			if len(args) == 2 {
 				on = coleo.OnLimit(args[1])

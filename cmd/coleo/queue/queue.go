@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -45,7 +45,7 @@ func newFollowUpCommand() *cobra.Command {
 		Example: `  coleo arm follow-up fix "then run the tests"
   coleo arm queue fix`,
 		Args: nameAndText,
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return followUp(c, client, args[0], args[1:], files)
 		}),
 	}
@@ -94,7 +94,7 @@ func textOf(words []string) (string, error) {
 	return string(raw), nil
 }
 
-func followUp(c *cobra.Command, client *api.Client, name string, words, files []string) error {
+func followUp(c *cobra.Command, client *apiclient.Client, name string, words, files []string) error {
 	text, err := textOf(words)
 	if err != nil {
 		return err
@@ -111,7 +111,8 @@ func followUp(c *cobra.Command, client *api.Client, name string, words, files []
 		line += fmt.Sprintf("\nThe queue is paused (%s): 'coleo arm resume %s' continues it.", r.Queue.Paused, name)
 	}
 	if arm, err := client.Arm(c.Context(), name); err == nil && arm.State == coleo.Dead {
-		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.", name, name)
+		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.",
+			name, name)
 	}
 	return verb.Say(c, line, r)
 }
@@ -153,7 +154,7 @@ func newQueueCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			do := "list"
 			if len(args) > 1 {
 				do = args[1]
@@ -166,7 +167,7 @@ func newQueueCommand() *cobra.Command {
 }
 
 // actOnQueue performs one action on the queue of an arm.
-func actOnQueue(c *cobra.Command, client *api.Client, name, do string, args, files []string) error {
+func actOnQueue(c *cobra.Command, client *apiclient.Client, name, do string, args, files []string) error {
 	least := map[string]int{"list": 0, "add": 1, "edit": 2, "move": 2, "remove": 1, "pause": 0, "resume": 0}
 	need, known := least[do]
 	if !known || len(args) < need || len(args) > 0 && (do == "list" || do == "resume") || do == "move" && len(args) > 2 {
@@ -194,7 +195,7 @@ func actOnQueue(c *cobra.Command, client *api.Client, name, do string, args, fil
 }
 
 // change edits, moves or removes entries of a queue.
-func change(c *cobra.Command, client *api.Client, name, do string, q coleo.Queue, args, files []string) error {
+func change(c *cobra.Command, client *apiclient.Client, name, do string, q coleo.Queue, args, files []string) error {
 	if do == "remove" {
 		return remove(c, client, name, q, args)
 	}
@@ -221,7 +222,7 @@ func change(c *cobra.Command, client *api.Client, name, do string, q coleo.Queue
 	return sayUnless(c, err, "Changed "+id, r)
 }
 
-func remove(c *cobra.Command, client *api.Client, name string, q coleo.Queue, which []string) error {
+func remove(c *cobra.Command, client *apiclient.Client, name string, q coleo.Queue, which []string) error {
 	var ids []string
 	for _, w := range which { // finds all ids before anything is removed, so that an error removes nothing
 		id, err := entry(q, w)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -25,7 +25,7 @@ func newUnparkCommand() *cobra.Command {
 		Short: "Continue an arm that waits for the end of a limit",
 		Long:  unparkHelp,
 		Args:  verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			r, err := client.UnparkArm(c.Context(), args[0], cancel)
 			done := fmt.Sprintf("%s goes on", args[0])
 			switch {

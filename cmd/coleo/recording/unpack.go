@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Unpack returns a reader of the data from the reader in. If the data are compressed with gzip,
-// the new reader decompresses them.
+// Unpack returns a reader of the given data. If the data are compressed with gzip, the new reader
+// decompresses them.
 func Unpack(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)
 	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {

@@ -15,7 +15,7 @@ import (
 // of the others.
 const mostNames = 5
 
-// Failed reports whether an arm could not be recovered. An arm that waits for a login has not
+// Failed reports whether the recovery of any arm has failed. An arm that waits for a login has not
 // failed.
 func (r Report) Failed() bool {
 	for _, o := range r.Arms {

@@ -6,14 +6,14 @@ import (
 	"encoding/json"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/wire"
 )
 
 // ranBefore reports whether an arm ran until its machine was rebooted, and has not been recovered
 // since. It reads the arm's events, because the arm's row does not show whether a start after the
 // reboot was cut off.
-func ranBefore(ctx context.Context, client *api.Client, a coleo.Arm) (bool, error) {
+func ranBefore(ctx context.Context, client *apiclient.Client, a coleo.Arm) (bool, error) {
 	if a.Status != coleo.StatusStopped {
 		return false, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/wire"
 )
@@ -81,7 +81,7 @@ type Report struct {
 
 // Run recovers every arm that ran before the reboot. It leaves running arms unchanged, so it can be
 // repeated. If it returns an error, it has recovered no arm.
-func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
+func Run(ctx context.Context, client *apiclient.Client, local bool) (Report, error) {
 	r := Report{Arms: []Outcome{}, Logins: []Login{}, Away: []string{}}
 	hosts, err := settle(ctx, client)
 	if err != nil {
@@ -122,7 +122,7 @@ func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
 // settle waits until serve knows the states of the arms of live host agents, and returns the host
 // agents. A running arm whose state stays unknown is no error, because its recovery asks the
 // host agent again.
-func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
+func settle(ctx context.Context, client *apiclient.Client) ([]coleo.HostInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	hosts, err := caughtUp(ctx, client, limited.Done())
@@ -141,10 +141,10 @@ func settle(ctx context.Context, client *api.Client) ([]coleo.HostInfo, error) {
 	return hosts, ctx.Err()
 }
 
-// caughtUp waits until serve has read the logs of all host agents, or until the channel late is
-// closed. Then it returns the host agents. Without this wait, the row of a stopped arm may be out
-// of date: only the log of its host agent says that a reboot followed.
-func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
+// caughtUp waits until serve has read the logs of all host agents, or until the channel is closed.
+// Then it returns the host agents. Without this wait, the row of a stopped arm may be out of date:
+// only the log of its host agent says that a reboot followed.
+func caughtUp(ctx context.Context, client *apiclient.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
 	for {
 		hosts, err := client.Hosts(ctx)
 		if err != nil || !slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Behind }) {
@@ -158,9 +158,9 @@ func caughtUp(ctx context.Context, client *api.Client, late <-chan struct{}) ([]
 	}
 }
 
-// recoverAll recovers the arms of all accounts. For each account that already needs a login, the
-// map asking contains an arm that shows the login dialog.
-func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
+// recoverAll recovers the arms of all accounts. The map of arms contains, for each account that
+// already needs a login, an arm that shows the login dialog.
+func (r *Report) recoverAll(ctx context.Context, client *apiclient.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
 	accounts := make([]Account, 0, len(groups))
 	for account := range groups {
@@ -195,8 +195,8 @@ func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[
 }
 
 // revive recovers the arms of one account. It starts a single arm first. If this arm asks for a
-// login, revive does not start the others, because they would ask for the same login. The
-// parameter asks is true if an arm already asks for the login.
+// login, revive does not start the others, because they would ask for the same login. The second
+// parameter is true if an arm already asks for the login.
 func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
 	out := make([]Outcome, len(arms))
 	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
@@ -219,8 +219,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// The function each calls the function do with each number from 0 to n-1. At most atOnce calls
-// run at the same time.
+// The function each runs a function with each number from 0 to n-1. At most atOnce calls run at the
+// same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
@@ -234,7 +234,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-func recoverOne(ctx context.Context, client *api.Client, a coleo.Arm, local bool) Outcome {
+func recoverOne(ctx context.Context, client *apiclient.Client, a coleo.Arm, local bool) Outcome {
 	o := Outcome{Arm: a.Name, Step: Failed}
 	q := wire.RecoverRequest{}
 	if local {
@@ -270,7 +270,7 @@ func recoverOne(ctx context.Context, client *api.Client, a coleo.Arm, local bool
 
 // startedMeanwhile waits for an arm that another 'up --revive' is starting, until the arm is ready.
 // It returns the arm, and whether the arm runs.
-func startedMeanwhile(ctx context.Context, client *api.Client, id string) (now coleo.Arm, runs bool) {
+func startedMeanwhile(ctx context.Context, client *apiclient.Client, id string) (now coleo.Arm, runs bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	now, err := client.WaitArm(ctx, id, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval,

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // TestAnArmThatTheShutdownEndedIsFound has a serve that has not read the log of a host yet. Its row of an
@@ -42,7 +42,7 @@ func TestAnArmThatTheShutdownEndedIsFound(t *testing.T) {
 	})
 	server := httptest.NewServer(routes)
 	t.Cleanup(server.Close)
-	client, err := api.NewClient(api.ClientConfig{URL: server.URL})
+	client, err := apiclient.New(apiclient.Config{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

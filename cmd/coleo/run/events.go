@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
 )
 
-// The constant again is the pause before each attempt to reach serve after serve has ended.
+// This is the pause before each attempt to reach serve after serve has ended.
 const again = time.Second
 
 // eventFlags contains the flags of run events.
@@ -49,7 +49,7 @@ them.`,
   coleo run events --arm fix --follow --kind tool_call_start,tool_call_end
   coleo run events --follow --json`,
 		Args: verb.AtMost(1, "the id of a run, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 && f.arm != "" {
 				return coleo.Errorf(coleo.EInvalid, "give a RUN or --arm, not both")
 			}
@@ -69,7 +69,7 @@ them.`,
 
 // printer prints events.
 type printer struct {
-	client *api.Client
+	client *apiclient.Client
 	filter wire.EventFilter
 	follow bool
 	began  bool              // serve has answered at least once
@@ -82,7 +82,7 @@ type printer struct {
 	calls  map[string]string // texts about calls, by run and id of the call
 }
 
-func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []string) (*printer, error) {
+func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args []string) (*printer, error) {
 	p := &printer{client: client, follow: f.follow, out: show.Writer(c), notes: c.ErrOrStderr(), width: show.Width(c),
 		names: map[string]string{}, calls: map[string]string{}}
 	p.filter = wire.EventFilter{Arm: f.arm, After: f.from}
@@ -133,9 +133,8 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// The method once prints events until the connection ends. It returns true if no more events need
-// to be printed. While serve does not answer, *told says whether the user has been notified of
-// that.
+// This method prints events until the connection ends. It returns true if no more events need to be
+// printed. While serve does not answer, *told says whether the user has been notified of that.
 func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

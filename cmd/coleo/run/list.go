@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -55,7 +55,7 @@ time such as 2026-01-02T15:04:05Z, or an age such as 2h.`,
 		Example: `  coleo run list fix --outcome failed
   coleo run list --since 2h`,
 		Args: verb.AtMost(1, "the name of an arm, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			filter := wire.RunFilter{Outcome: coleo.Outcome(f.outcome), Before: f.before, Limit: f.limit}
 			if len(args) == 1 {
 				filter.Arm = args[0]
@@ -112,8 +112,8 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
 	for _, r := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)), show.Since(r.Started, now),
-			durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)),
+			show.Since(r.Started, now), durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
 	}
 	_ = w.Flush() // writing to memory never fails
 	return show.CutLines(table.String(), width)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/checked"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -41,7 +41,7 @@ answer fits, the exit code is 22.`,
 		Example: `  coleo run show 3F7K
   coleo run show 3F7K --answer | jq .`,
 		Args: verb.Exactly(1, "the id of a run"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			r, err := client.Run(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -63,7 +63,7 @@ answer fits, the exit code is 22.`,
 // printAnswer prints the answer of a run. If the run's prompt had a schema, it prints only the JSON
 // that fits the schema. This JSON comes from the run, or from a later run in which Coleo asked the
 // model again.
-func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
+func printAnswer(c *cobra.Command, client *apiclient.Client, r coleo.Run) error {
 	for r.Retry != "" {
 		next, err := client.Run(c.Context(), r.Retry)
 		if coleo.ErrorCode(err) == coleo.ENotFound {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -34,7 +34,7 @@ with the next event, and waits for a serve that has ended.
 		Example: `  coleo arm tail fix
   coleo arm tail --filter tool_call_start,tool_call_end`,
 		Args: verb.AtMost(1, "the name of an arm, or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				f.arm = args[0]
 			}

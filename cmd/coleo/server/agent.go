@@ -69,7 +69,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	}
 	c.Flags().StringVarP(&f.url, "nats-url", "n", "", "refused: `URL` of a bus on another machine")
 	c.Flags().StringVar(&f.id, "id", "", "`ID` of this host agent (default: its former id)")
-	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0, "largest `NUMBER` of arms at a time (default: max_arms in config.toml)")
+	c.Flags().IntVarP(&f.maxArms, "max-arms", "m", 0,
+		"largest `NUMBER` of arms at a time (default: max_arms in config.toml)")
 	return c
 }
 

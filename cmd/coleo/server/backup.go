@@ -208,7 +208,7 @@ restored.`,
 	}
 }
 
-// openError adds to err how to repair the database, if err reports a damaged database.
+// If err reports a damaged database, openError adds to err how to repair the database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

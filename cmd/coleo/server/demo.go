@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
@@ -73,7 +73,7 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 
 // demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes, demoArm sends
 // a second prompt. If the arm already runs, demoArm does nothing.
-func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
+func demoArm(ctx context.Context, s setup.Setup, client *apiclient.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 
 // tellDemo prints the state and the last answer of each arm. It also prints commands that the user
 // can try next.
-func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
+func tellDemo(ctx context.Context, client *apiclient.Client, out io.Writer) error {
 	fmt.Fprintln(out, "\nThis is how they are now:")
 	next := ""
 	for _, d := range demoArms {
@@ -141,7 +141,7 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 }
 
 // lastAnswer returns a sentence that contains the last answer of an arm.
-func lastAnswer(ctx context.Context, client *api.Client, arm string) (string, error) {
+func lastAnswer(ctx context.Context, client *apiclient.Client, arm string) (string, error) {
 	last, err := client.LastRun(ctx, arm)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return "It has answered nothing yet.", nil

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host/armfolder"
@@ -168,7 +168,7 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 
 // killOne ends an arm. If serve was killed while it ordered the arm's start, the host agent may not know
 // the arm. In that case, killOne waits until the host agent reports that the arm does not run.
-func killOne(ctx context.Context, client *api.Client, arm coleo.Arm) error {
+func killOne(ctx context.Context, client *apiclient.Client, arm coleo.Arm) error {
 	_, err := client.Kill(ctx, arm.ID)
 	if coleo.ErrorCode(err) != coleo.ENotFound {
 		return err

@@ -27,7 +27,7 @@ import (
 // before, it starts with serve. Otherwise it starts on its first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // the part of the configuration that the host agent shares
+	config host.Config // the part of the configuration that host local shares with the host agent
 	bus    *bus.Server
 	log    *slog.Logger
 	life   context.Context // ends when serve ends

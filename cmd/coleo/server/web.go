@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wholefile"
+	"coleo.dev/wire"
 )
 
 // linkNote is a note that is printed with a link.
@@ -32,7 +33,7 @@ The link works once, within two minutes. The browser that opens it is signed in
 until you sign it out, or until it is not used for 30 days. Treat the link as a
 secret.`,
 		Args: verb.Exactly(0, "no arguments, or list, revoke or rotate-token"),
-		RunE: setup.WithServe(func(c *cobra.Command, _ *api.Client, s setup.Setup, _ []string) error {
+		RunE: setup.WithServe(func(c *cobra.Command, _ *apiclient.Client, s setup.Setup, _ []string) error {
 			link, note, err := dashboardLink(c.Context(), s)
 			if err != nil {
 				return err
@@ -59,7 +60,7 @@ func newWebListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the browsers that are signed in",
 		Args:  verb.Exactly(0, "no arguments"),
-		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, _ setup.Setup, _ []string) error {
+		RunE: setup.WithServe(func(c *cobra.Command, client *apiclient.Client, _ setup.Setup, _ []string) error {
 			list, err := client.Browsers(c.Context())
 			if err != nil {
 				return err
@@ -98,7 +99,7 @@ opened. The API token stays valid: 'coleo web rotate-token' replaces it.`,
 			return coleo.Errorf(coleo.EInvalid, "%s takes the id of one browser, or --all (see 'coleo web list')",
 				c.CommandPath())
 		},
-		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, _ setup.Setup, args []string) error {
+		RunE: setup.WithServe(func(c *cobra.Command, client *apiclient.Client, _ setup.Setup, args []string) error {
 			n, err := 1, error(nil)
 			if all {
 				n, err = client.SignOutAll(c.Context())
@@ -124,7 +125,7 @@ func newWebRotateCommand() *cobra.Command {
 Serve continues to run. Browsers stay signed in. Programs read the new token
 from the file that this prints.`,
 		Args: verb.Exactly(0, "no arguments"),
-		RunE: setup.WithServe(func(c *cobra.Command, client *api.Client, s setup.Setup, _ []string) error {
+		RunE: setup.WithServe(func(c *cobra.Command, client *apiclient.Client, s setup.Setup, _ []string) error {
 			name, err := client.ReplaceToken(c.Context())
 			if err != nil {
 				return err
@@ -137,15 +138,15 @@ from the file that this prints.`,
 
 // dashboardLink returns a link that opens the dashboard once, and a note for the user. It returns
 // only a note if serve has an older version, which cannot make links.
-func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
+func dashboardLink(ctx context.Context, s setup.Setup) (link wire.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
-		return api.Link{}, "", err
+		return wire.Link{}, "", err
 	}
 	defer client.Close()
 	link, err = client.NewLink(ctx)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return api.Link{},
+		return wire.Link{},
 			"serve has an older version, which makes no links: run 'coleo down' and 'coleo up'; " +
 				"the arms continue to run", nil
 	}

@@ -131,8 +131,8 @@ func (s Setup) serveLaunching() launching {
 	return launching{[]string{"serve", "--" + NotifyFromInput}, s.GivenNotify}
 }
 
-// launch runs `coleo` in a new process, which continues when this process ends. The channel ended is
-// closed when the new process has ended.
+// launch runs `coleo` in a new process, which continues when this process ends. The returned
+// channel is closed when the new process has ended.
 func (s Setup) launch(name string, start launching) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
@@ -164,8 +164,8 @@ func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has started that
-// process, the channel started must be closed when the process ends. If the process was already
-// running, started is nil.
+// process, the caller must pass a channel that is closed when the process ends. If the process was
+// already running, the channel is nil.
 //
 // A process that the caller has started can end early because of a rival. A rival is another
 // process of the same verb that was started first:

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/holder/process"
 )
 
@@ -17,7 +17,7 @@ import (
 // serve does not run, the function returns an error with the command that starts Coleo. If the user
 // names a missing arm, the error suggests a similar name.
 func WithClient(
-	do func(c *cobra.Command, client *api.Client, args []string) error,
+	do func(c *cobra.Command, client *apiclient.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := New()
@@ -29,7 +29,7 @@ func WithClient(
 			return err
 		}
 		err = do(c, client, args)
-		if api.IsUnsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
+		if apiclient.IsUnsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
 			notRunning := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
 			var e *coleo.Error
 			if errors.As(err, &e) {
@@ -45,14 +45,14 @@ func WithClient(
 const probeTimeout = 3 * time.Second
 
 // Client returns a client of this user's serve on this machine.
-func (s Setup) Client() (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.ServeStopped})
+func (s Setup) Client() (*apiclient.Client, error) {
+	return apiclient.New(apiclient.Config{Socket: s.Socket(), Peer: s.ServeStopped})
 }
 
 // OperatorClient returns a client of this user's serve with only the rights of the given operator
 // token.
-func (s Setup) OperatorClient(value string) (*api.Client, error) {
-	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Token: value, Peer: s.ServeStopped})
+func (s Setup) OperatorClient(value string) (*apiclient.Client, error) {
+	return apiclient.New(apiclient.Config{Socket: s.Socket(), Token: value, Peer: s.ServeStopped})
 }
 
 // ServeStopped returns an error if a signal has stopped serve. The error contains the command that
@@ -98,7 +98,7 @@ func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 
 // WithServe returns the function of a verb that needs serve. It calls f with a client and the
 // Setup, or returns an error if serve does not answer.
-func WithServe(f func(*cobra.Command, *api.Client, Setup, []string) error) func(*cobra.Command, []string) error {
+func WithServe(f func(*cobra.Command, *apiclient.Client, Setup, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := New()
 		if err != nil {

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // CheckHarnessNames returns ENotFound if one of the names is not the name of a harness. A verb that filters
 // by harness should call it only if nothing matches, because arms can also have a harness that was removed.
-func CheckHarnessNames(ctx context.Context, client *api.Client, names ...string) error {
+func CheckHarnessNames(ctx context.Context, client *apiclient.Client, names ...string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ var unknownHarness = regexp.MustCompile(`^Unknown harness: (\S+)`)
 
 // SuggestHarness adds a suggestion to the error for an unknown harness. It returns any other error
 // unchanged.
-func SuggestHarness(ctx context.Context, client *api.Client, err error) error {
+func SuggestHarness(ctx context.Context, client *apiclient.Client, err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 )
 
 // noArm matches the error message for a missing arm. Its group captures the name of the arm.
@@ -16,7 +16,7 @@ var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
 // didYouMean adds a suggestion to the error for a missing arm. It suggests the name of the most
 // similar arm. It returns any other error unchanged.
-func didYouMean(ctx context.Context, client *api.Client, err error) error {
+func didYouMean(ctx context.Context, client *apiclient.Client, err error) error {
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.ENotFound || !errors.As(err, &e) {
 		return err

@@ -99,8 +99,8 @@ func witnessTable(x coleo.Explanation) string {
 	return b.String()
 }
 
-// ageAt returns the time between the parameters t and now, as text. A time below ten seconds is
-// given in tenths of a second.
+// ageAt returns the time from t to now, as text. A time below ten seconds is given in tenths of a
+// second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -119,8 +119,7 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip shortens the text s. The parameter most is the largest number of characters in the result.
-// A shortened text ends with "…".
+// clip shortens a text to at most the given number of characters. A shortened text ends with "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

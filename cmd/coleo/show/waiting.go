@@ -18,8 +18,9 @@ import (
 const waitingEvery = time.Second
 
 // Waiting shows one line on standard error while a verb waits. Every waitingEvery, it calls the
-// function what, and shows the returned text and the time waited so far. After the wait, the caller
-// must call done, which removes the line. If standard error is not a terminal, Waiting shows nothing.
+// given function, and shows the returned text and the time waited so far. After the wait, the
+// caller must call done, which removes the line. If standard error is not a terminal, Waiting shows
+// nothing.
 func Waiting(c *cobra.Command, what func(ctx context.Context) string) (done func()) {
 	file, ok := c.ErrOrStderr().(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
@@ -40,7 +40,7 @@ func (f *startFlags) add(c *cobra.Command) {
 
 // If the user gave no work folder, fillIn uses the folder of the conversation. If the user gave
 // no name for the arm, fillIn chooses one.
-func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thread) error {
+func (f *startFlags) fillIn(ctx context.Context, client *apiclient.Client, t coleo.Thread) error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = t.Folder
 	}
@@ -51,7 +51,7 @@ func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thr
 }
 
 // choose makes the path of the given folder absolute. If the user gave no name, choose picks one.
-func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
+func (f *startFlags) choose(ctx context.Context, client *apiclient.Client) error {
 	if f.q.Workdir != "" {
 		dir, err := filepath.Abs(f.q.Workdir)
 		if err != nil {
@@ -73,7 +73,8 @@ func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 }
 
 // printStarted waits until the arm is ready, and prints what Coleo has started.
-func (f *startFlags) printStarted(c *cobra.Command, client *api.Client, reply wire.SpawnReply, what string) error {
+func (f *startFlags) printStarted(c *cobra.Command, client *apiclient.Client, reply wire.SpawnReply,
+	what string) error {
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)
 	}
@@ -94,7 +95,7 @@ func (f *startFlags) printStarted(c *cobra.Command, client *api.Client, reply wi
 func newResumeCommand() *cobra.Command {
 	var f startFlags
 	c := threadVerb("resume ID", "Start an arm that continues a conversation", 1, "the id of a conversation",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, _ []string) error {
 			if err := f.fillIn(c.Context(), client, t); err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ while another arm has it, nothing is started.`
 func newCloneCommand() *cobra.Command {
 	var f startFlags
 	c := threadVerb("clone ID", "Start an arm with a copy of a conversation", 1, "the id of a conversation",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, _ []string) error {
 			if err := f.fillIn(c.Context(), client, t); err != nil {
 				return err
 			}
@@ -149,7 +150,7 @@ variables of the arm NAME. Flags change that. While the arm NAME works or asks
 something, nothing is done. Some agent CLIs cannot do this.`,
 		Example: `  coleo arm fork fix -n try`,
 		Args:    verb.Exactly(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if err := f.choose(c.Context(), client); err != nil {
 				return err
 			}
@@ -180,7 +181,7 @@ arm may have it. While the arm works or asks something, nothing is done.`,
 			return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and optionally the id of a conversation",
 				c.CommandPath())
 		},
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				t, err := client.ArmThread(c.Context(), args[0])
 				if err != nil {

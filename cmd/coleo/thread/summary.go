@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
@@ -15,7 +15,7 @@ import (
 
 func newSummaryCommand() *cobra.Command {
 	c := threadVerb("summary ID", "Print a conversation in a few lines", 1, "the id of a conversation",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, _ []string) error {
 			s, err := client.ThreadSummary(c.Context(), t.Harness, t.ID)
 			if err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. After parsing, the caller must call the
-// function whole, which makes the folder of --project absolute.
+// filterFlags adds the flags that select conversations. After parsing, the caller must pass the
+// filter to whole, which makes the folder of --project absolute.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")
@@ -74,7 +74,7 @@ func newListCommand() *cobra.Command {
 		Example: `  coleo thread list --project .
   coleo thread list --harness HARNESS --since 24h`,
 		Args: verb.Exactly(0, "no arguments: 'coleo thread search WORDS' searches"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			return list(c, client, f, since)
 		}),
 	}
@@ -95,7 +95,7 @@ word* finds every word that begins with word. Capital letters and accents do not
 		Example: `  coleo thread search parser fails
   coleo thread search '"unexpected token"' --project .`,
 		Args: cobra.ArbitraryArgs,
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if f.Words = strings.Join(args, " "); strings.TrimSpace(f.Words) == "" {
 				return coleo.Errorf(coleo.EInvalid, "%s takes the words to search for", c.CommandPath())
 			}
@@ -106,7 +106,7 @@ word* finds every word that begins with word. Capital letters and accents do not
 	return c
 }
 
-func list(c *cobra.Command, client *api.Client, f coleo.ThreadFilter, since time.Duration) error {
+func list(c *cobra.Command, client *apiclient.Client, f coleo.ThreadFilter, since time.Duration) error {
 	f, err := whole(f, since)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func titleOf(t coleo.Thread) string {
 
 // find returns the conversation with the given id, or the only conversation whose id begins with
 // the given text.
-func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, error) {
+func find(ctx context.Context, client *apiclient.Client, id string) (coleo.Thread, error) {
 	out, err := client.Threads(ctx, coleo.ThreadFilter{Prefix: id, Hidden: true})
 	if err != nil {
 		return coleo.Thread{}, err
@@ -212,12 +212,12 @@ func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, err
 // threadVerb returns a verb that takes the id of one conversation and the given number of further
 // arguments.
 func threadVerb(use, short string, args int, what string,
-	do func(c *cobra.Command, client *api.Client, t coleo.Thread, args []string) error) *cobra.Command {
+	do func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  verb.Exactly(args, what),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			t, err := find(c.Context(), client, args[0])
 			if err != nil {
 				return err
@@ -231,7 +231,7 @@ func newShowCommand() *cobra.Command {
 	var after, limit int
 	c := threadVerb("show ID", "Print a conversation: prompts, answers and the names of tools", 1,
 		"the id of a conversation",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, _ []string) error {
 			page, err := client.Thread(c.Context(), t.Harness, t.ID, after, limit)
 			if err != nil {
 				return err
@@ -270,7 +270,7 @@ func printPage(c *cobra.Command, page coleo.ThreadPage) error {
 func newRenameCommand() *cobra.Command {
 	c := threadVerb("rename ID TITLE", "Give a conversation a title, which Coleo keeps", 2,
 		"the id of a conversation and a title",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, args []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, args []string) error {
 			now, err := client.RenameThread(c.Context(), t.Harness, t.ID, args[0])
 			if err != nil {
 				return err
@@ -285,7 +285,7 @@ empty title means the agent CLI's own title again.`
 func newDeleteCommand() *cobra.Command {
 	var file bool
 	c := threadVerb("delete ID", "Hide a conversation and forget its texts", 1, "the id of a conversation",
-		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
+		func(c *cobra.Command, client *apiclient.Client, t coleo.Thread, _ []string) error {
 			if err := client.DeleteThread(c.Context(), t.Harness, t.ID, file); err != nil {
 				return err
 			}

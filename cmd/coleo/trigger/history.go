@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -22,7 +22,7 @@ func newHistoryCommand(kind trigger.Kind) *cobra.Command {
 requests. The last row is the newest. Without a name, the list has all schedules and
 webhooks, also those that were removed.`,
 		Args: verb.AtMost(1, "the name of a "+word(kind)+", or nothing"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			name := ""
 			if len(args) == 1 {
 				name = args[0]

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -53,7 +53,7 @@ func (f *common) addFlags(c *cobra.Command) {
 }
 
 // add creates the trigger that the flags describe.
-func (f *common) add(ctx context.Context, client *api.Client, name string) (wire.NewTrigger, error) {
+func (f *common) add(ctx context.Context, client *apiclient.Client, name string) (wire.NewTrigger, error) {
 	var err error
 	f.q.Name = name
 	if f.q.Workdir, err = filepath.Abs(f.q.Workdir); err != nil {
@@ -86,7 +86,7 @@ were missed, as soon as serve runs again.`,
 		Example: `  coleo schedule add nightly --cron '30 2 * * *' --zone Europe/Berlin --template review
   coleo schedule run-now nightly`,
 		Args: verb.Exactly(1, "the name of the new schedule"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			f.q.Kind = trigger.Schedule
 			made, err := f.add(c.Context(), client, args[0])
 			if err != nil {
@@ -121,7 +121,7 @@ func nextWord(t trigger.Trigger) string {
 func word(kind trigger.Kind) string { return string(kind) }
 
 // ofKind returns all triggers of a kind.
-func ofKind(ctx context.Context, client *api.Client, kind trigger.Kind) (wire.Triggers, error) {
+func ofKind(ctx context.Context, client *apiclient.Client, kind trigger.Kind) (wire.Triggers, error) {
 	all, err := client.Triggers(ctx)
 	out := wire.Triggers{Triggers: []trigger.Trigger{}, On: all.On}
 	for _, t := range all.Triggers {
@@ -133,7 +133,7 @@ func ofKind(ctx context.Context, client *api.Client, kind trigger.Kind) (wire.Tr
 }
 
 // find returns the trigger of a kind with the given name. It returns ENotFound if there is none.
-func find(ctx context.Context, client *api.Client, kind trigger.Kind, name string) (trigger.Trigger, error) {
+func find(ctx context.Context, client *apiclient.Client, kind trigger.Kind, name string) (trigger.Trigger, error) {
 	all, err := ofKind(ctx, client, kind)
 	for _, t := range all.Triggers {
 		if t.Name == name {
@@ -152,7 +152,7 @@ func newListCommand(kind trigger.Kind) *cobra.Command {
 		Use:   "list",
 		Short: "List the " + word(kind) + "s",
 		Args:  verb.Exactly(0, "no arguments"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, _ []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			all, err := ofKind(c.Context(), client, kind)
 			if err != nil {
 				return err
@@ -201,7 +201,7 @@ func newShowCommand(kind trigger.Kind) *cobra.Command {
 		Use:   "show " + nameUse(kind),
 		Short: "Show a " + word(kind) + ", and its newest entries",
 		Args:  verb.Exactly(1, "the name of a "+word(kind)),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			t, err := find(c.Context(), client, kind, args[0])
 			if err != nil {
 				return err
@@ -249,7 +249,7 @@ func newRemoveCommand(kind trigger.Kind) *cobra.Command {
 		Use:   "remove " + nameUse(kind),
 		Short: "Remove a " + word(kind) + "; its arms continue",
 		Args:  verb.Exactly(1, "the name of a "+word(kind)),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if _, err := find(c.Context(), client, kind, args[0]); err != nil {
 				return err
 			}
@@ -266,7 +266,7 @@ func newRunNowCommand() *cobra.Command {
 		Use:   "run-now SCHEDULE",
 		Short: "Start an arm of a schedule that is not due",
 		Args:  verb.Exactly(1, "the name of a schedule"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			e, err := client.RunTrigger(c.Context(), args[0])
 			if err != nil {
 				return err

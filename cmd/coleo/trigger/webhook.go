@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/trigger"
@@ -28,7 +28,7 @@ prompt that you do not give with --arg. They are put into it as quoted text. Not
 else of the request has an effect.`,
 		Example: `  coleo webhook create failed-build --template fix -w ~/src/clone > ~/.failed-build.key`,
 		Args:    verb.Exactly(1, "the name of the new webhook"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			f.q.Kind = trigger.Webhook
 			made, err := f.add(c.Context(), client, args[0])
 			if err != nil {

@@ -35,7 +35,8 @@ func FlagError(c *cobra.Command, err error) error {
 }
 
 // exclusive matches cobra's error about flags that exclude each other.
-var exclusive = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+var exclusive = regexp.MustCompile(
+	`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 
 // inWords rewrites an error for people if it comes from cobra itself.
 func inWords(err error) error {

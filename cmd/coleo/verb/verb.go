@@ -56,7 +56,7 @@ func Group(use, short string) *cobra.Command {
 }
 
 // Exactly returns a check that a verb has n arguments. Otherwise the check returns EInvalid. The
-// parameter what describes the arguments in the error message, such as "the name of an arm".
+// second parameter describes the arguments in the error message, such as "the name of an arm".
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -66,8 +66,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns
-// EInvalid. The parameter what describes the arguments in the error message, as in Exactly.
+// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns EInvalid.
+// The second parameter describes the arguments in the error message, as in Exactly.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -104,7 +104,7 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of the bytes in, or 0 if
+// sequence returns the length of the escape sequence at the beginning of the given bytes, or 0 if
 // there is none. A terminal sends a sequence in one piece, so an escape character alone is the key
 // Escape.
 func sequence(in []byte) int {

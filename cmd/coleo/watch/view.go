@@ -185,8 +185,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes invisible characters, because a terminal would obey some of them, and replaces each
-// tab by a blank.
+// plain removes invisible characters, because a terminal would obey some of them. It replaces each
+// tab with a blank.
 func plain(line string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Text(line))
 }

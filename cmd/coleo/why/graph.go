@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -28,7 +28,7 @@ order.`,
 		Example: `  coleo run graph RUN
   coleo run graph RUN --format dot | dot -Tsvg > run.svg`,
 		Args: verb.Exactly(1, "the id of a run"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			return printGraph(c, client, args[0], format)
 		}),
 	}
@@ -39,7 +39,7 @@ order.`,
 
 var formats = []string{"text", "json", "dot"}
 
-func printGraph(c *cobra.Command, client *api.Client, run, format string) error {
+func printGraph(c *cobra.Command, client *apiclient.Client, run, format string) error {
 	if format != "text" && format != "json" && format != "dot" {
 		return coleo.Errorf(coleo.EInvalid, "there is no format %q; the formats are text, json and dot", format)
 	}

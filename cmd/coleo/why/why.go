@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
-	"coleo.dev/api"
+	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -47,7 +47,7 @@ agent CLI's record reports, and only while those events are kept.`,
 		Example: `  coleo why src/main.go:12
   coleo why src/main.go:12 --json`,
 		Args: verb.Exactly(1, "a file and a line, such as main.go:12"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			q, same, err := question(args[0])
 			if err != nil {
 				return err

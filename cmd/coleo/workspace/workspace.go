@@ -364,10 +364,10 @@ type restored struct {
 	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
 }
 
-// The function chosen returns as k the worktree that was kept last for the named arm. If the arm had several
-// repositories, k is the worktree of the first repository. The result others contains the worktrees that were
-// kept at the same time and are not restored yet. If the name is a ref, k is the worktree that was kept under
-// this ref.
+// The first result is the worktree that was kept last for the named arm. If the arm had several
+// repositories, it is the worktree of the first repository. If the name is a ref, it is the
+// worktree that was kept under this ref. The second result contains the worktrees that were kept at
+// the same time and are not restored yet.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)

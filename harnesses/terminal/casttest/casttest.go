@@ -202,7 +202,7 @@ func Labels(t testing.TB, folder string) map[string]string {
 }
 
 // Description returns the path and the content of the harness.toml that reads a folder of
-// recordings. The name of the folder begins with the agent CLI.
+// recordings. The name of the folder begins with the name of the agent CLI.
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")

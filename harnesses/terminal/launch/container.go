@@ -38,8 +38,8 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 		return nil, coleo.Errorf(coleo.EInvalid, "a container needs an image: name it with --sandbox-image")
 	}
 	if c.OwnNetwork {
-		return nil, coleo.Errorf(coleo.EUnsupported, "the scripted model is not reachable in a container: choose --sandbox %s",
-			coleo.SandboxBwrap)
+		return nil, coleo.Errorf(coleo.EUnsupported,
+			"the scripted model is not reachable in a container: choose --sandbox %s", coleo.SandboxBwrap)
 	}
 	engine, err := container.Find(c.Sandbox.Kind, c.Environ)
 	if err != nil {
@@ -58,7 +58,8 @@ func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []strin
 	if _, given := c.Env["PATH"]; !given {
 		plan.Dropped = []string{"PATH"}
 	}
-	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} { // of two places with one path, the first counts
+	// if two places have the same path, the first one counts
+	for i, list := range [][]sandbox.Place{box.Readable, box.Writable} {
 		for _, place := range list {
 			plan.Mounts = append(plan.Mounts, container.Mount{Source: cmp.Or(place.Source, place.Path), Target: place.Path,
 				Readonly: i == 0})

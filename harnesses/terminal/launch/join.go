@@ -16,7 +16,7 @@ import (
 // settings apply. It returns argv unchanged if argv contains the option at most once.
 //
 // Each value is a JSON object, or the path of a file with a JSON object. Tables are merged key by
-// key, and lists are appended. Of two other values, the later one stays.
+// key, and lists are appended. Of two values of any other kind, the later one stays.
 //
 // The error is EInvalid if a value cannot be merged, because the agent CLI would silently ignore
 // one of the values.

@@ -22,8 +22,8 @@ type launchFacts struct {
 	Permission                               string // the agent CLI's own word for the permission mode
 	Conversation                             string
 	Fork                                     string // the conversation to copy; "" if none
-	// Account is the path of a file in the folder of this start, in which the agent CLI can record the
-	// tokens that it uses.
+	// Account is the path of a file in which the agent CLI can record the tokens that it uses. The
+	// file is in the folder of this start.
 	Account                        string
 	Resume, Hermetic, TrustWorkdir bool
 	Sandboxed                      bool // the agent CLI runs in a sandbox

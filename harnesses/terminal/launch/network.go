@@ -16,9 +16,9 @@ const (
 	networkRecord = "network.jsonl"
 )
 
-// NetworkRecord returns the path of the file that lists the hosts that a start of a sandboxed arm has
-// reached, and the refused ones. dir is the folder of the start. The file exists only for a sandbox
-// that may reach some hosts.
+// NetworkRecord returns the path of a file in the folder dir of a start. The file lists the hosts
+// that a sandboxed arm has reached, and the hosts that its sandbox has refused. It exists only for
+// a sandbox that may reach some hosts.
 func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord) }
 
 // networkFile writes a file with the hosts that the arm's sandbox may reach, and returns the file's
@@ -77,9 +77,9 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 	return out, nil
 }
 
-// addServer adds a server to the rules. private is true if the server's name may lead to a private
-// address, because the user has named the server. A server of this machine also listens on its port
-// inside the sandbox.
+// addServer adds a server to the rules. private is true if the user has named the server. Its name
+// may then lead to a private address. If the server is on this machine, the same port inside the
+// sandbox leads to it.
 func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	rule := proxy.Rule{Host: server.Host, Port: server.Port, Private: private || server.Loopback()}
 	to.Allow = append(to.Allow, rule)
@@ -112,7 +112,7 @@ func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]
 	return out, nil
 }
 
-// usualPorts contains the port of a URL that names none, by the URL's scheme.
+// usualPorts contains the default port of each URL scheme.
 var usualPorts = map[string]uint16{"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 // serverOf returns the server of a URL.

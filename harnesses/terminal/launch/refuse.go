@@ -11,8 +11,8 @@ import (
 // Real settings files have only a few KiB.
 const maxSettingsFile = 1 << 20
 
-// refuseSettings returns EUnsupported if the user has chosen a setting with which Coleo cannot read
-// the screen or cannot type. The message describes what the user can do.
+// refuseSettings returns EUnsupported if the user has chosen a setting that keeps Coleo from
+// reading the screen or from typing. The message describes what the user can do.
 func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[string]string) error {
 	for _, setting := range s.Settings {
 		if setting.Refused == "" {

@@ -41,7 +41,7 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets a value in a JSON file to true. The parameter keys contains the keys that lead to the
+// trusted sets a value in a JSON file to true. The parameter `keys` contains the keys that lead to the
 // value, outermost first.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -41,7 +41,8 @@ const (
 	mostTables   = 8   // number of dialogs that are copied for a new dialog
 )
 
-// featureParts are the parts of the screen for a new condition, smaller parts first.
+// featureParts are the parts of the screen in which a new condition can search, smaller parts
+// first.
 var featureParts = []string{"title", "below composer", "above composer 2", "above composer 4", "above composer 12",
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 

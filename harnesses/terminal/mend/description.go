@@ -150,7 +150,7 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// The method with returns the text of the file, with the given value in the field f.
+// The method `with` returns the text of the file, with the given value in the field f.
 func (d *document) with(f field, value string) string {
 	q := quote(value)
 	if f.key == "where" {

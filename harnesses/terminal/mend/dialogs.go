@@ -32,7 +32,7 @@ var (
 )
 
 // deriveDialogs proposes new dialogs. Each of them is a copy of another dialog, sometimes with a new
-// title. The parameter when contains the conditions of the new dialogs, as TOML.
+// title. The caller passes the conditions of the new dialogs, as TOML.
 func (e *editor) deriveDialogs(when string, cost int) {
 	at := e.doc.find("dialog", e.group.rule)
 	if at < 0 {

@@ -12,7 +12,7 @@ const diffContext = 3
 type line struct {
 	sign byte // ' ', '-' or '+'
 	text string
-	a, b int // the number of the line in each text, or of the next line if the text lacks it
+	a, b int // the number of this line in each text; if a text lacks the line, the number of its next line
 }
 
 // Diff returns the difference between two texts as a unified diff, or "" if the texts are equal.
@@ -72,7 +72,7 @@ func compare(a, b []string) []line {
 	if n := len(b); n > 0 && b[n-1] == "" {
 		b = b[:n-1]
 	}
-	common := make([][]int, len(a)+1) // the number of common lines in the rest of a from i and of b from j
+	common := make([][]int, len(a)+1) // common[i][j] is the number of common lines in a[i:] and b[j:]
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}

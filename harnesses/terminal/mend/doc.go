@@ -3,7 +3,7 @@
 // which the harness.toml was written.
 //
 // Propose tries changes one after another. It replays each recording as a session would have read
-// it. It proposes changes only if every new recording then reads as its label says. Every old
-// recording that read as its label says before must still do so. Propose writes no file, starts no
+// it. It proposes changes only if every new recording then reads as its label says. Each old
+// recording that already read as its label says must still do so. Propose writes no file, starts no
 // agent CLI, and makes no label.
 package mend

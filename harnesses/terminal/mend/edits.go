@@ -26,14 +26,14 @@ const (
 	costRegion = 8  // another part of the screen
 	costWord   = 4  // another text in a pattern
 	costBoth   = 6  // two texts instead of one
-	costParts  = 6  // another order in a pattern
+	costParts  = 6  // two parts of a pattern change places
 	costLoose  = 12 // an anchor of a pattern is removed
 	costNarrow = 20 // a dialog no longer matches, although only its title is wrong
 	costMove   = 5  // for each rule that a rule is moved past
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog whose first condition is neither for its title nor in the description
+	costUnnamed = 30 // a new dialog whose first condition is new and not for the title
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.
@@ -86,10 +86,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds proposes changes of the conditions in list, which belong to one item. The parameter it is the
-// item's index. If shouldHold is true, the item should hold on all pictures of the group, and the changes
-// make it hold on more of them. Otherwise the item should hold on none of them, and the changes keep it
-// from holding.
+// conds proposes changes of the conditions in list, which belong to one item. The parameter `it` is
+// the index of this item. If shouldHold is true, the item should hold on all pictures of the group,
+// and the changes make the item hold on more of them. Otherwise the item should hold on none of them,
+// and the changes keep the item from holding.
 func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -198,8 +198,8 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 }
 
 // patterns proposes changes of the pattern in field f. Coleo matches the pattern with the texts that
-// textsOf returns for a picture. findsIt reports whether a changed pattern finds on a picture what it
-// must find.
+// textsOf returns for a picture. findsIt reports whether a changed pattern finds the right text on a
+// picture.
 func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -318,7 +318,7 @@ func (e *editor) order(laterIndex int, earlierName string) {
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
 // dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. The
-// parameter it is the index of the dialog's item.
+// parameter `it` is the dialog's index in the list of items.
 func (e *editor) dialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {

@@ -12,8 +12,8 @@ import (
 // after they have lasted for some time.
 const settling = 0.8
 
-// group is a set of pictures that the rules read wrongly. All of its pictures have the same wanted
-// state, the same read state and the same rule.
+// group is a set of pictures that the rules read wrongly. All of its pictures have the same
+// labelled state. The same rule read the same wrong state on all of them.
 type group struct {
 	want, got told
 	rule      string // the rule that decided the state
@@ -35,7 +35,7 @@ func groupsOf(all []taped) []group {
 			}
 			for _, p := range t.picturesWithin(d) {
 				if p.isWell() {
-					fine = addToGroup(fine, t.Name, p) // the picture is read well; only the time of the reading is wrong
+					fine = addToGroup(fine, t.Name, p) // the rules read the picture as labelled; only the time of the reading is wrong
 				} else {
 					wrong = addToGroup(wrong, t.Name, p)
 				}

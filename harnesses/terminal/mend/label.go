@@ -128,14 +128,14 @@ func stateAt(label []told, moment float64) told {
 	return t
 }
 
-// span is a time in which neither the label nor the reading changes.
+// span is a period in which neither the label nor the reading changes.
 type span struct {
 	from, until float64
 	want, got   told
 }
 
 // differences returns the times at which a reading differs from its label. A state may begin up to
-// slack seconds earlier or later, but idle may not begin earlier than labelled.
+// `slack` seconds earlier or later, but idle may not begin earlier than labelled.
 func differences(want, got []told, slack float64) []span {
 	var out []span
 	slack += rounding

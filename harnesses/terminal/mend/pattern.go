@@ -183,8 +183,8 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn matches text with the pattern, which accepts any text in the gap. It returns the texts that it
-// finds in the gap. The parameter limit is the largest number of these texts.
+// findIn matches text with a copy of the pattern that accepts any text in the gap. It returns the texts
+// that it finds in the gap. The parameter `limit` is the largest number of these texts.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {
@@ -203,8 +203,8 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 }
 
 // filled returns copies of the pattern with the found texts in the gap. The first copy accepts the
-// found texts instead of the old text, and the second copy accepts the old text too. For a class,
-// filled returns only one copy.
+// found texts instead of the old text, and the second copy accepts the old text too. For a gap in a
+// character class, filled returns only one copy.
 func (g gap) filled(pattern string, found []string) []string {
 	before, old, after := pattern[:g.start], pattern[g.start:g.end], pattern[g.end:]
 	if g.kind == gapClass {
@@ -233,7 +233,7 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // quoteText returns a pattern for a text. The pattern accepts any number in place of each number.
 func quoteText(text string) string { return digits.ReplaceAllString(regexp.QuoteMeta(text), `\d+`) }
 
-// classText escapes a character for a class.
+// classText escapes a character for use in a character class of a pattern.
 func classText(char string) string {
 	if strings.ContainsAny(char, `\]^-[`) {
 		return `\` + char
@@ -241,15 +241,15 @@ func classText(char string) string {
 	return char
 }
 
-// braille is the range of braille characters in the form for a class. widenClass adds the whole
-// range to a class if at least three of the characters were found, because many programs show them
-// as an animation.
+// braille is the range of braille characters as written in a character class. widenClass adds the
+// whole range to a class if at least three of the characters were found, because many programs show
+// them as an animation.
 const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }
 
-// widenClass adds the found characters to a class. If the result has only one character, widenClass
-// returns a pattern for that character instead of a class.
+// widenClass adds the found characters to a character class. If the result has only one character,
+// widenClass returns a pattern for that character instead of a class.
 func widenClass(old string, found []string) string {
 	body := strings.TrimSuffix(strings.TrimPrefix(old, "["), "]")
 	if n := slices.IndexFunc(found, notBraille); n != 0 && len(found) > 2 && (n < 0 || n > 2) {

@@ -23,7 +23,7 @@ const DefaultTime = 5 * time.Minute
 
 // These are the limits of a search.
 const (
-	mostSteps    = 4   // changes one after another; an agent CLI that needs more is another program
+	mostSteps    = 4   // steps of one proposal; an agent CLI that needs more counts as another program
 	mostGroups   = 4   // groups in one round
 	mostTried    = 160 // changes of one kind for one group that are tried on pictures
 	mostReplayed = 12  // changes for one group that are tried on recordings
@@ -62,8 +62,8 @@ type search struct {
 }
 
 // Propose reads the new recordings with a description. If some of them do not read as labelled,
-// Propose searches for the smallest change with which all of them do. Every old recording that read
-// as labelled before must also read as labelled after the change.
+// Propose searches for the smallest change after which all of them read as labelled. Every old
+// recording that read as labelled before must also read as labelled after the change.
 //
 // The error is EInvalid if the description or a label cannot be read. The result depends only on
 // the arguments, unless the time runs out.
@@ -261,9 +261,9 @@ func score(spec *rules.Spec, g group) int {
 	return score
 }
 
-// tryOnRecordings returns the change that makes most recordings read as labelled, and the
-// recordings with their readings after it. It skips changes that make a recording read worse. Of
-// two equal changes, it returns the one with the lower cost.
+// tryOnRecordings returns the change with which the largest number of recordings read as labelled.
+// It also returns the recordings with their readings after that change. It skips changes that make
+// a recording read worse. Of two equally good changes, it returns the one with the lower cost.
 func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
 	var best *change
 	var bestTapes []taped

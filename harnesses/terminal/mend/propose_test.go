@@ -88,7 +88,8 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 }
 
 // busyRule is the rule of PlainSpec for processing.
-const busyRule = "[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = '(?m)^busy' }]\n"
+const busyRule = "[[rule]]\nname = \"busy\"\nstate = \"processing\"\n" +
+	"when = [{ where = \"screen\", pattern = '(?m)^busy' }]\n"
 
 // No proposed condition may contain the words that the user has typed, because the next prompt has
 // other words.

@@ -14,15 +14,15 @@ const (
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// A guard may fail on at most one in mostMissed pictures with text in the composer. The reason is
-	// that the label of such a picture can be late.
+	// A guard may fail on one in mostMissed pictures with text in the composer, because the label of
+	// such a picture can be late.
 	mostMissed = 20
 )
 
 // wipedScreens returns screens of an idle agent CLI whose last rows are wiped, including the whole
 // composer. A command that prints directly to the terminal can cause this. Such a screen must not read
-// as idle, even if the transcript shows a prompt in a box like the composer's. Coleo then asks the agent
-// CLI to draw its screen again.
+// as idle, even if the transcript shows a prompt in a box like the composer's. If it reads as unknown,
+// Coleo asks the agent CLI to draw its screen again.
 func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	var out []coleo.Screen
 	for i := range all {
@@ -39,8 +39,8 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	return evenlySpaced(out, mostWiped)
 }
 
-// wiped returns a screen without its last rows. The parameter composer is the index of the first row of
-// the composer. The result whole is false if the wipe leaves a part of the composer.
+// wiped returns a screen without its last rows. The parameter `composer` is the index of the first row of
+// the composer. If the wipe leaves a part of the composer, whole is false.
 func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1
 	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {
@@ -58,7 +58,8 @@ func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	return s, true
 }
 
-// drafts returns pictures of an idle agent CLI with text in its composer that no rule reads as idle yet.
+// drafts returns pictures of an idle agent CLI whose composer contains text. It leaves out the pictures
+// that the rules already read as idle.
 func drafts(spec *rules.Spec, all []taped) (out []*rules.Picture) {
 	for i := range all {
 		for _, s := range all[i].shots {

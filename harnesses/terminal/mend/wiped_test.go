@@ -23,7 +23,8 @@ func TestANewRuleOfIdleDoesNotTrustAWipedScreen(t *testing.T) {
 		t.Fatalf("Propose = %+v, %v; want a change", r, err)
 	}
 	diff := Diff("bench.toml", string(d.Text), string(r.Text))
-	if !strings.Contains(diff, `where = "composer"`) || !strings.Contains(diff, "model") || strings.Contains(diff, "short") {
+	if !strings.Contains(diff, `where = "composer"`) || !strings.Contains(diff, "model") ||
+		strings.Contains(diff, "short") {
 		t.Errorf("the diff is\n%s\nwant the composer with the footer below it", diff)
 	}
 	d.Text = r.Text

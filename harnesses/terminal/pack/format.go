@@ -11,8 +11,8 @@
 //	...
 //
 // KEY and SIGNATURE are in base64. The signature is an Ed25519 signature of every byte of the file
-// except the line of the signature. Because it includes the first line, it is valid only for a
-// pack.
+// except the line of the signature. The signature also covers the first line, so it is valid only
+// for a pack.
 //
 // Package reading, not package pack, combines a pack with built-in rules.
 package pack
@@ -109,7 +109,7 @@ func unwrap(file string, data []byte) (envelope, error) {
 }
 
 // takeLine reads the first line of data. The line must consist of the given name and a value of
-// exactly size bytes, in base64. takeLine returns the value, and the data after the line.
+// exactly `size` bytes, in base64. takeLine returns the value, and the data after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {
 	text, rest, ended := bytes.Cut(data, []byte("\n"))
 	coded, named := bytes.CutPrefix(text, []byte(name))

@@ -150,7 +150,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 
 // seal returns a signed pack file. body is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
-	public, _ := key.Public().(ed25519.PublicKey) // the type that the package documents
+	public, _ := key.Public().(ed25519.PublicKey) // an ed25519.PublicKey, as the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))
 	head := firstLine + keyLine + KeyText(public) + "\n" + signatureLine +
 		base64.StdEncoding.EncodeToString(signature) + "\n\n"
@@ -166,9 +166,10 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Check reads a pack so that a person can examine it. It returns the pack, or nil if it cannot read
-// the pack, and every problem of the file itself. It does not find problems that depend on a Store:
-// an untrusted key, a serial that is too low, or an expired pack. See Store.Problems for these.
+// Check reads a pack so that a person can examine it. It returns the pack, and every problem of the
+// file itself. If it cannot read the pack, the pack is nil. It does not find problems that depend
+// on a Store: an untrusted key, a serial that is too low, or an expired pack. See Store.Problems
+// for these.
 func Check(file string, data []byte) (*Pack, []error) {
 	e, err := unwrap(file, data)
 	if err != nil {

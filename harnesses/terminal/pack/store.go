@@ -181,8 +181,8 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. Before it changes anything, it passes the pack to the function accept. If the
-// pack has a problem, or if accept returns an error, the installed pack does not change. The folder
+// Add installs a pack. Before it changes anything, it passes the pack to the function `accept`. If the
+// pack has a problem, or if `accept` returns an error, the installed pack does not change. The folder
 // of the Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)

@@ -50,8 +50,9 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endAt)
 }
 
-// ScreenBeforeTyping is like ScreenAt, but more precise if keys were typed soon after the moment. The
-// terminal includes the output up to the first of these keys, and its echo, but no later output.
+// ScreenBeforeTyping is like ScreenAt, but looks for the first key that was typed at the given
+// moment or later. It leaves out the output after that key. The terminal can include the immediate
+// echo of that key.
 func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	return screenAt(handle, at, (*archive).endBeforeTyping)
 }
@@ -72,8 +73,8 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	return last
 }
 
-// The method from yields the marks of the given moment and all later marks. It also yields the earlier
-// marks of the same millisecond, because the times in the index are cut to milliseconds.
+// The method `from` yields the marks of the given moment and all later marks. It also yields the earlier
+// marks of the same millisecond, because the times in the index are truncated to milliseconds.
 func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
 	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
@@ -102,8 +103,8 @@ func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset at which the output ended at a moment, and the number of marks in the index up to
-// that moment.
+// endAt returns the offset of the output's end at a moment, and the number of marks in the index up to that
+// moment.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -114,8 +115,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, with one exception. If keys were typed after the moment, the offset is at
-// most the offset of the first key.
+// endBeforeTyping is like endAt, but looks for the first key that was typed at the moment or later. It
+// leaves out the output after that key.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {
@@ -143,7 +144,7 @@ func (a *archive) oldestTime() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return snapshot.Time.Truncate(time.Millisecond), true // the index has no output after the snapshot
+	return snapshot.Time.Truncate(time.Millisecond), true // the index has no mark of output after the snapshot
 }
 
 func tooOld(at, oldest time.Time, kept bool) error {
@@ -216,7 +217,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // a large screen can fill a piece alone
+			return out, err // the oldest screen alone fills the piece
 		}
 	case from == 0:
 		for m := range a.index.From(0) {
@@ -254,8 +255,8 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// completeEscape handles a snapshot in the middle of an escape sequence or a character. It feeds the
-// snapshot's screen to the end of that sequence or character.
+// completeEscape handles a snapshot in the middle of an escape sequence or a character. It writes
+// the next bytes of output to the snapshot's screen, up to the end of that sequence or character.
 func (a *archive) completeEscape(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
@@ -269,7 +270,8 @@ func (a *archive) completeEscape(s *reading.Snapshot) error {
 	return nil
 }
 
-// sizeAt returns the size of the terminal before a mark, as the last resize has set it.
+// sizeAt returns the size of the terminal just before a mark. The last resize before the mark sets
+// this size.
 func (a *archive) sizeAt(mark int) (cols, rows int) {
 	n := 0
 	for m := range a.index.From(0) {
@@ -283,7 +285,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark with the number mark-1, or of the first mark if mark is 0.
+// timeAt returns the time of the mark with the number mark-1. If mark is 0, it returns the time of
+// the first mark.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -291,8 +294,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect adds output and resizes to the piece of a recording in the parameter out, until the piece is full.
-// The parameter mark is the number of the mark at which it begins.
+// collect adds output and resizes to the piece `out`. It begins with the output at out.Next and with the
+// mark that has the number `mark`.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

@@ -20,8 +20,8 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder with the snapshots of one generation. A snapshot can be missing, or come
-// from another version of Coleo, because the snapshots are only a cache.
+// Folder is the folder with the snapshots of one generation. The snapshots are only a cache, so a
+// snapshot can be missing, or come from another version of Coleo.
 type Folder struct {
 	dir   string
 	nonce string // the nonce of usable snapshots; "" accepts any generation
@@ -99,8 +99,8 @@ func (f Folder) oldest(from int64) *reading.Snapshot {
 }
 
 // write writes a snapshot to the disk, either completely or not at all. After it has returned, the
-// file survives a loss of power. write creates the folder for snapshots, but not its parent folder,
-// so that an arm that is removed at the same time stays removed.
+// file survives a loss of power. write creates the folder for snapshots, but not its parent folder.
+// Otherwise it could create the folder of a removed arm again.
 func (f Folder) write(offset int64, data []byte) error {
 	if err := os.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder for snapshots: %w", err)
@@ -141,8 +141,8 @@ func (f Folder) prune(newStart int64) {
 	}
 }
 
-// thin deletes snapshots before an offset, except those at the end of a segment. Host agents took the
-// deleted snapshots when they ended.
+// thin deletes snapshots that host agents took when they ended, if these snapshots are before the
+// given offset. It keeps the snapshots that were taken at the end of a segment of the journal.
 func (f Folder) thin(before int64) {
 	for _, offset := range f.offsets() {
 		if offset < before && offset%journal.SegmentSize != 0 {
@@ -151,8 +151,8 @@ func (f Folder) thin(before int64) {
 	}
 }
 
-// Tidy deletes files that an earlier host agent has not finished. It also deletes snapshots after
-// the journal's end, because they do not belong to this journal.
+// Tidy deletes files that an earlier host agent began to write but did not finish. It also deletes
+// snapshots after the journal's end, because they do not belong to this journal.
 func (f Folder) Tidy(end int64) {
 	left, _ := filepath.Glob(filepath.Join(f.dir, "*"+unfinished))
 	for _, path := range left {

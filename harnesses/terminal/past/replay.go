@@ -11,8 +11,8 @@ import (
 // readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
-// Replay contains the facts that a session needs about the output before it was opened: the size of
-// the terminal at each offset, and the queries that were answered.
+// Replay contains the facts that a session needs about output from before the session was opened:
+// the size of the terminal at each offset, and the queries that were answered.
 type Replay struct {
 	Until    int64 // end of the output when the session was opened; the session reads the screen for the first time there
 	Answered int64 // the holder has replied to all queries up to this offset
@@ -23,10 +23,10 @@ type Replay struct {
 // Size is the size of a terminal in cells. It is zero if the size is unknown.
 type Size struct{ Cols, Rows int }
 
-// From makes r begin at offset in the journal in dir. It returns the size of the terminal there, and
-// whether a resize is exactly at offset. It ignores the resizes before the offset resizedFrom. A
-// caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the snapshot
-// already has the size that earlier resizes set.
+// From makes r begin at offset in the journal in dir. It returns the size of the terminal at that
+// offset, and whether a resize is exactly there. It ignores the resizes before the offset resizedFrom.
+// A caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the
+// snapshot already has the size that earlier resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
@@ -83,7 +83,7 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir from the given offset, and calls the function feed with each piece of
+// Read reads the journal in dir from the given offset, and calls the function `feed` with each piece of
 // output. It stops at r.Until, or at the end of the files.
 func (r *Replay) Read(dir string, offset int64, feed func(data []byte)) error {
 	journal := journal.NewReader(dir, offset)

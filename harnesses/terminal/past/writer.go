@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// A closing session takes another snapshot only if at least lastBytes bytes of output came since
-// the newest one. For less output, a snapshot is not worth its write to the disk. The emulator
-// reads about 200 MB/s, so it reads such output again in 1 or 2 ms.
+// lastBytes is a limit: a session that is being closed takes another snapshot only after at least
+// this many bytes of new output. The emulator reads about 200 MB/s, so it reads less output again
+// in 1 or 2 ms. A snapshot that saves so little time is not worth a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
@@ -19,7 +19,7 @@ const lastBytes = 256 << 10
 type Writer struct {
 	folder  Folder
 	journal string             // the journal's folder
-	covered func(offset int64) // informs the holder up to which offset a snapshot replaces the output
+	covered func(offset int64) // tells the holder that a snapshot replaces the output before offset
 	writing sync.WaitGroup
 
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. The Writer calls the function covered with the
+// NewWriter returns a Writer for a handle's generation. The Writer calls the function `covered` with the
 // offset of each snapshot that has reached the disk.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
@@ -49,9 +49,9 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot if a segment of the journal ends at the given offset. It does so even
-// in the middle of a drawing or an escape sequence. It calls the function take before it returns, and
-// writes the snapshot in the background. It skips the snapshot if an earlier one is still being written.
+// Capture writes a snapshot if a segment of the journal ends at the given offset, even in the middle of
+// a picture or an escape sequence. It calls the function `take` before it returns, and writes the snapshot
+// in the background. It skips the snapshot if an earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -66,7 +66,7 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 }
 
 // claim reserves the Writer for one snapshot at the given offset. If it returns true, the caller
-// must call free after the snapshot was written. It returns false if the Writer can write no
+// must call free after the snapshot was written. It returns false if the Writer cannot write a
 // snapshot now.
 func (w *Writer) claim(offset int64) bool {
 	w.mu.Lock()
@@ -89,10 +89,10 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// writeSnapshot writes a snapshot, and informs the holder up to which offset the snapshot replaces
-// the output. It then deletes the snapshots whose output the holder has deleted. It does nothing
-// else if it cannot write the snapshot: the holder keeps its journal, and itself reports that the
-// disk is full.
+// writeSnapshot writes a snapshot, and tells the holder that the snapshot replaces the output
+// before the given offset. It then deletes the snapshots that are no longer needed. It returns
+// silently if it cannot write the snapshot, because the holder keeps its journal, and itself
+// reports that the disk is full.
 func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
@@ -116,7 +116,7 @@ func (w *Writer) Stop() {
 }
 
 // Last takes a last snapshot, so that the next host agent has little output to read again. It calls
-// the function take before it returns. The returned function writes the snapshot to the disk. It is
+// the function `take` before it returns. The returned function writes the snapshot to the disk. It is
 // nil if less than lastBytes of output came since the newest snapshot, or if the encoding fails.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()

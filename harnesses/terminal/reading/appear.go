@@ -17,27 +17,27 @@ import (
 
 const (
 	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some
-	// agent CLIs draw the box of a dialog before its subject. Coleo reports at once that a dialog is
-	// open.
+	// agent CLIs draw the box of a dialog before its subject. Coleo does not wait before it reports
+	// that a dialog is open.
 	dialogSettle = 150 * time.Millisecond
-	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes back
-	// if it is on the screen again within returnWithin after an answer or after another dialog. It is
-	// often shown only for a moment, because the agent CLI's own server has not received the answer
-	// yet. On a loaded machine, OpenCode 1.18.33 showed it for 200 ms.
+	// returnSettle replaces dialogSettle for a dialog that comes back. A dialog comes back if it is
+	// on the screen again within returnWithin after an answer or after another dialog. Such a dialog
+	// often stays only for a moment, because the agent CLI's own server has not received the answer
+	// yet. On a loaded machine, OpenCode 1.18.33 showed one for 200 ms.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle is how long a dialog must show the same text if its rule shows that the subject is
+	// draftSettle replaces dialogSettle while the rule of a dialog shows that the dialog's subject is
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
-	// of ten, this took 200 ms.
+	// of ten, it draws the command 200 ms after the box.
 	draftSettle = 3 * time.Second
-	// emptySettle replaces draftSettle for a dialog without a title and without options, about which
-	// nobody could decide. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
-	// each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores, this took
-	// more than 3 s in 3 of 18 conversations.
+	// emptySettle replaces draftSettle for a dialog without a title and without options. Nobody could
+	// decide about such a dialog. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment
+	// before each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores,
+	// this text stayed for more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
-	// partialSettle is how long a dialog without a title or without options must show the same text.
-	// Most pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out
-	// of sight.
+	// partialSettle replaces dialogSettle for a dialog without a title or without options. Most
+	// pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out of
+	// sight.
 	partialSettle = time.Second
 )
 
@@ -54,13 +54,13 @@ type appearances struct {
 	text      string           // hash of the dialog at the beginning of this appearance; "" if there is no dialog
 	latest    string           // hash of the dialog on the last picture
 	title     string           // title of the last dialog
-	kind      coleo.DialogKind // of the last dialog
+	kind      coleo.DialogKind // kind of the last dialog
 	since     time.Time        // start of this appearance
 	keysTyped bool             // keys that may have answered the dialog were typed
 	// hiddenSinceKeys is true if a picture that no rule recognizes came after keys that
 	// may have answered the dialog.
 	hiddenSinceKeys bool
-	doubtful        bool // the dialog before this one had the same text, and was hidden after keys
+	doubtful        bool // a dialog with the same text was hidden after keys that may have answered it
 
 	answered   string    // hash of the last dialog that disappeared after keys that may have answered it
 	answeredAt time.Time // when that dialog disappeared
@@ -160,7 +160,7 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
 
 // DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn again.
-// It may be if an earlier dialog had the same text and may have been answered.
+// It returns true if an earlier dialog had the same text and may have been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
@@ -172,8 +172,8 @@ func (r *Reader) RenewDialog() {
 
 // NoteKeys records keys that the caller is about to type, if they may answer the dialog on the
 // screen. The next dialog then counts as a new one, even with the same text. NoteKeys returns true if
-// it has recorded keys and none were recorded before. In this case the caller must call KeysRefused
-// if the holder refuses the keys.
+// it has recorded keys and none were recorded before. If the holder then refuses the keys, the caller
+// must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)

@@ -43,7 +43,8 @@ func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	}
 	r = sent()
 	r.acceptWhenSettled(at(time.Second), coleo.Reading{State: coleo.Failed})
-	if r.acceptWhenSettled(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
+	r.acceptWhenSettled(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed})
+	if r.reading.State != coleo.Failed {
 		t.Errorf("an error waits for work: it reads %s", r.reading.State)
 	}
 }

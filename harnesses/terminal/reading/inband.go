@@ -11,7 +11,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// protocol is a protocol with which a program reports its state to its terminal.
+// protocol describes how programs report their state to their terminal with one kind of escape
+// sequence.
 type protocol struct {
 	name   string
 	kind   pty.NoticeKind

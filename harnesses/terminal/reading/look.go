@@ -18,11 +18,11 @@ const (
 	// pauseWhole is how long output must pause before a picture counts as complete. It applies if the
 	// agent CLI does not mark its pictures with DEC mode 2026.
 	pauseWhole = 15 * time.Millisecond
-	// longestPaint is how long a picture can be painted without a pause. Afterwards the Reader looks
-	// at the screen even if output continues.
+	// longestPaint is how long the Reader waits for a pause in the output. Afterwards it looks at
+	// the screen even if output continues.
 	longestPaint = 100 * time.Millisecond
-	// longestUpdate is how long a synchronized update can stay open. Afterwards the Reader looks at
-	// the screen even if the update is incomplete. Terminals use the same limit.
+	// longestUpdate is how long the Reader waits for the end of a synchronized update. Afterwards it
+	// looks at the screen even if the update is incomplete. Terminals use the same limit.
 	longestUpdate = time.Second
 )
 
@@ -103,8 +103,9 @@ func (r *Reader) noteMode(now time.Time) {
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
-// visible returns the screen. It leaves out the bracketed paste mode if that mode was never on,
-// because a mode that was never on proves nothing.
+// visible returns the screen. If the bracketed paste mode was never on, visible leaves this mode
+// out, because the program may not support it. The value false would mean that the program has
+// switched the mode off.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -179,8 +180,8 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 }
 
 // mostCautious returns the witness with the most cautious claim, or nil if no claim counts. While the
-// agent CLI starts, some claims do not count yet. The result wait is the time until the first of them
-// counts.
+// agent CLI starts, some claims do not count yet. In the result, wait is the time until the first of
+// these claims counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
 	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -237,9 +238,9 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 //   - The state has lasted for the settling time.
 //   - It is known whether the submitted prompt has arrived.
 //
-// The error of an earlier turn counts only after work on the newest prompt was seen, or after that
-// work was awaited for too long. The reason is that Gemini CLI 0.61.0 empties its composer a second
-// before it shows the new prompt and the work on it.
+// The error of an earlier turn counts only after work on the newest prompt was seen, or after the
+// Reader has waited too long for that work. The reason is that Gemini CLI 0.61.0 empties its composer
+// a second before it shows the new prompt and the work on it.
 //
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
 // come. The text above the composer must not change, because on some screens a growing answer is the
@@ -273,7 +274,7 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
 	if candidate.State == coleo.Idle {
-		// all these times run at the same time
+		// these waits run at the same time
 		left = max(left, r.awaitEnd(now), r.awaitProof(now))
 	}
 	if left > 0 {

@@ -66,7 +66,7 @@ func (r *Reader) raised() rules.Verdict {
 // lowers reports whether the pack makes the reading less cautious. That is so if all of these hold:
 //
 //   - The Spec's own rules read idle or an error.
-//   - The pack has replaced that verdict by the state in the parameter next.
+//   - The pack has replaced that verdict by the state in the parameter `next`.
 //   - That state is less cautious than the reading's last state.
 //
 // Coleo then waits before it accepts that state, for as long as it waits before idle or an error.
@@ -85,15 +85,15 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine combines two verdicts on one picture. The parameter own is the verdict of the Spec's own rules,
-// and the parameter theirs is the verdict of the Spec's pack. Combine returns two verdicts:
+// Combine combines two verdicts on one picture. own is the verdict of the Spec's own rules, and theirs is
+// the verdict of the Spec's pack. Combine returns two verdicts:
 //
-//   - counts is a verdict because of which Coleo may type.
-//   - raised is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
+//   - `counts` is a verdict that allows Coleo to type.
+//   - `raised` is more cautious, or empty. If it is not empty, the screen counts as unknown to all rules.
 //
-// A dialog that only the pack knows is always in raised. Into such a dialog, Coleo types only a key that a
-// person names. Any other verdict of the pack can become counts. This requires that the pack was judged on
-// the running version, and that the Spec was not checked with that version.
+// A dialog that only the pack knows is always in `raised`. Into such a dialog, Coleo types only a key that
+// a person names. Any other verdict of the pack can become `counts`, but only if the pack was judged on
+// the running version and the Spec was not.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

@@ -14,7 +14,7 @@ type optionList struct {
 	about  string // hash of the dialog without its options
 	labels []string
 	ticks  []rules.Tick
-	paged  bool // a page after the first was seen
+	paged  bool // a later page than the first one was seen
 	text   int  // index of the option into which a text is typed; -1 if there is none
 	typed  string
 }

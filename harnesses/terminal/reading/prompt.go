@@ -21,8 +21,9 @@ func (r *Reader) Starting() bool {
 	return r.reading.State == coleo.Initializing && r.prompt.none
 }
 
-// Settling reports whether a screen that was drawn before the Reader was created has no reading yet.
-// The Reader has then not looked at the screen, or the state on it has not lasted long enough.
+// Settling reports whether the Reader has no reading yet of a screen that was drawn before the
+// Reader was created. Either the Reader has not looked at the screen, or the state on it has not
+// lasted long enough.
 func (r *Reader) Settling() bool {
 	if r.reading.State != coleo.Initializing || r.prompt.none {
 		return false
@@ -50,8 +51,9 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 }
 
 // FoundSubmitted records that an earlier process submitted a prompt that has arrived. The agent CLI may
-// not have begun the turn yet. So an idle screen does not count until a sign of work or of the end of the
-// turn, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does nothing.
+// not have begun the turn yet. So an idle screen does not count until a sign of work or of the turn's end
+// comes, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does
+// nothing.
 func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	if st := r.verdict.State; st != "" && st != coleo.Idle && !st.Working() {
 		return
@@ -60,8 +62,9 @@ func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	r.PromptDecided()
 }
 
-// FoundLost records a prompt that an earlier process has typed, although nothing proves that the prompt
-// arrived. If the record names the prompt later, the Reader emits the prompt's turn, marked as late.
+// FoundLost records a prompt that an earlier process has typed. There is no proof that this prompt
+// has arrived. If the record names the prompt later, the Reader emits the prompt's turn, marked as
+// late.
 func (r *Reader) FoundLost(s Submission) {
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time, lost: true})
 }
@@ -96,8 +99,8 @@ func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
-// LapseClaims discards the claims about an agent CLI that was stopped, and the wait for a sign that
-// the turn has ended.
+// LapseClaims is called after the agent CLI's turn was stopped. It discards the claims of all
+// witnesses. The Reader also stops waiting for a sign that the turn has ended.
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {

@@ -11,14 +11,14 @@ import (
 	"coleo.dev/pty"
 )
 
-// HistoryRows is how many rows that have scrolled off the screen still count as part of the
-// transcript: the answer of almost any turn.
+// HistoryRows is how many of the rows that have scrolled off the screen still count as part of the
+// transcript. Almost every answer has fewer rows.
 const HistoryRows = 2000
 
 // Reader turns a program's output into readings. It keeps the screen, the verdict of the rules, and
-// the reading that combines all witnesses. It has no clock: its caller passes the time, so that a
-// recording is read as a session would have read the output. A Reader is not safe for concurrent
-// use.
+// the reading that combines all witnesses. It has no clock: its caller passes the time. A Reader
+// therefore reads a recording in the same way as the output of a live session. A Reader is not safe
+// for concurrent use.
 type Reader struct {
 	spec *rules.Spec
 	emit func(coleo.Change) // called with each change
@@ -87,7 +87,7 @@ type mode struct {
 }
 
 // New returns a Reader of an empty screen. The size of the screen is in columns and rows. The
-// Reader calls the function emit with each change. New itself makes the first of these calls.
+// Reader calls the function `emit` with each change. New itself makes the first of these calls.
 func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),

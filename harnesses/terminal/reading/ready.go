@@ -10,14 +10,16 @@ import (
 
 // readyAfter is how long an agent CLI may show an idle screen without the sign that it is ready. It
 // applies only to agent CLIs that give such a sign. On a loaded machine, Gemini CLI 0.61.0 gave the
-// sign up to 3 s after its composer. After readyAfter, the arm counts as idle, but as unproven.
+// sign up to 3 s after it had drawn its composer. After readyAfter, the arm counts as idle, but as
+// unproven.
 const readyAfter = 30 * time.Second
 
-// neverReady is the reason why idle is unproven if the sign has not come within readyAfter.
+// neverReady is the reason that Coleo gives for an unproven idle reading if the sign has not come
+// within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
-// ruleStarting is the name of the rule for an idle screen of an agent CLI that may still ask a
-// question of its start.
+// ruleStarting is the name of the rule for an idle screen if the sign of a finished start has not
+// come yet. The agent CLI may still ask a question, for example about trust.
 const ruleStarting = "starting"
 
 // readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their

@@ -88,7 +88,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-			r.turn.waits = false // agent CLIs may change the text of a prompt
+			r.turn.waits = false // this is the newest prompt, even if the agent CLI has changed its text
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
@@ -105,8 +105,8 @@ func (r *recorded) noteEnd(e record.Entry) {
 	}
 }
 
-// endedBefore returns the state in which the turn before the prompt e has ended. It returns "" if the
-// record has not shown that end, or if e belongs to the same turn.
+// endedBefore returns the last state of the turn before the prompt e. It returns "" if the record has
+// not shown the end of that turn, or if e belongs to the same turn.
 func (r *recorded) endedBefore(e record.Entry) coleo.State {
 	if e.Turn != "" && e.Turn == r.turn {
 		return ""
@@ -115,8 +115,8 @@ func (r *recorded) endedBefore(e record.Entry) coleo.State {
 }
 
 // waitsBehindSelf reports whether two things hold: the agent CLI works in a turn that it has begun by
-// itself, and the turn of the newest prompt has not begun yet. When the running turn ends, the prompt's
-// turn has not ended.
+// itself, and the turn of the newest prompt has not begun yet. The end of the running turn is then not
+// the end of the prompt's turn.
 func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
 // HoldEntries makes the Reader hold back new entries of the record until Submitted or ReleaseEntries is
@@ -163,8 +163,8 @@ func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	return false
 }
 
-// CompactionReported reports whether the agent CLI has shortened the conversation on its user's order at
-// the given time or later, according to the record.
+// CompactionReported reports whether the record shows a compaction at the given time or later. The user
+// must have ordered this compaction.
 func (r *Reader) CompactionReported(since time.Time) bool {
 	at := r.recorded.compacted
 	return !at.IsZero() && !at.Before(since.Truncate(time.Millisecond))

@@ -26,7 +26,7 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // RecordingOffset returns the time from the recording's start to the given moment.
 func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it, and calls the function emit with each
+// Replay reads a recording as a session would have read it, and calls the function `emit` with each
 // change. It returns the evidence for the last reading, and the time from the recording's start to its
 // end. A recording ends with its last event of any kind, or earlier at rec.Until. If a rule requires a
 // state to last, the state counts only if it has lasted long enough by the end of the recording.
@@ -169,8 +169,8 @@ func (p *player) feed(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. The picture counts as complete, because no
-// more output follows, unless a synchronized update is open.
+// finish looks at the last picture of the recording. Unless a synchronized update is open, the
+// picture counts as complete, because no more output follows.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// redrawUnknown is how long a picture that no rule knows must stay the same before its redraw. An
-	// agent CLI draws a new picture in a shorter time.
+	// redrawUnknown is how long a picture that no rule recognizes must stay the same before Coleo
+	// redraws it. An agent CLI draws a new picture in a shorter time.
 	redrawUnknown = 2 * time.Second
-	// redrawWork is how long a picture that shows work must stay the same before its redraw. The
-	// clocks and the spinners of agent CLIs change within a second.
+	// redrawWork is how long a picture that shows work must stay the same before Coleo redraws it.
+	// The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
 	// redrawStart is how long Coleo waits for a redraw to begin. Afterwards it reports that no rule
-	// knows the picture.
+	// recognizes the picture.
 	redrawStart = time.Second
 	// redrawEnd is how long a redraw may take. A slow agent CLI needs seconds before it draws for a
 	// new size.
@@ -25,12 +25,12 @@ const (
 	// redrawShown is how long the agent CLI may take to draw its picture after the last signal or size
 	// of a redraw.
 	redrawShown = 2 * time.Second
-	// redrawRetry is the time until the next attempt after a redraw was not possible because somebody
+	// redrawRetry is the pause before the next attempt if a redraw was not possible because somebody
 	// watched or typed.
 	redrawRetry = 5 * time.Second
 	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
 	// They are doubled after each redraw that did not help, because otherwise an unknown page with a
-	// slow clock would be redrawn forever.
+	// slow clock would be redrawn every few seconds.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. The number is limited because a
 	// program that always garbles the picture would make the agent CLI draw all the time. Without a
@@ -41,13 +41,13 @@ const (
 )
 
 // redraws decides which picture is drawn again. A picture needs a redraw if no rule knows it, or if it
-// shows work but does not change. The same picture is drawn again a second time only after a picture
-// that needed no redraw.
+// shows work but does not change. A picture that was redrawn is not redrawn again until another
+// picture has needed no redraw.
 type redraws struct {
 	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
 	why      string        // the reason for the redraw
 	since    time.Time     // since when the picture has not changed
-	after    time.Duration // how long the picture must stay the same before its redraw
+	after    time.Duration // how long the picture must stay the same before Coleo redraws it
 	retry    time.Time     // the earliest time of the next attempt, after a redraw that was not possible
 	unhelped int           // number of redraws since the last picture that needed none
 
@@ -145,7 +145,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 
 // awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Meanwhile,
 // Coleo must not report the picture as unknown. maxUnknown is the time after which Coleo would report
-// it without redraws.
+// the picture if it could not be redrawn.
 func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.unhelped > 0 {

@@ -11,8 +11,8 @@ import (
 
 // reflowWithin is how long an agent CLI may take to draw a dialog again after the terminal changed
 // its size. Meanwhile, a dialog with the same text but different line breaks counts as the same
-// appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw can set two
-// sizes one after the other, and can take redrawEnd.
+// appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw sets two
+// sizes one after the other, which takes longer still.
 const reflowWithin = 30 * time.Second
 
 // earlier describes an appearance of a dialog that has left the screen and may be drawn again.

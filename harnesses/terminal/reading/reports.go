@@ -24,7 +24,7 @@ type hookReports struct {
 	witness witness
 	spec    *rules.Hook
 	prompts []turn // the newest prompts that the agent CLI took, with their answers
-	tools   []tool // the newest tools that were about to run in the present turn
+	tools   []tool // the newest tools of the present turn, reported before they ran
 }
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.
@@ -178,7 +178,7 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn with the prompt in the parameter text. The agent CLI must have
+// turn returns the newest reported turn with the prompt in the parameter `text`. The agent CLI must have
 // taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs change
 // them. turn returns nil if there is no such turn.
 func (h *hookReports) turn(text string, sentAt time.Time) *turn {

@@ -17,7 +17,7 @@ const (
 	strangeTitle = "unknown"
 )
 
-// strange describes a strange screen. A screen is strange if no rule knows it although a witness
+// strange describes a strange screen. A screen is strange if no rule knows it, and a witness
 // reports that the agent CLI asks something. Coleo reports such a screen as a dialog without
 // options.
 //

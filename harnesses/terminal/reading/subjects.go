@@ -54,7 +54,7 @@ func (c tool) subject() (text, values string) {
 	return people.String(), plain.String()
 }
 
-// eachLeaf goes through a JSON document in order. It calls the function take with the name and the value
+// eachLeaf goes through a JSON document in order. It calls the function `take` with the name and the value
 // of each element, except the elements that are lists or objects.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
@@ -88,9 +88,9 @@ func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) 
 	return err
 }
 
-// AskedTool returns the call about which the dialog on the screen asks, as the hook has reported
-// it. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no reported
-// call fits the dialog, or if several different calls fit.
+// AskedTool returns the call that the dialog on the screen asks about, as the hook has reported the
+// call. It returns EStale if the dialog is not on the screen. It returns EUnsupported if no
+// reported call fits the dialog, or if several different calls fit.
 func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	v := r.verdict
 	switch {
@@ -127,7 +127,8 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 }
 
 // requestOf returns a reported call if the verdict's dialog asks about it, and nil otherwise. The
-// error is EUnsupported if the dialog asks about the call but Coleo does not understand all of it.
+// error is EUnsupported if the dialog asks about the call but Coleo does not understand the whole
+// call.
 func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
 	p := &r.spec.Policy
 	t := p.Tool(c.name)

@@ -41,7 +41,7 @@ type newestTurn struct {
 	// open is true until a sign shows the end of the newest turn. It is always false if the agent CLI
 	// gives no such signs.
 	open           bool
-	ended          time.Time // the latest end of a turn that a sign has shown
+	ended          time.Time // when a turn last ended; zero if no sign of an end has come
 	unproven       string    // why idle is not proven; "" if it is
 	shown          bool      // the screen has shown work or a dialog in this turn
 	waits          bool      // no sign has shown that the turn of the newest prompt has begun
@@ -49,7 +49,7 @@ type newestTurn struct {
 	worked         bool      // the screen has shown work since the newest prompt
 	endReported    bool      // the record or the hook has reported an end, and no work afterwards
 	denied         time.Time // since when the screen is idle while another witness claims work; zero if it is not
-	blind          bool      // the screen showed no sign of work in the last turn that was long enough
+	blind          bool      // the screen showed no sign of work in the last turn that ran for blindAfter
 	above          []string  // the rows above the composer on the last idle screen
 	unchangedSince time.Time // since when those rows have not changed
 }
@@ -87,10 +87,10 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// emitTurn emits a change for a prompt in the record, unless Coleo has submitted the prompt and has
-// not reported it as lost. It ignores a prompt from before the Reader was created, because an earlier
-// host agent may have submitted it. The parameter ended is the state in which the turn before has ended; see
-// recorded.endedBefore.
+// emitTurn emits a change for a prompt in the record. It emits nothing for a prompt that Coleo itself has
+// submitted, unless Coleo has reported this prompt as lost. It ignores a prompt from before the Reader was
+// created, because an earlier host agent may have submitted it. The parameter `ended` is the last state of the
+// previous turn; see recorded.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -178,8 +178,8 @@ func (r *Reader) AtWork() bool {
 	})
 }
 
-// TurnEnded returns the latest end of a turn that a sign has shown, by the clock of the agent CLI, or
-// the zero time.
+// TurnEnded returns when a turn last ended, by the clock of the agent CLI. It returns the zero time
+// if no sign of an end has come.
 func (r *Reader) TurnEnded() time.Time { return r.turn.ended }
 
 // Unproven returns the reason why the idle state of the arm is not proven. It returns "" if it is
@@ -191,13 +191,13 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict the claim of a witness before the claim
-// lapses. It returns lapseAfter in these cases:
+// lapseBound returns how long the screen must contradict the claim of a witness before the claim lapses. It
+// returns lapseAfter in these cases:
 //
 //   - The witness is weak.
 //   - The turn of the claim is known to have ended.
-//   - The witness claims a question, but the screen shows work or an error. Claude Code claims a question after
-//     an error about its login, although it asks nothing.
+//   - The witness claims a question, but the screen shows work or an error. After an error about its login,
+//     Claude Code claims a question, but asks nothing.
 //   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.
@@ -237,7 +237,7 @@ func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 
 // awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has begun. It
 // returns 0 or less if the Reader does not wait. Until the sign comes, neither an idle screen nor the error
-// of an earlier turn counts. A screen may show the prompt in its transcript some time before it shows work.
+// of an earlier turn counts. Some screens show the prompt in the transcript some time before they show work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0

@@ -14,14 +14,15 @@ type unsettled struct {
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// proofAfter is how long an idle agent CLI may take to show an unsettled prompt or to write it into its record. With 30
-// agent CLIs on two cores, one of 1,988 prompts took longer than the settling time (Gemini CLI 0.61.0).
+// proofAfter is how long an idle agent CLI may take to show an unsettled prompt, or to write the prompt into its
+// record. With 30 agent CLIs on two cores, one of 1,988 prompts took longer than the settling time (Gemini CLI
+// 0.61.0).
 const proofAfter = 10 * time.Second
 
 // PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount
 // is the number of times that the transcript showed the prompt before the submit. Before the arm is
 // idle again, the Reader emits a change: a turn if the prompt has arrived, or a lost prompt if
-// nothing proves that.
+// nothing proves its arrival.
 func (r *Reader) PromptUnsettled(echoCount int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoCount}
@@ -54,8 +55,8 @@ func (r *Reader) hasArrived(p *unsettled) bool {
 }
 
 // awaitProof returns how much longer the Reader waits for a proof that the unsettled prompt has arrived. It returns 0
-// or less if the Reader does not wait. On a busy machine, Gemini CLI 0.61.0 has an empty composer for more than its
-// settling time before it shows the prompt, and before its record contains the prompt.
+// or less if the Reader does not wait. On a busy machine, Gemini CLI 0.61.0 first shows an empty composer, for longer
+// than the settling time. Only then does it show the prompt and write it into its record.
 func (r *Reader) awaitProof(now time.Time) time.Duration {
 	p := r.prompt.unsettled
 	if p == nil || r.hasArrived(p) || r.picture.Holds(p.Text) {
@@ -64,8 +65,8 @@ func (r *Reader) awaitProof(now time.Time) time.Duration {
 	return max(r.spec.Timing.Begin.Duration(), proofAfter) - now.Sub(r.settlingSince)
 }
 
-// loseUnsettled emits that the unsettled prompt is lost. It does nothing if there is no unsettled
-// prompt.
+// loseUnsettled emits a change which reports that the unsettled prompt is lost. It does nothing if
+// there is no unsettled prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which
-	// means that it no longer counts. It applies if the turn is known to have ended. It is longer
-	// than any redraw, and shorter than people would wait. While an agent CLI starts, a claim of
-	// work counts only after it has lasted for lapseAfter.
+	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which means
+	// that the claim no longer counts. It applies if the turn is known to have ended. The time is
+	// longer than any redraw, and shorter than people would wait. While an agent CLI starts, a claim
+	// of work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter is how long a witness can make no new claim after the screen has made its last
-	// claim lapse. The time is long enough for a person to use an arm between two forged claims. If
-	// the screen agrees with a claim earlier, the claim counts at once.
+	// forgiveAfter begins when the screen has made a claim of a witness lapse. During this time, new
+	// claims of that witness do not count. The time is long enough for a person to use an arm
+	// between two forged claims. If the screen agrees with a claim earlier, the claim counts at
+	// once.
 	forgiveAfter = 10 * time.Second
 )
 
@@ -36,7 +37,7 @@ type witness struct {
 	detail              string
 	claim               coleo.State // the state that the word adds to the screen's verdict; "" for none
 	weak                bool        // its claims only make Coleo more cautious
-	at                  time.Time   // when the word came
+	at                  time.Time   // when the word was reported
 	since               time.Time   // since when the witness has made this claim, or no claim
 	lapsed              bool
 	refuted             time.Time // when the screen made the last claim lapse; zero if it did not
@@ -65,7 +66,7 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 }
 
 // maxWord is the largest number of characters of a word or a detail that a witness keeps. It is
-// about two rows of a terminal, because both are for people.
+// about two rows of a terminal, because people read the words and the details.
 const maxWord = 120
 
 // oneLine returns a text as one line of at most maxWord characters, without characters that a
@@ -132,9 +133,9 @@ func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted it for a time of at least bound. It returns
-// the kind and the note of the change that the Reader must emit, or "" for both. The result next is
-// how long to wait until the next check.
+// check ends the claim if the screen has contradicted the claim for at least the duration bound. It
+// returns the kind and the note of the change that the Reader must emit, or "" for both. It also
+// returns how long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {

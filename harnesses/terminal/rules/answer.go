@@ -91,8 +91,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many rows the given text fills, from the first row on, or 0 if the rows show
-// another text.
+// rowsOf returns how many of the first rows consist of the given text. It returns 0 if the first
+// rows show another text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -9,8 +9,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. It removes some lists from s and
-// returns them, because the method inherit merges them later. A base cannot have a base of its own.
+// layBase fills s with the keys of the base that the file names, if any. The method `inherit` later
+// merges some lists of the base with those of the file. layBase removes these lists from s and
+// returns them in under. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -32,9 +33,9 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	return under, nil
 }
 
-// inherit appends the rules, dialogs, limits, modes and asks of a base to those of s. It skips each of them
-// that has the same name as one of s. It also appends the parts of the launch that come after the parts of
-// the base.
+// inherit appends the rules, dialogs, limits, modes and asks of a base to those of s. It skips an element
+// if s already has one with the same name. It also appends s.Launch.More to s.Launch.Parts, which are the
+// parts of the base.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
@@ -61,7 +62,7 @@ func (s *Spec) inherit(under Spec) {
 }
 
 // renameEnv renames the environment variables of a base, including those in `[[setting]]` and `[[asks]]`.
-// The map names contains new prefixes, by the old prefix.
+// The parameter `names` maps each old prefix to the new one.
 func (s *Spec) renameEnv(names map[string]string) {
 	for _, list := range []*[]string{&s.Launch.CredentialsEnv, &s.Launch.EndpointEnv} {
 		*list = slices.Clone(*list)
@@ -109,6 +110,7 @@ func (c *compiler) support(s *Spec) {
 	case !slices.Contains(known, coleo.Support(s.Support)):
 		c.fail("support", "support must be one of %s, not %q", printable.List(known), s.Support)
 	case full != (len(s.Missing) == 0):
-		c.fail("support", "support %q: set the key missing if the support is not full, and leave it out if it is full", s.Support)
+		c.fail("support", "support %q: set the key missing if the support is not full, and leave it out if it is full",
+			s.Support)
 	}
 }

@@ -103,7 +103,8 @@ func TestARefusedPromptNamesTheReason(t *testing.T) {
 	} {
 		spec := builtinSpec(t, harness+"-")
 		for prompt, why := range prompts {
-			if _, err := spec.PromptText(prompt); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), why) ||
+			_, err := spec.PromptText(prompt)
+			if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), why) ||
 				!strings.Contains(err.Error(), "put a word") || !strings.Contains(err.Error(), spec.Title) {
 				t.Errorf("%s: %q: %v, want %q", harness, prompt, err, why)
 			}
@@ -120,7 +121,8 @@ func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = spec.PromptText("read %secret and go on")
-	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), `"%secret" in the prompt as text: leave it out`) {
+	if coleo.ErrorCode(err) != coleo.EInvalid ||
+		!strings.Contains(err.Error(), `"%secret" in the prompt as text: leave it out`) {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the strongest component of a color: "red", "green" or "blue". It must be at least
 // a quarter stronger than each other component. Otherwise, and for the default color, colourOf
-// returns "". The first sixteen palette colors have the default values of terminals.
+// returns "". For the first sixteen palette colors, colourOf uses the default values of terminals.
 func colourOf(c pty.Colour) string {
 	parts, ok := c.RGB()
 	if !ok {
@@ -58,12 +58,12 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the only option with a separate background, or -1 if there is not
-// exactly one.
+// markedOption returns the index of the only option whose background stands out, or -1 if there is
+// not exactly one.
 //
 // All options are on one row, and markedOption uses the lowest row that shows all of them. A
-// background is not separate if most cells of this row, or of a row above, have it. The rows above
-// count because buttons can have the background of the box above them.
+// background does not stand out if it is the most frequent background of this row or of a row
+// above. The rows above count because buttons can have the background of the box above them.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -85,8 +85,9 @@ func (p *Picture) markedOption(options []string) int {
 }
 
 // optionOfFrame returns the index of the only option whose background is the color of the frame, or
-// -1 if there is not exactly one. The frame is the first character of row y. This rule is for themes
-// without a background, in which every button of OpenCode 1.18.33 has a separate background.
+// -1 if there is not exactly one. The frame is the first character of row y. optionOfFrame is for
+// themes without a background, in which the background of every button of OpenCode 1.18.33 stands
+// out.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -103,8 +104,8 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 }
 
 // otherBackgrounds searches the given columns of row y for cells with a background that is not in
-// grounds. The result found is the index of the first such column in the list, or -1. The result
-// others is the number of further columns with such a background.
+// grounds. It returns the index of the first such column in the list, or -1. It also returns the
+// number of further columns with such a background.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -166,11 +167,12 @@ type optionMark struct {
 	mark        pty.Colour // color of the mark; the default color if the option is not marked
 }
 
-// dropTails removes the signs of an earlier choice from the options below the title: see
-// DialogRule.Tail. It keeps the same sign at the end of other labels.
+// dropTails removes the sign of an earlier choice, such as ✔, from the end of the chosen option: see
+// DialogRule.Tail. The options are below the title. If another option has the same sign at the end of
+// its label, dropTails keeps that sign.
 //
-// The label and the sign of a chosen option have a separate color. If the mark has the default color,
-// the screen has no colors, and the conditions TailWhen decide.
+// The chosen option has a color that no other option has. If the mark has the default color, the
+// screen has no colors, and the conditions TailWhen decide.
 func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	if d.tail == nil || d.option == nil {
 		return

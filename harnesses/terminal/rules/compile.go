@@ -22,7 +22,7 @@ const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
 	maxSettings = 60        // number of settings that users may have chosen
-	maxAsks     = 60        // number of actions about which the agent CLI asks
+	maxAsks     = 60        // number of actions that the agent CLI asks about
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
@@ -38,7 +38,7 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn parses a harness.toml that may have a base. The function bases returns the
+// ParseSpecOn parses a harness.toml that may have a base. The function `bases` returns the
 // harness.toml of a base, or nil if there is no base with that name. The errors of ParseSpecOn are
 // EInvalid, and name the file and the line.
 //
@@ -199,7 +199,7 @@ type pattern struct {
 }
 
 // regexps compiles the patterns of one TOML table. table is the path of the table, with a dot at
-// its end. The keys of list are keys of the table.
+// its end. The keys of the map `list` are the keys in that table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)
@@ -211,7 +211,7 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	case pattern == "":
 		return nil
 	case c.counted && c.stepsLeft < 0:
-		return nil // the earlier patterns are too slow together
+		return nil // the earlier patterns together have too many steps already
 	case len(pattern) > maxPattern:
 		c.fail(path, "%s: a pattern of %d bytes is longer than %d", path, len(pattern), maxPattern)
 		return nil

@@ -35,7 +35,7 @@ const cursorEdge = "cursor"
 
 // cursorInside and cursorNotOutside are the values of Composer.Cursor: the places where the cursor
 // must be. The cursor leaves the composer when an overlay opens. It also leaves the composer when
-// the agent CLI ends, although the composer stays on the screen.
+// the agent CLI ends. The composer itself stays on the screen then.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
@@ -240,7 +240,8 @@ func (c *Composer) nearestBottom(p *Picture, topRow, endRow int) int {
 	return endRow
 }
 
-// findTop returns the index of the composer's first row. If there is none, it returns -1 or endRow.
+// findTop returns the index of the composer's first row. It returns -1 or endRow if the picture
+// does not show that row.
 func (c *Composer) findTop(p *Picture, endRow int) int {
 	switch {
 	case c.row != nil:

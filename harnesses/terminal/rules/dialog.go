@@ -45,9 +45,9 @@ type DialogRule struct {
 	// have any text. This key needs the group `number` in `option`. Coleo uses `title` only if there is no
 	// such paragraph.
 	Block bool `toml:"block"`
-	// Heading reports whether the title is at the row of `top` if no row matches `title`. If the row of
-	// `top` contains text, the whole row is the title. Otherwise the title is the first row with text below
-	// it. A line of a frame is no text. This key needs `top`.
+	// Heading reports whether Coleo looks for the title at the row of `top` if no row matches `title`. If
+	// the row of `top` contains text, this text is the title. Otherwise the title is the first row with
+	// text below it. A line of a frame is no text. This key needs `top`.
 	Heading bool `toml:"heading"`
 	// Top is the pattern of the row above the dialog: `^ Permission required`. The subject begins
 	// below this row. Without `top` the subject is the one row above the title.
@@ -85,16 +85,16 @@ type DialogRule struct {
 	// The next keys describe state: the parts that can change while the dialog is open. The fingerprint
 	// ignores state.
 
-	// State is the pattern of the parts of the subject that are state, such as ticks: `[☐☒] `.
-	// Coleo removes each match from the subject.
+	// State is the pattern of the parts of the subject that can change while the dialog is open,
+	// such as ticks: `[☐☒] `. Coleo removes each match from the subject.
 	State patternText `toml:"state"`
 	// TypedSubject reports whether the subject shows text that the user types into the dialog. Such a
 	// subject is not part of the identity. A dialog of kind `permission` must not have this key.
 	TypedSubject bool `toml:"typed_subject"`
 	// Tail is the pattern of the sign after the label of an option that the user has chosen before: ` ✔$`.
-	// Coleo removes the sign only if the option has a color that neither another option nor the mark has.
-	// Another label that ends with the same sign keeps it. An option with the group `tick` has no such
-	// sign.
+	// Coleo removes the sign only from an option whose color differs from the colors of all other options
+	// and of the mark. If another label ends with the same sign, Coleo keeps it. An option with the group
+	// `tick` has no such sign.
 	Tail patternText `toml:"tail"`
 	// TailWhen are the conditions that a screen without colors meets if an option was chosen before. While
 	// they hold on such a screen, Coleo removes the text that `tail` matches from each option.
@@ -105,8 +105,9 @@ type DialogRule struct {
 	Text patternText `toml:"text"`
 
 	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^ *← (.*)
-	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. Only the
-	// name of the visible question has a separate background, or only this name is bold.
+	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. The name
+	// of the visible question must stand out: either only this name is bold, or only this name has
+	// another background.
 	Tabs patternText `toml:"tabs"`
 	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group is the
 	// name. `tabs` and `tab` must be set together.
@@ -114,7 +115,7 @@ type DialogRule struct {
 	// Chosen is the pattern of the text that names the marked option if the options come from `choice`:
 	// `\[(Yes|No)\]: ?$`. The group is the label of the option.
 	Chosen patternText `toml:"chosen"`
-	// Default is the index of the option that counts as marked if Coleo finds no mark, from 0. Without
+	// Default is the index, from 0, of the option that counts as marked if Coleo finds no mark. Without
 	// this key the first option counts as marked. -1 means that the marked option is unknown. With `select
 	// = "arrows"` or `select = "row"` this key has no effect, because Coleo must see the mark.
 	Default int `toml:"default"`
@@ -171,11 +172,11 @@ type DialogRule struct {
 	More patternText `toml:"more"`
 	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. Coleo answers
 	// such a dialog only if the screen proves that all options are in sight. So this key needs `text` or
-	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last
-	// option with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at
-	// the last option with a tick. If this is an empty free-text option, Coleo types them at the option with
-	// a tick above. With `tick`, either `submit` or `submit_keys` is required. `tick = "digit"` needs
-	// `submit_keys`. Without `tick`, neither is allowed.
+	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last option
+	// with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at the last
+	// option with a tick. If that option is an empty free-text option, Coleo types them at the nearest
+	// option with a tick above it. With `tick`, either `submit` or `submit_keys` is required. `tick =
+	// "digit"` needs `submit_keys`. Without `tick`, neither is allowed.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
 	// `deny`.

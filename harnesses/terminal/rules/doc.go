@@ -1,4 +1,4 @@
-// Package rules contains the description of one agent CLI with a screen, its harness.toml, and
+// Package rules reads the description of an agent CLI with a screen, which is its harness.toml. It
 // applies the description to a single picture.
 //
 // ParseSpec reads and checks a description, and returns a Spec. NewPicture prepares a screen and

@@ -37,9 +37,9 @@ type Hook struct {
 }
 
 // UserHook describes a file of the user that may already name a hook program. It is for an agent CLI
-// that supports only one hook. The user's hook always runs. If Coleo can read the value of Key,
-// Coleo's hook replaces the user's hook, and starts it. Otherwise the agent CLI has only the user's
-// hook.
+// that supports only one hook. The user's hook always runs. If Coleo can read the value of Key, the
+// agent CLI starts Coleo's hook, which then starts the user's hook. Otherwise the agent CLI has only
+// the user's hook.
 type UserHook struct {
 	// The environment variable that names the folder of the file. It takes precedence
 	// over `folder`.
@@ -92,7 +92,7 @@ type Report struct {
 	Detail string `toml:"detail"`
 }
 
-// PolicyRule describes how a policy judges the calls about which the agent CLI asks. Without a
+// PolicyRule describes how a policy judges the calls that the agent CLI asks about. Without a
 // PolicyRule, a policy leaves each dialog to a person.
 type PolicyRule struct {
 	// The shell that runs commands.
@@ -170,8 +170,8 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about one call of the tool t. toolName is the tool's name.
-// textInputs contains the inputs of the call that are texts.
+// IsAbout reports whether the dialog asks about a given call of the tool t. toolName is the tool's
+// name. textInputs contains the inputs of the call that are texts.
 //
 // If t has a pattern About, that pattern decides: see describesCall. Otherwise the subject must
 // consist of the inputs in t.Shows. If the subject is cut off, its visible rows must be part of these

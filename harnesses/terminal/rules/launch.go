@@ -99,8 +99,9 @@ type Trust struct {
 }
 
 // SandboxFiles lists the files and folders of HOME that exist in the agent CLI's sandbox. The rest of
-// HOME is an empty folder in the sandbox, whose content is lost at its end. All paths are below HOME. A
-// path that ends with `/` is a folder. Coleo creates a missing folder, but not a missing file.
+// HOME is an empty folder in the sandbox. What the agent CLI writes there is lost when the sandbox
+// ends. All paths are below HOME. A path that ends with `/` is a folder. Coleo creates a missing
+// folder, but not a missing file.
 type SandboxFiles struct {
 	// The files and folders that the agent CLI writes: its login and its conversations, such
 	// as `[".mine/", ".mine.json"]`.
@@ -159,7 +160,7 @@ func (c *compiler) part(path string, p Part) {
 	}
 }
 
-// checkAsks checks the [[asks]] tables, which list the actions about which the agent CLI asks.
+// checkAsks checks the [[asks]] tables, which list the actions that the agent CLI asks about.
 func (c *compiler) checkAsks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}

@@ -16,8 +16,8 @@ func TestTheTextOfAnErrorHasNoOlderRows(t *testing.T) {
 	older := []string{"first", "Tokens: 2.3k sent, 1 received. Cost: $0.0023 message.", "connection: timed out"}
 	newest := []string{"litellm.AuthenticationError: AuthenticationError: ", "OpenAIException - token has expired",
 		"The API provider is not able to authenticate you."}
-	const want = "litellm.AuthenticationError: AuthenticationError: OpenAIException - token has expired The API provider " +
-		"is not able to authenticate you."
+	const want = "litellm.AuthenticationError: AuthenticationError: OpenAIException - token has expired The API " +
+		"provider is not able to authenticate you."
 	for name, rows := range map[string][]string{
 		"after another turn":       append(append(older, line, "> fail 401", ""), newest...),
 		"after another error":      append([]string{"litellm.APIError: Overloaded", "Retrying in 0.2 seconds..."}, newest...),

@@ -32,13 +32,13 @@ type Cond struct {
 
 	where   region
 	pattern *regexp.Regexp
-	needs   []string // each text that pattern matches contains at least one of these words
+	needs   []string // pattern can match only a text with at least one of these words
 }
 
 // match reports whether a condition holds. It also returns the text of the pattern's group "detail", and
 // the rows that contain the match.
 func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
-	a := outcome{ok: c.Not} // for a region that the picture does not show
+	a := outcome{ok: c.Not} // the outcome for a region that the picture does not show
 	if p.memo != nil {
 		a, rows = p.memo.outcomeOf(p, c)
 	} else if all, present := p.region(c.where); present {
@@ -50,7 +50,7 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. text is the same rows, joined by \n.
+// evaluate tests a condition on the rows of its region. text contains the same rows, joined by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -99,9 +99,9 @@ func (p *Picture) Shows(conds []Cond) bool {
 	return ok
 }
 
-// Most patterns are not for the present screen, so Coleo first searches for a word and only then tries the
-// pattern: a pattern can match only if the text contains one of certain words (see needsOf). A search for
-// a word takes a hundredth of the time of a regular expression.
+// A pattern can match only if the text contains one of certain words: see needsOf. Most patterns do not
+// match the present screen. So Coleo first searches for these words, and tries the pattern only if it
+// finds one. A search for a word takes a hundredth of the time of a regular expression.
 
 // maxNeeds is the largest number of words that needsOf returns for one pattern. A search for more words
 // would take longer than it saves.

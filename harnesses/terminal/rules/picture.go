@@ -15,7 +15,7 @@ type Picture struct {
 	spec     *Composer // the description of the composer
 	Composer *ComposerView
 	cell     func(x, y int) pty.Cell // nil if the picture has only text
-	memo     Memo                    // results on earlier pictures; if nil, every condition is evaluated
+	memo     Memo                    // results of conditions on earlier pictures; if nil, every condition is evaluated
 }
 
 // Use sets a function that returns the cells of the picture's screen, and a Memo with the results
@@ -55,8 +55,8 @@ type outcome struct {
 	from, end int // rows[from:end] are the rows of the region that contain the match
 }
 
-// recall returns the results of the Memo for a region. If the region has changed, it first forgets
-// them.
+// recall returns the results of the Memo for a region. If the region has changed, recall first
+// discards the old results.
 func (m Memo) recall(p *Picture, r region) *regionMemo {
 	s := m[r]
 	if s == nil {

@@ -38,16 +38,17 @@ func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 	at := pattern.FindStringIndex(prompt)
 	if at[0] == 0 {
 		word := strings.Fields(prompt)[0]
-		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would take %q at the beginning of the prompt as a "+
-			"command: put a word before it; to give a command yourself, use 'coleo arm attach'", s.Title, pty.Cut(word, shownWord))
+		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would take %q at the beginning of the prompt as "+
+			"a command: put a word before it; to give a command yourself, use 'coleo arm attach'",
+			s.Title, pty.Cut(word, shownWord))
 	}
 	part := strings.TrimSpace(prompt[at[0]:at[1]])
 	if at[1] < len(prompt) {
 		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q in the prompt as text: "+
 			"leave it out", s.Title, part)
 	}
-	return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q at the end of the prompt as text: "+
-		"put a word after it, or leave it out", s.Title, part)
+	return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q at the end of the prompt as "+
+		"text: put a word after it, or leave it out", s.Title, part)
 }
 
 // plain returns a prompt in the form that Coleo types. Its only line end is \n. It has neither blanks at

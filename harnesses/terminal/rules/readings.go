@@ -168,8 +168,8 @@ func (c *compiler) readComposer(b *Composer) {
 // all built-in rules.
 func packName(name string) string { return "pack: " + name }
 
-// copySameFields copies each field of the first struct to the field with the same name in the
-// second one.
+// copySameFields copies each field of the second argument to the field with the same name in the
+// first argument. The second argument is a struct, and the first is a pointer to a struct.
 func copySameFields(to, from any) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
 	for i := range source.NumField() {
@@ -215,9 +215,9 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If the dialog
-// in the verdict has no option at its Default, Read sets Default to -1, because the marked option
-// is unknown.
+// Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If Default is
+// not the index of one of the dialog's options, Read sets it to -1, because the marked option is
+// unknown.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {

@@ -219,7 +219,7 @@ func upTo(from, end int) []int {
 }
 
 // notBlank returns the numbers of the last n rows that are not blank, above a given row. The parameter
-// above is the number of that row.
+// `above` is the number of that row.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

@@ -158,7 +158,8 @@ func (c *compiler) sign(at, setting string, s *Sign) {
 	case count != 1:
 		c.fail(at, "setting %q: a sign needs one of arg, env and file", setting)
 	case (s.Arg == "") != (s.Pattern != ""):
-		c.fail(at, "setting %q: a sign with env or file needs a pattern, and a sign with arg must not have a pattern", setting)
+		c.fail(at, "setting %q: a sign with env or file needs a pattern, and a sign with arg must not have a pattern",
+			setting)
 	case s.File != "" && !s.absolute() && !filepath.IsLocal(below):
 		c.fail(at+".file", "setting %q: the file %q is not below HOME", setting, below)
 	}

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// tickIsDigit is the value of DialogRule.Tick with which Coleo ticks an option by typing its number.
+// tickIsDigit is the value of DialogRule.Tick that makes Coleo tick an option by typing its number.
 const tickIsDigit = "digit"
 
 // Ticking describes how to tick several options and then submit them.
@@ -17,7 +17,7 @@ type Ticking struct {
 	Text string // the text for the free-text option; "" for none
 	// Key is the key that ticks the marked option. It is "" if the number of an option ticks it.
 	Key        string
-	SubmitKeys string // the keys that submit; "" if a row of the dialog submits
+	SubmitKeys string // the keys that submit the ticks; "" if a row of the dialog submits them
 }
 
 // WantsIndex reports whether to tick the option with the given index, from 0.
@@ -58,7 +58,7 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	}
 }
 
-// submitRow searches for the row that submits, and returns its mark as a value of
+// submitRow searches for the row that submits the ticks, and returns its mark as a value of
 // optionRows.submit.
 func (d *DialogRule) submitRow(rows []string) Tick {
 	if d.submit == nil {
@@ -72,11 +72,11 @@ func (d *DialogRule) submitRow(rows []string) Tick {
 	return NoTick
 }
 
-// SubmitMarked reports whether the mark is at the row that submits.
+// SubmitMarked reports whether the mark is at the row that submits the ticks.
 func (v Verdict) SubmitMarked() bool { return v.options.submit == Ticked }
 
-// AllInSight reports whether the picture proves that no option is out of sight. Keys that submit need
-// this proof, because they submit all ticks. All of these must be true:
+// AllInSight reports whether the picture proves that no option is out of sight. A list that is
+// submitted with keys needs this proof, because the keys submit all ticks. All of these must be true:
 //
 //   - The picture shows all known options, from number 1 on if they have numbers.
 //   - No row matches `more`.
@@ -99,7 +99,8 @@ func (v Verdict) AllInSight() bool {
 	return v.by.more != nil || !slices.ContainsFunc(v.options.ticks[n:], hasBox)
 }
 
-// CheckInSight returns EUnsupported if keys submit the list and options may be out of sight.
+// CheckInSight returns EUnsupported if the list is submitted with keys and options may be out of
+// sight.
 func (v Verdict) CheckInSight() error {
 	if v.by.SubmitKeys == "" || v.AllInSight() {
 		return nil

@@ -76,10 +76,11 @@ func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && string
 // Because of the difference, text can run over the edge of a row, where the next row overwrites it.
 const tabOver = 3
 
-// endsBelow reports whether the last shown row is the end of a text, although tabs are drawn wider than
-// the agent CLI has counted. The last row begins with its own words, because the agent CLI draws it
-// last, over text that ran over from the row above. Text that runs over the edge of the last row itself
-// is lost: at most one word, and in addition tabOver columns for each tab in that row.
+// endsBelow reports whether the last shown row is the end of a text with tabs. It allows for tabs that
+// are drawn wider than the agent CLI has counted. The last row begins with its own words, because the
+// agent CLI draws this row last. It then overwrites text that ran over from the row above. Text that
+// runs over the edge of the last row itself is lost: at most one word, and in addition tabOver columns
+// for each tab in that row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -112,8 +113,8 @@ func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed cuts off the beginning of a text, and returns the rest. The beginning is the part from
-// which squeeze makes n bytes.
+// behindSqueezed returns the part of a text after its beginning. The beginning is the part that squeeze
+// shortens to n bytes.
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -146,10 +147,10 @@ func (p *Picture) Released(text string) bool {
 	return p.Composer.Empty || !left
 }
 
-// OtherText returns the text in the composer that the caller has not typed, or "" if there is none.
-// The parameter typed lists the texts that the caller has typed. The parameter standing lists texts of
-// which the composer is known to contain one. If the composer's text ends with one of these, OtherText cuts
-// off that end. It cuts off nothing else, so that no word of another person is lost.
+// OtherText returns the text in the composer that the caller has not typed, or "" if there is none. The
+// parameter `typed` lists the texts that the caller has typed. The composer is known to contain one of the
+// texts in the parameter `standing`. If the composer's text ends with one of these, OtherText cuts off that
+// end. It cuts off nothing else, so that no word of another person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""

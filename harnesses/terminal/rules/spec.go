@@ -99,7 +99,7 @@ type Spec struct {
 	// keys. `coleo harness test NAME --settings all` tests each setting. The table also defines
 	// which settings Coleo refuses at the start of an arm. At most 60 are allowed.
 	Settings []Setting `toml:"setting"`
-	// An action about which the agent CLI asks its user: a tool of the model, or a way to start.
+	// An action that the agent CLI asks its user about: a tool of the model, or a way to start.
 	// `coleo harness test NAME --asks all` gives each possible answer to each dialog, and checks
 	// what the agent CLI does after the answer. At most 60 are allowed.
 	Asks []coleo.Ask `toml:"asks"`
@@ -111,9 +111,8 @@ type Spec struct {
 	// The reports of the agent CLI to a hook. A hook is a program that the agent CLI starts at
 	// certain moments. Omit the table for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
-	// How a policy judges the calls about which the agent CLI asks. The policy needs a hook that
-	// reports tools with their inputs and folders. Omit the table if the hook does not report
-	// these.
+	// How a policy judges the calls that the agent CLI asks about. The policy needs a hook that
+	// reports tools with their inputs and folders. Omit the table if the hook does not report these.
 	Policy PolicyRule `toml:"policy"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
 	// `SPACE`, `ESCAPE`, `BACKSPACE`, `UP`, `DOWN`, `LEFT`, `RIGHT`, `CTRL_C`, `CTRL_D`,
@@ -248,7 +247,7 @@ type Timing struct {
 	// How long the screen must show the state `idle` or `error` before Coleo reports that state.
 	// The value must be longer than any moment during a turn at which the screen shows `idle`.
 	Settle Milliseconds `toml:"settle_ms"`
-	// How long after a submit Coleo accepts `idle` only if it has seen work.
+	// The time after a submit during which Coleo accepts `idle` only if it has seen work.
 	Begin Milliseconds `toml:"begin_ms"`
 	// The pause between a typed text and `keys.submit`.
 	PasteGap Milliseconds `toml:"paste_gap_ms"`

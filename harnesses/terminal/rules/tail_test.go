@@ -30,7 +30,8 @@ func TestATickIsPartOfALabelUnlessItHasTheColourOfAChoice(t *testing.T) {
 		"no colours, and one is chosen":     {"☒", "❯ 1. Apple", "  2. Pear ✔", []string{"Apple", "Pear"}},
 	} {
 		core := pty.New(80, 20)
-		core.Feed([]byte(strings.ReplaceAll(strings.Repeat("─", 80)+"\n←  "+c.tab+" Fruit  ☐ Size  ✔ Submit  →\n\nWhich one?\n\n"+
+		core.Feed([]byte(strings.ReplaceAll(strings.Repeat("─", 80)+
+			"\n←  "+c.tab+" Fruit  ☐ Size  ✔ Submit  →\n\nWhich one?\n\n"+
 			c.first+"\n     round\n"+c.second+"\n     long\n  3. Type something.\n"+strings.Repeat("─", 80)+
 			"\n  4. Chat about this\n\nEnter to select · Tab/Arrow keys to navigate · Esc to cancel", "\n", "\r\n")))
 		screen := core.View()

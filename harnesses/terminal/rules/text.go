@@ -66,7 +66,8 @@ func joinRows(rows []string) string {
 	return strings.Join(out, "\n")
 }
 
-// anyLetter replaces a letter with a combining mark in the text for which Coleo searches.
+// anyLetter stands for any letter. In the text that Coleo searches for, it replaces each letter
+// that has a combining mark.
 const anyLetter = '\uffff'
 
 // tailRunes is how many characters of a prompt Coleo must see: the last ones in the composer, and
@@ -100,7 +101,7 @@ func (p *Picture) Above() []string {
 	return p.rows[:p.Composer.top]
 }
 
-// occurrences returns how many times the rows show a piece of a text. The function cut returns the
+// occurrences returns how many times the rows show a piece of a text. The function `cut` returns the
 // piece. Line breaks, blanks and markup do not count, and emoji count only if the text consists of
 // emoji alone.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
@@ -130,7 +131,7 @@ func unmarked(s string) string {
 
 func unspaced(s string) string { return dropRunes(s, unicode.IsSpace) }
 
-// dropRunes returns s without the runes for which the function drop returns true.
+// dropRunes returns s without the runes for which the function `drop` returns true.
 func dropRunes(s string, drop func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if drop(r) {

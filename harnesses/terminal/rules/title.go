@@ -140,7 +140,8 @@ func (w wrappedRows) end(i int) int {
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join returns the joined text of the rows up to row i, with the text of row i+1 added.
+// join adds the text of row i+1 to the given text, which is the joined text of the rows up to row
+// i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row
@@ -161,8 +162,8 @@ func (w wrappedRows) join(text string, i int) string {
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
 // pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog that shows several questions one at a time. The result page
-// is 0 unless exactly one name stands out.
+// of all questions. It is for a dialog that shows several questions one at a time. If not exactly
+// one name stands out, page is 0.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
@@ -193,7 +194,7 @@ func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 
 func isBold(c pty.Cell) bool { return c.Bold }
 
-// onlyOne returns the number of the only column for which the function holds returns true, counted
+// onlyOne returns the number of the only column for which the function `holds` returns true, counted
 // from 1. It returns 0 if there is not exactly one such column.
 func onlyOne(columns []int, holds func(x int) bool) int {
 	found := 0

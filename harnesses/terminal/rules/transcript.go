@@ -77,8 +77,8 @@ func (s *Search) Answer() string {
 	return strings.Trim(s.last, "\n ")
 }
 
-// texts returns the strings in an entry to which a path leads, without those that t.Without excludes.
-// The parameter keys contains the keys of the path.
+// texts returns the strings at the end of a path in an entry, without those that t.Without excludes.
+// keys are the keys of the path.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -105,7 +105,7 @@ func holdsPair(v any, pair string) bool {
 }
 
 // walk follows a path through a JSON value. The path has several ends if it leads through a list. At
-// each end, walk calls the function take with the object there, and with the value in that object.
+// each end, walk calls the function `take` with the object there, and with the value in that object.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// ownMost is the largest number of its own texts that a Typist remembers. A Typist remembers several,
+	// ownMost is the largest number of typed texts that a Typist remembers. A Typist remembers several,
 	// because an agent CLI can put several queued prompts back into its composer after an interrupt.
 	ownMost = 8
 	// clearedMost is the largest size in bytes of the removed text in a receipt. A composer seldom shows
@@ -19,8 +19,8 @@ const (
 	clearedMost = 4000
 )
 
-// ownTexts contains the texts that a Typist has typed, and the text of others that it has removed. The
-// typingLock guards both.
+// ownTexts contains the texts that a Typist has typed, and the text of other authors that it has
+// removed from the composer. The typingLock guards the whole struct.
 type ownTexts struct {
 	typed   []string // newest first
 	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it

@@ -67,7 +67,8 @@ func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 				st.say(composing("type"))
 				st.awaitState(coleo.Idle)
 				for _, prompt := range c.own {
-					if _, err := st.deliver(t.Context(), prompt, redrawn("", prompt), redrawn("you: "+prompt+"\n", "type")); err != nil {
+					_, err := st.deliver(t.Context(), prompt, redrawn("", prompt), redrawn("you: "+prompt+"\n", "type"))
+					if err != nil {
 						t.Fatal(err)
 					}
 					st.awaitState(coleo.Idle)

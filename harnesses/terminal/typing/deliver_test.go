@@ -21,8 +21,8 @@ var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
 // failing adds a rule to a description: a row above the composer can show that the last turn failed.
 func failing(described string) string {
 	return strings.Replace(described, "[[rule]]\n",
-		"[[rule]]\nname = \"failed\"\nstate = \"error\"\nwhen = [{ where = \"above composer 3\", pattern = '(?m)^it failed$' }]\n"+
-			"[[rule]]\n", 1)
+		"[[rule]]\nname = \"failed\"\nstate = \"error\"\n"+
+			"when = [{ where = \"above composer 3\", pattern = '(?m)^it failed$' }]\n[[rule]]\n", 1)
 }
 
 // composing is the composer of deliverSpec with a text in it.

@@ -18,11 +18,11 @@ const (
 	// Afterwards Coleo begins the interrupt again. OpenCode 1.18.33 takes 0.1 s.
 	haltTimeout = 3 * time.Second
 	// drawnTimeout is how long Coleo waits for the screen to show work that the record or the hook
-	// has reported. Before that, Coleo can press no key. An agent CLI needs milliseconds, but longer
-	// on a loaded machine.
+	// has reported. Until the screen shows work, Coleo presses no key. An agent CLI needs
+	// milliseconds, but longer on a loaded machine.
 	drawnTimeout = 3 * time.Second
-	// knownTimeout is how long Coleo waits until a rule knows the picture. A redraw of an unknown
-	// picture begins after 2 s, and a slow agent CLI then needs seconds.
+	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. A redraw of an
+	// unknown picture begins after 2 s, and a slow agent CLI then needs seconds.
 	knownTimeout = 12 * time.Second
 )
 

@@ -61,8 +61,8 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// withoutResult turns a check into a function for typeWhile that returns no result, and succeeds if
-// the check passes.
+// withoutResult turns a check into a function for typeWhile. That function returns no result, and
+// succeeds if the check passes.
 func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
@@ -85,13 +85,13 @@ func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
 	return err
 }
 
-// pressSlowlyIf is like pressIf, but waits between the keys for the time in the harness.
+// pressSlowlyIf is like pressIf, but waits between the keys for the time that the harness sets.
 func (t *Typist) pressSlowlyIf(ctx context.Context, names string, ok Check) error {
 	return t.eachKey(ctx, names, func(key []byte) error { return t.typeIf(ctx, ok, key) })
 }
 
-// press types keys one by one, and waits between them for the time in the harness. It does not
-// check the screen, so it is only for keys that can do no harm.
+// press types keys one by one, and waits between them for the time that the harness sets. It does
+// not check the screen, so it is only for keys that can do no harm.
 func (t *Typist) press(ctx context.Context, names string) error {
 	return t.eachKey(ctx, names, func(key []byte) error {
 		_, err := t.view.Write(ctx, Keys{ID: coleo.NewUUID(), Data: key})
@@ -99,8 +99,8 @@ func (t *Typist) press(ctx context.Context, names string) error {
 	})
 }
 
-// eachKey calls typeKey with each key of a sequence, and waits between the calls for the time in
-// the harness.
+// eachKey calls typeKey with each key of a sequence, and waits between the calls for the time that
+// the harness sets.
 func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []byte) error) error {
 	keys, err := rules.KeySequence(names)
 	if err != nil {
@@ -119,7 +119,7 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. The function saying replaces this
+// nothingTyped is a part of most error messages of this package. The function `saying` replaces this
 // part if something was done.
 const nothingTyped = "nothing was typed"
 
@@ -131,7 +131,7 @@ func afterKeys(err error, typed, all int) error {
 	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns the error with the parameter done in place of nothingTyped in its message.
+// saying returns the error with another message: the text `done` replaces nothingTyped.
 func saying(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {

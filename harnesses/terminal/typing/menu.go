@@ -12,13 +12,13 @@ import (
 
 const (
 	// mostCloses is the largest number of times that Coleo presses the keys that close a menu. In
-	// Claude Code 2.1.329, the first ESCAPE goes from the tabs of /config to its list, and the second
-	// one closes it.
+	// Claude Code 2.1.329, the first ESCAPE moves from the tabs of the menu /config to its list, and
+	// the second ESCAPE closes the menu.
 	mostCloses = 3
 	// menuTimeout is how long a menu may take to close, or to name other keys.
 	menuTimeout = 3 * time.Second
-	// menuGap is how long a menu must stay on the screen after it has named other keys. A menu that
-	// closes may be shown in part, but for a shorter time.
+	// menuGap is how long a menu must stay on the screen after it has named other keys. While a menu
+	// closes, the screen may show a part of it, but for a shorter time.
 	menuGap = 500 * time.Millisecond
 )
 

@@ -17,9 +17,9 @@ import (
 const seenTimeout = 10 * time.Second
 
 const (
-	// commandTaken is how long the composer may still show a command after the submit key. Qwen
-	// Code 0.24.4 sometimes applies the key to its menu of completions. It then shows the whole
-	// command forever.
+	// commandTaken is how long the composer may still show a command after the submit key. Qwen Code
+	// 0.24.4 sometimes applies the key to its menu of completions, and then shows the whole command
+	// forever.
 	commandTaken = 3 * time.Second
 	// commandTries is the largest number of times that Coleo presses the submit key while the
 	// composer shows the command.
@@ -151,8 +151,8 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	return t.awaitMode(ctx, out, func(mode string) bool { return mode != before })
 }
 
-// awaitMode waits until the function accepts returns true for the mode in the reading, and records
-// the mode in out.
+// awaitMode waits until the function `accepts` returns true for the mode in the reading, and
+// records the mode in out.
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()

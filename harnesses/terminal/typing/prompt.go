@@ -28,13 +28,13 @@ const (
 	clearTimeout          = time.Second
 )
 
-// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. If p.Interrupt is
-// set, SendPrompt first interrupts the running turn. It returns one of these errors:
+// SendPrompt types a prompt, submits it, and returns when the agent CLI has taken it. If p.Interrupt is set,
+// SendPrompt first interrupts the running turn. It returns one of these errors:
 //
-//   - EInvalid if the prompt is empty, or if the agent CLI would not treat it as text but, for example, as
-//     a command
-//   - EBlocked if a dialog is open; the message mentions it if the dialog opened after the text was typed and
-//     before it was submitted
+//   - EInvalid if the prompt is empty, or if the agent CLI would not treat it as text but, for example, as a
+//     command
+//   - EBlocked if a dialog is open; the message says so if the dialog opened between the typing of the text
+//     and the submit key
 //   - EUnsettled if a dialog opened while the submit key was pressed
 //   - EBusy if no prompt can be typed now
 //   - EExited if the agent CLI has ended
@@ -135,7 +135,8 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	return t.submit(ctx, left, text, extraCheck)
 }
 
-// typeTries is how often a text is typed if other text appears in the composer at the same time.
+// typeTries is the largest number of times that Coleo types a text while other text keeps appearing
+// in the composer.
 const typeTries = 3
 
 // typeAlone empties the composer, and types a text into it. It returns when the composer shows only the
@@ -168,8 +169,8 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		}
 	}
 	return peek(t.view, func(r *reading.Reader) error {
-		return onScreen(r.Picture(), coleo.EBusy, "the prompt was typed and not submitted, because the composer of %s has other "+
-			"text too; the next prompt clears both", t.Spec().Title)
+		return onScreen(r.Picture(), coleo.EBusy, "the prompt was typed and not submitted, because the composer of %s has "+
+			"other text too; the next prompt clears both", t.Spec().Title)
 	})
 }
 
@@ -207,7 +208,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 	return e
 }
 
-// lostError returns the error for a prompt whose arrival nothing proves.
+// lostError returns the error for a prompt if nothing proves that the prompt arrived.
 func (t *Typist) lostError(ctx context.Context, why string) error {
 	if coleo.MayType(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
@@ -235,9 +236,9 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// asks reports whether a dialog is open. The reading must contain a dialog. In addition, the screen must show
-// a dialog or match no rule. It can match no rule if only a pack or the agent CLI's own claim reports the
-// dialog. A screen that matches another rule no longer shows the dialog.
+// asks reports whether a dialog is open. The reading must contain a dialog. If a rule recognizes the screen,
+// the rule must find a dialog too, because otherwise the dialog has left the screen. No rule recognizes the
+// screen if only a pack or the agent CLI's own claim reports the dialog.
 func asks(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
@@ -303,9 +304,9 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 // somebody has left there.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
-// clearWhile clears the composer with keys. Before each key, it runs the check in the parameter may, and
-// stops if the check fails. If the composer contains a text that Coleo has not typed, clearWhile first
-// stores this text for the person who has typed it.
+// clearWhile clears the composer with keys. Before each key, it runs the check `may`, and stops if the
+// check fails. If the composer contains a text that Coleo has not typed, clearWhile first stores this text
+// for the person who has typed it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {

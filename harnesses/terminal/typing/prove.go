@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt that it works on, or whose keys it has
-// received. It begins to draw the prompt immediately, but it is slow on a busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt that it has received, or that it
+// already works on. It begins to draw the prompt immediately, but it is slow on a busy machine.
 const proveTimeout = 5 * time.Second
 
 // Past is what is known about a terminal before this process attached to it.
@@ -90,15 +90,16 @@ func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
 }
 
 // ContinueTurn records that an earlier process submitted a prompt, and that the end of its turn is not
-// known. Until a sign of work or of the end, an idle screen does not count, as after SendPrompt.
+// known. Until a sign of work or of the turn's end comes, an idle screen does not count, as after
+// SendPrompt.
 func (t *Typist) ContinueTurn(p coleo.Receipt) {
 	if s, err := t.submissionOf(p); err == nil && s.Text != "" {
 		t.continueTurn(s)
 	}
 }
 
-// continueTurn calls FoundSubmitted. The View then looks at the screen again, because an idle screen may
-// not change any more.
+// continueTurn calls FoundSubmitted. The View then looks at the screen again, because an idle agent CLI
+// may draw nothing new.
 func (t *Typist) continueTurn(s reading.Submission) {
 	t.view.Update(func(r *reading.Reader) bool { r.FoundSubmitted(s, time.Now()); return true })
 }

@@ -94,7 +94,7 @@ type question struct {
 	age     time.Duration
 }
 
-// lapseClaims discards the claims of an agent CLI that was stopped.
+// lapseClaims discards the claims of an agent CLI whose turn was stopped.
 func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
@@ -144,7 +144,7 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved is a text for the error of an answer that failed before it has chosen an option. The
+// mayHaveMoved is a text for the error of an answer that failed before it had chosen an option. The
 // answer may have moved the mark of a list.
 const mayHaveMoved = "at most the mark of the list was moved"
 
@@ -195,7 +195,7 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 }
 
 // moveMark presses a key, and waits until the mark of a list has left its option. The parameter
-// marked is the index of that option.
+// `marked` is the index of that option.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err

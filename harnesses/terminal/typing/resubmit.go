@@ -86,8 +86,8 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 		return now, now.outcome.decided() || !now.ignored
 	})
 	if !hit {
-		// pressIf presses no key if the picture has changed. The caller then reads the outcome of
-		// the prompt.
+		// Ignore the error. If the picture has changed, pressIf presses no key, and the next read of
+		// the outcome shows why.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
 	return latest.outcome, true

@@ -25,8 +25,8 @@ type submission struct {
 // before contains what the Reader knew just before the submit key was pressed.
 type before struct {
 	busy     bool      // the agent CLI was working
-	atWork   bool      // some source reported that the agent CLI was working, perhaps not the screen
-	ended    time.Time // the latest end of a turn that a sign has shown
+	atWork   bool      // some source, perhaps not the screen, reported that the agent CLI was working
+	ended    time.Time // when a turn had last ended; see reading.Reader.TurnEnded
 	workSeen int       // how often work or a dialog had been seen
 	echoes   int       // how many times the transcript showed the prompt
 	rows     int       // rows of the composer; 0 if there was no composer
@@ -89,12 +89,11 @@ func (t *Typist) unsettledError(s submission) error {
 // key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key if the composer contains the text. The key must not answer a
-// dialog, although an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit
-// follows three rules:
+// pressSubmit presses the submit key if the composer contains the text. An agent CLI accepts keys for a dialog
+// before it draws the dialog, but the submit key must not answer a dialog. So pressSubmit follows three rules:
 //
-//   - While any source reports that the agent CLI works, pressSubmit presses the queue key, if the harness
-//     has one. The screen alone is not enough, because some screens show no sign of work just before a dialog.
+//   - While any source reports that the agent CLI works, pressSubmit presses the queue key, if the harness has
+//     one. The screen alone is not enough, because some screens show no sign of work just before a dialog.
 //   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a dialog.
 //   - If pressSubmit succeeds, the Reader holds back new entries of the record until Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
@@ -182,7 +181,7 @@ type outcome struct {
 	blocked  bool // a dialog is open, which only the user can answer
 }
 
-// undecided is the outcome of a prompt about which nothing is known.
+// undecided is the outcome if nothing is known about the prompt.
 var undecided outcome
 
 func (o outcome) decided() bool { return o.taken || o.blocked }

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// tickTimeout is how long Coleo waits until the screen shows that an option was ticked, or a text
-	// was typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
+	// tickTimeout is how long Coleo waits for the screen to show that an option was ticked or a text was
+	// typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
 	tickTimeout = 20 * time.Second
 	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody
 	// ticks options in a longer list. The limit also ends the search in a list whose mark jumps
 	// from the end to the beginning.
 	mostRows = 200
 	// mostPasses is the largest number of times that Coleo goes through a list. A tick can change
-	// other ticks, so a second pass may have to correct the first. The last pass must find nothing
-	// to change.
+	// other ticks, so a second pass may have to correct the ticks of the first. The last pass must
+	// find nothing to change.
 	mostPasses = 3
 )
 
@@ -41,7 +41,7 @@ type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
 	submit bool  // the mark is at the submit row
-	hidden error // not nil if keys submit the list and options may be out of sight
+	hidden error // an error if the list is submitted with keys and options may be out of sight
 }
 
 // tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
@@ -173,7 +173,8 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 }
 
 // exact returns an error if an option has a wrong tick, or if the free-text option does not contain
-// k.Text. If keys submit, it also returns an error if an option may be out of sight.
+// k.Text. If the list is submitted with keys, exact also returns an error if an option may be out
+// of sight.
 func (k *ticker) exact(l listView) error {
 	if l.hidden != nil {
 		return l.hidden
@@ -222,8 +223,9 @@ func (k *ticker) tickByMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is at the place where the ticks are submitted. This is the submit
-// row. If keys submit, it is the last option at which they may be pressed.
+// atEnd reports whether the mark is at the place where the ticks are submitted. That place is the
+// submit row. In a list without such a row, it is the last option at which the submit keys may be
+// pressed.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -244,8 +246,8 @@ func (k *ticker) mayEnd(l listView, i int) bool {
 	return i < len(l.ticks) && l.ticks[i] != rules.NoTick && !emptyText
 }
 
-// submit presses the keys that submit, if the mark is at the right place and exactly the wanted
-// options are ticked.
+// submit presses the keys that submit the ticks, if the mark is at the right place and exactly the
+// wanted options are ticked.
 func (k *ticker) submit(ctx context.Context) error {
 	if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
@@ -370,9 +372,9 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 // that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. oldList is the list before the move. At the free-text option,
-// move first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that
-// marks this option.
+// move moves the mark by one row. oldList is the list before the move. At the free-text option, it
+// first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that marks
+// this option.
 func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
 	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

@@ -53,16 +53,19 @@ func TestSpaceTicksAndEnterSubmits(t *testing.T) {
 		decision coleo.Decision
 		want     string
 	}{
-		"two":                     {boxesSpec + tickBySpace, nil, nil, 0, reply("", 1, 3), "13 "},
-		"others were ticked":      {boxesSpec + tickBySpace, nil, []int{1, 2}, 3, reply("", 3), "3 "},
-		"one and a text":          {boxesSpec + tickBySpace, nil, nil, 0, reply("pear", 2), "24 pear"},
-		"digits tick":             {boxesSpec + digitEnter, nil, []int{2}, 0, reply("", 1), "1 "},
-		"no numbers":              {plainList(tickBySpace), []string{"a", "b", "c"}, []int{2}, 1, reply("", 3), "3 "},
-		"no numbers, the last":    {plainList(tickBySpace), []string{"a", "b"}, nil, 1, reply("", 2), "2 "},
-		"a row without a box":     {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 0, reply("", 2), "2 "},
-		"the mark is at that row": {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 3, reply("", 2), "2 "},
-		"that row, and a text":    {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 3, reply("pear", 2), "23 pear"},
-		"that row, no numbers":    {plainList(tickBySpace), []string{"a", "b", "Cancel"}, []int{2}, 2, reply("", 1), "1 "},
+		"two":                  {boxesSpec + tickBySpace, nil, nil, 0, reply("", 1, 3), "13 "},
+		"others were ticked":   {boxesSpec + tickBySpace, nil, []int{1, 2}, 3, reply("", 3), "3 "},
+		"one and a text":       {boxesSpec + tickBySpace, nil, nil, 0, reply("pear", 2), "24 pear"},
+		"digits tick":          {boxesSpec + digitEnter, nil, []int{2}, 0, reply("", 1), "1 "},
+		"no numbers":           {plainList(tickBySpace), []string{"a", "b", "c"}, []int{2}, 1, reply("", 3), "3 "},
+		"no numbers, the last": {plainList(tickBySpace), []string{"a", "b"}, nil, 1, reply("", 2), "2 "},
+		"a row without a box": {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 0,
+			reply("", 2), "2 "},
+		"the mark is at that row": {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 3,
+			reply("", 2), "2 "},
+		"that row, and a text": {boxesSpec + tickBySpace, []string{"a", "b", "other", "Cancel"}, nil, 3,
+			reply("pear", 2), "23 pear"},
+		"that row, no numbers": {plainList(tickBySpace), []string{"a", "b", "Cancel"}, []int{2}, 2, reply("", 1), "1 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func New(view View, spec *rules.Spec) *Typist {
 // Spec returns the Spec that the Typist uses.
 func (t *Typist) Spec() *rules.Spec { return t.spec.Load() }
 
-// Reload sets another Spec, and calls the function apply while nobody can type. The error is EBusy if
+// Reload sets another Spec, and calls the function `apply` while nobody can type. The error is EBusy if
 // somebody is typing.
 func (t *Typist) Reload(spec *rules.Spec, apply func()) error {
 	_, done, free := t.turn.tryTake()

@@ -8,9 +8,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// probe is a key with which Coleo finds out whether the agent CLI has read all earlier input,
-// because keys keep their order. It is harmless, because neither a dialog nor a composer acts on
-// this key.
+// probe is a key that Coleo types after earlier input. Keys keep their order. So if the composer
+// shows the probe, the agent CLI has read all earlier input. The key does no harm: a composer only
+// shows it, and a dialog ignores it.
 const probe = "."
 
 // flushUnseen makes sure that the agent CLI has read the last typed text, unless the screen showed

@@ -20,11 +20,11 @@ type View interface {
 	// second. Still returns the error of the check, or the error of ctx. The At describes the session at
 	// the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture for which the function accepts returns true. It reports whether such a
-	// picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
+	// Await waits for a picture for which the function `accepts` returns true. It reports whether such
+	// a picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
 	Await(ctx context.Context, limit time.Duration, accepts func(r *reading.Reader) bool) bool
-	// Update calls the function change, which can record in the Reader what was typed. If change returns
-	// true, the View looks at the screen again.
+	// Update calls the function `change`, which can record in the Reader what was typed. If `change`
+	// returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
 	// Write sends keys to the program, and reports whether they were typed. If ctx has ended, nobody waits
 	// for the keys anymore, and the error is a CallerGoneError.
@@ -86,7 +86,7 @@ func (u CallerGoneError) Error() string { return u.Err.Error() }
 // Unwrap returns the reason why nobody waits for the keys.
 func (u CallerGoneError) Unwrap() error { return u.Err }
 
-// find calls the function look with the Reader of the newest complete picture. It returns the result
+// find calls the function `look` with the Reader of the newest complete picture. It returns the result
 // of that call, or the error of View.Still.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
@@ -97,8 +97,9 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the function look with each new picture, until the function returns done or the limit has
-// passed. It returns the last value that the function found, and whether it was done in time.
+// await calls the function `look` with each new picture, until that function reports that it is done, or
+// the limit has passed. await returns the last value that the function found, and whether it was done in
+// time.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
 	var found T
@@ -109,7 +110,7 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek calls the function look with the present picture, even if the picture is incomplete. It returns
+// peek calls the function `look` with the present picture, even if the picture is incomplete. It returns
 // the result of that call.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T

@@ -62,8 +62,8 @@ func Tools() map[string]string {
 	return out
 }
 
-// Image makes an image with programs, and returns the image's name. The keys of the map are paths in
-// the image, and the values are paths on this machine. The image is removed at the end of the test.
+// Image makes an image with `programs`, and returns the image's name. The keys of the map are paths in the
+// image, and the values are paths on this machine. The image is removed at the end of the test.
 func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) string {
 	t.Helper()
 	files := maps.Clone(programs)

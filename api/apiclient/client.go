@@ -1,4 +1,6 @@
-package api
+// Package apiclient calls the API of `coleo serve`, over its socket or over HTTP. Its Client has a
+// method for each route.
+package apiclient
 
 import (
 	"bytes"
@@ -16,24 +18,35 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
-	"coleo.dev/api/signin"
-	"coleo.dev/brain"
 	"coleo.dev/brain/commands"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
 )
 
-// ClientConfig says how to reach the server. Socket is the path of the server's socket. Requests
+const (
+	idleTimeout      = 2 * time.Minute  // until a connection without a request is closed
+	handshakeTimeout = 10 * time.Second // until a WebSocket is open
+	maxError         = 1 << 20          // the largest body of an error that is read, in bytes
+)
+
+const (
+	get   = http.MethodGet
+	post  = http.MethodPost
+	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
+)
+
+// Config says how to reach the server. Socket is the path of the server's socket. Requests
 // over the socket need no token. URL is an address such as http://127.0.0.1:8080.
-type ClientConfig struct {
+type Config struct {
 	Socket string
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks whether the server's process can answer. If not, Peer returns an error with the
-	// reason, for example that a signal has stopped the process. If Peer cannot find out, it
-	// returns nil. The client calls Peer before each request and while it waits for an answer. The
-	// field Peer can be nil.
+	// Peer checks whether the server's process can answer. If not, Peer returns an error with the reason, for
+	// example that a signal has stopped the process. If Peer cannot find out, it returns nil. The client
+	// calls Peer before each request and while it waits for an answer. The field Peer may be nil.
 	Peer func() error
 }
 
@@ -51,12 +64,12 @@ type Client struct {
 	peer  func() error
 }
 
-// NewClient returns a client. It does not connect to the server yet. It returns
+// New returns a client. It does not connect to the server yet. It returns
 // EInvalid for a bad URL.
-func NewClient(c ClientConfig) (*Client, error) {
+func New(c Config) (*Client, error) {
 	client := &Client{base: strings.TrimSuffix(c.URL, "/"), token: c.Token, where: c.URL, peer: c.Peer}
 	transport := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: idleTimeout}
-	client.dial = websocket.Dialer{HandshakeTimeout: headerTimeout}
+	client.dial = websocket.Dialer{HandshakeTimeout: handshakeTimeout}
 	switch {
 	case c.Socket != "":
 		dial := func(context.Context, string, string) (net.Conn, error) {
@@ -87,8 +100,8 @@ func NewClient(c ClientConfig) (*Client, error) {
 // Close closes the idle connections of the client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call sends a request. If out is not nil, call decodes the answer into out. It waits for the
-// answer for at most lookTime.
+// call sends a request. If `out` is not nil, call decodes the answer into `out`. It waits for the answer for
+// at most lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }
@@ -139,7 +152,7 @@ func (c *Client) send(ctx context.Context, method, path, accept string, in any) 
 	}
 	req.Header.Set("Accept", accept)
 	if end, ok := ctx.Deadline(); ok && method != get {
-		req.Header.Set(headerDeadline, end.UTC().Format(time.RFC3339Nano))
+		req.Header.Set(wire.DeadlineHeader, end.UTC().Format(time.RFC3339Nano))
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -156,10 +169,12 @@ func (c *Client) send(ctx context.Context, method, path, accept string, in any) 
 }
 
 func (c *Client) decodeError(resp *http.Response) error {
-	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
-	var f failure
-	if err := json.Unmarshal(raw, &f); err == nil && f.Err != nil && f.Err.Code != "" {
-		return f.Err
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	var body struct {
+		Error *coleo.Error `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &body); err == nil && body.Error != nil && body.Error.Code != "" {
+		return body.Error
 	}
 	return coleo.Errorf(coleo.EUnavailable, "%s answered %s, which is not an answer of Coleo's API", c.where,
 		resp.Status)
@@ -169,8 +184,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls the function ask until ask returns an answer or an error other than ETimeout. poll
-// also stops when ctx ends.
+// poll calls `ask` until `ask` returns an answer, or an error other than ETimeout. poll also stops when ctx
+// ends.
 func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
@@ -186,9 +201,8 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// These constants are the times for which a client waits for an answer, one for each kind of
-// request. Serve gives up each request earlier, by answerMargin, so that serve's own error still
-// reaches the client.
+// These constants are the times for which a client waits for an answer, one for each kind of request. Serve
+// gives up answerMargin earlier than the client, so that the client still receives serve's own error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
@@ -198,7 +212,7 @@ const (
 	removeTime = 10*time.Minute + answerMargin // for removing an arm; saving a large worktree takes minutes
 	// for merging the work of an arm; afterwards, Coleo may send the arm a prompt with the
 	// conflicts, which takes up to 3 minutes
-	mergeTime = brain.MergeTime + 3*time.Minute + answerMargin
+	mergeTime = commands.MergeTime + 3*time.Minute + answerMargin
 	// for a hand-over: serve interrupts, reads the conversation and the diff, and starts the
 	// successor
 	handoverTime = 5*time.Minute + answerMargin
@@ -207,7 +221,7 @@ const (
 )
 
 const (
-	// peerEvery is the time between two checks whether the server's process can answer.
+	// peerEvery is the time between two checks of whether the server's process can answer.
 	peerEvery = time.Second
 	// peerTwice is the pause before a second check. The client refuses to send a request only if
 	// both checks fail, because some processes are stopped only for a moment.
@@ -313,7 +327,7 @@ func notDelivered(err error) error {
 // spawnTime returns how long a client waits for the start of an arm.
 func spawnTime(r wire.SpawnRequest) time.Duration {
 	if r.Worktree != nil {
-		return startTime + brain.WorktreeTime
+		return startTime + commands.WorktreeTime
 	}
 	return startTime
 }
@@ -321,15 +335,15 @@ func spawnTime(r wire.SpawnRequest) time.Duration {
 // The following methods work only over the server's socket. Over TCP, they return EForbidden.
 
 // NewLink creates a link that signs one browser in.
-func (c *Client) NewLink(ctx context.Context) (Link, error) {
-	var out Link
+func (c *Client) NewLink(ctx context.Context) (wire.Link, error) {
+	var out wire.Link
 	err := c.call(ctx, post, "/api/browsers/links", nil, &out)
 	return out, err
 }
 
 // Browsers returns the browsers that are signed in.
-func (c *Client) Browsers(ctx context.Context) ([]signin.Browser, error) {
-	var out browsersReply
+func (c *Client) Browsers(ctx context.Context) ([]wire.Browser, error) {
+	var out wire.BrowsersReply
 	err := c.call(ctx, get, "/api/browsers", nil, &out)
 	return out.Browsers, err
 }
@@ -341,7 +355,7 @@ func (c *Client) SignOut(ctx context.Context, id string) error {
 
 // SignOutAll signs all browsers out, and returns their number.
 func (c *Client) SignOutAll(ctx context.Context) (int, error) {
-	var out signedOut
+	var out wire.SignedOut
 	err := c.call(ctx, del, "/api/browsers", nil, &out)
 	return out.SignedOut, err
 }
@@ -349,7 +363,7 @@ func (c *Client) SignOutAll(ctx context.Context) (int, error) {
 // ReplaceToken makes the server create a new API token, and returns the token's fingerprint. Logs
 // name the token by this fingerprint. The old token becomes invalid immediately.
 func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
-	var out tokenReply
+	var out wire.TokenReply
 	err := c.call(ctx, post, "/api/token", nil, &out)
 	return out.Fingerprint, err
 }

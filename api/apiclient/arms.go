@@ -1,4 +1,4 @@
-package api
+package apiclient
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // Arms returns the arms. Unless withIdle is true, Arms leaves out idle arms of the harness "manual"
 // that have no task.
 func (c *Client) Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error) {
-	var out armsReply
+	var out wire.ArmsReply
 	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(withIdle), nil, &out)
 	return out.Arms, err
 }
@@ -25,7 +25,7 @@ func (c *Client) Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error) {
 // Arm returns the arm with the given id or name. It returns ENotFound if there is no
 // such arm.
 func (c *Client) Arm(ctx context.Context, arm string) (coleo.Arm, error) {
-	var out armReply
+	var out wire.ArmReply
 	err := c.call(ctx, get, armPath(arm, ""), nil, &out)
 	return out.Arm, err
 }
@@ -56,7 +56,7 @@ func (c *Client) Recover(ctx context.Context, arm string, r wire.RecoverRequest)
 
 // Kill ends an arm's agent CLI and all processes that it started.
 func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
-	var out killReply
+	var out wire.KillReply
 	err := c.callFor(ctx, killTime, post, armPath(arm, "/kill"), nil, &out)
 	return out.Arm, err
 }
@@ -64,8 +64,8 @@ func (c *Client) Kill(ctx context.Context, arm string) (coleo.Arm, error) {
 // Rename changes the name of an arm. It returns EConflict if another arm has the new
 // name.
 func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error) {
-	var out armReply
-	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), renameBody{Name: name}, &out)
+	var out wire.ArmReply
+	err := c.callFor(ctx, lookTime, post, armPath(arm, "/rename"), wire.RenameBody{Name: name}, &out)
 	return out.Arm, err
 }
 
@@ -82,14 +82,14 @@ func (c *Client) Memo(ctx context.Context, arm string) (wire.Memo, error) {
 // SetMemo is described at Memo.
 func (c *Client) SetMemo(ctx context.Context, arm string, value json.RawMessage) (wire.Memo, error) {
 	var out wire.Memo
-	err := c.call(ctx, put, armPath(arm, "/memo"), memoBody{value}, &out)
+	err := c.call(ctx, put, armPath(arm, "/memo"), wire.MemoBody{Value: value}, &out)
 	return out, err
 }
 
 // PatchMemo is described at Memo.
 func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessage) (wire.Memo, error) {
 	var out wire.Memo
-	err := c.call(ctx, patch, armPath(arm, "/memo"), memoPatch{change}, &out)
+	err := c.call(ctx, patch, armPath(arm, "/memo"), wire.MemoPatch{Merge: change}, &out)
 	return out, err
 }
 
@@ -97,7 +97,7 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 // Remove also returns EConflict if the arm's worktree contains unsaved work. If forced is true,
 // Remove keeps the unsaved work under a git ref.
 func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error) {
-	var out deleteReply
+	var out wire.DeleteReply
 	path := armPath(arm, "")
 	if forced {
 		path += "?force=true"
@@ -106,13 +106,13 @@ func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Remo
 	return out.Removed, err
 }
 
-// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of the receipt is
-// the id of the run that the prompt begins. If an error has the field Delivered and the field is
-// false, the prompt was not delivered. After any other error, nobody knows whether the prompt was
-// delivered.
+// Prompt sends a prompt and waits for proof that the prompt was delivered. The ID of the receipt is the id of
+// the run that the prompt begins. If the field Delivered of an error is set to false, the prompt was not
+// delivered. After any other error, the prompt may have been delivered.
 func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
-	var out promptReply
-	in, text := promptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease, Files: p.Files},
+	var out wire.PromptReply
+	in, text := wire.PromptBody{Prompt: p.Text, Interrupt: p.Interrupt, Unproven: p.Unproven, Lease: lease,
+		Files: p.Files},
 		p.Text
 	if q := p.Check; q != nil {
 		in.Schema, in.Retries, in.Input, in.InputSchema = q.Schema, &q.Retries, q.Input, q.InputSchema
@@ -127,12 +127,12 @@ func (c *Client) Prompt(ctx context.Context, arm string, p coleo.Prompt, lease s
 // returns EUnsupported if the agent CLI cannot shorten its conversation. It also
 // returns the errors of Prompt.
 func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error) {
-	var out promptReply
+	var out wire.PromptReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/compact"), nil, &out)
 	return out.Receipt, notDelivered(err)
 }
 
-// Modes returns the modes of an arm, and the mode that Coleo has seen last.
+// Modes returns the modes of an arm, and the mode that Coleo saw last.
 func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 	var out wire.Modes
 	err := c.callFor(ctx, lookTime, get, armPath(arm, "/mode"), nil, &out)
@@ -144,22 +144,22 @@ func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 // mode. It returns EInvalid if the mode needs o.Allow and o.Allow is false. It also returns the
 // errors of Prompt.
 func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
-	var out modeReply
-	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
+	var out wire.ModeReply
+	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), wire.ModeBody(o), &out)
 	return out.ModeSwitch, err
 }
 
 // SwitchModel gives an arm another model. It also returns the errors of Kill and Recover.
 func (c *Client) SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
-	var out modelReply
-	err := c.callFor(ctx, steerTime+killTime+startTime, post, armPath(arm, "/model"), modelBody(o), &out)
+	var out wire.ModelReply
+	err := c.callFor(ctx, steerTime+killTime+startTime, post, armPath(arm, "/model"), wire.ModelBody(o), &out)
 	return out.ModelSwitch, err
 }
 
 // OpenWindow opens the window of an arm, and returns the arm. It returns EUnsupported if the arm's
 // harness shows no window. It returns EConflict if the window is already open.
 func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error) {
-	var out armReply
+	var out wire.ArmReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/window"), r, &out)
 	return out.Arm, err
 }
@@ -169,7 +169,7 @@ func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowReques
 // EStale.
 func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	in := respondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
+	in := wire.RespondBody{Dialog: dialog, Choice: d.Choice, Option: d.Option, Options: d.Options, Words: d.Words,
 		Key: d.Key, Lease: lease}
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
@@ -177,7 +177,7 @@ func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerpri
 // Interrupt stops the running turn and waits until the turn has stopped. It returns the steps that
 // stopped the turn.
 func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
-	var out interruptReply
+	var out wire.InterruptReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, &out)
 	return out.Interruption, err
 }
@@ -185,21 +185,20 @@ func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption,
 // Lease takes, renews or releases the lease of an arm. The lease is the right to type by hand.
 // Lease returns EBusy while another caller has the lease.
 func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error) {
-	var out leaseReply
+	var out wire.LeaseReply
 	err := c.call(ctx, post, armPath(arm, "/lease"), r, &out)
 	return out.Lease, err
 }
 
-// Input types data, for a caller that types by hand. It returns EBusy if the arm's lease does not
-// have the given id.
+// Input types `data` into the arm's terminal. It returns EBusy if the arm's lease does not have the given id.
 func (c *Client) Input(ctx context.Context, arm, leaseID string, data []byte) error {
-	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: leaseID, Data: data}, nil)
+	return c.call(ctx, post, armPath(arm, "/input"), wire.InputBody{Lease: leaseID, Data: data}, nil)
 }
 
 // Resize changes the size of the terminal, in cells. It returns EBusy if the arm's lease does not
 // have the given id.
 func (c *Client) Resize(ctx context.Context, arm, leaseID string, cols, rows int) error {
-	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: leaseID, Cols: cols, Rows: rows}, nil)
+	return c.call(ctx, post, armPath(arm, "/resize"), wire.ResizeBody{Lease: leaseID, Cols: cols, Rows: rows}, nil)
 }
 
 // Explain returns the evidence for an arm's state.
@@ -257,7 +256,7 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 		names[i] = string(s)
 	}
 	return poll(ctx, func(timeout time.Duration) (coleo.Arm, error) {
-		var out armReply
+		var out wire.ArmReply
 		err := c.callFor(ctx, timeout+answerMargin, get,
 			armPath(arm, fmt.Sprintf("/wait?state=%s&timeout=%s", strings.Join(names, ","), timeout)), nil, &out)
 		return out.Arm, err
@@ -268,7 +267,7 @@ func (c *Client) WaitArm(ctx context.Context, arm string, states ...coleo.State)
 // first, WaitRun returns ETimeout or ctx's error.
 func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return poll(ctx, func(timeout time.Duration) (coleo.RunEnd, error) {
-		var out endReply
+		var out wire.EndReply
 		err := c.callFor(ctx, timeout+answerMargin, get, fmt.Sprintf("/api/runs/%s/end?timeout=%s", url.PathEscape(run),
 			timeout), nil, &out)
 		return out.End, err
@@ -277,14 +276,14 @@ func (c *Client) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) 
 
 // Hosts returns the host agents.
 func (c *Client) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
-	var out hostsReply
+	var out wire.HostsReply
 	err := c.call(ctx, get, "/api/agents", nil, &out)
 	return out.Agents, err
 }
 
 // Harnesses returns the descriptions of all harnesses.
 func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
-	var out harnessesReply
+	var out wire.HarnessesReply
 	err := c.call(ctx, get, "/api/harnesses", nil, &out)
 	return out.Harnesses, err
 }
@@ -293,7 +292,7 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 // answer.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
-	err := c.call(ctx, get, providersPath, nil, &out)
+	err := c.call(ctx, get, "/api/opencode/providers", nil, &out)
 	return out, err
 }
 
@@ -307,14 +306,14 @@ func (c *Client) Models(ctx context.Context) (wire.Models, error) {
 
 // Health returns the version of the server. It needs no token.
 func (c *Client) Health(ctx context.Context) (version string, err error) {
-	var out healthReply
+	var out wire.HealthReply
 	err = c.call(ctx, get, "/api/health", nil, &out)
 	return out.Version, err
 }
 
 // Status returns a summary of the arms and host agents.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	var out Status
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	var out wire.Status
 	err := c.call(ctx, get, "/api/status", nil, &out)
 	return out, err
 }
@@ -332,7 +331,7 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
-	var out auditReply
+	var out wire.AuditReply
 	err := c.call(ctx, get, "/api/audit?"+query.Encode(), nil, &out)
 	return out.Commands, err
 }
@@ -340,7 +339,7 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 // Suspensions returns everything that the arm waits for. Without the name of an arm, it returns
 // everything that any arm waits for.
 func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
-	var out suspensionsReply
+	var out wire.SuspensionsReply
 	err := c.call(ctx, get, "/api/suspensions?arm="+url.QueryEscape(arm), nil, &out)
 	return out.Suspensions, err
 }
@@ -349,8 +348,8 @@ func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspensio
 // open. If several suspensions are open, AnswerSuspension returns EConflict with the list of
 // suspensions. If arm is "", AnswerSuspension finds the suspension by its id alone.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
-	var out suspensionReply
-	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}
+	var out wire.SuspensionReply
+	in := wire.SuspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}
 	if d.Choice == coleo.ChoiceAnswer {
 		in.Decision = ""
 	}
@@ -364,7 +363,29 @@ func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.D
 
 // Tasks returns the tasks that the arm's model has written with Coleo's tools.
 func (c *Client) Tasks(ctx context.Context, arm string) ([]coleo.Task, error) {
-	var out tasksReply
+	var out wire.TasksReply
 	err := c.call(ctx, get, armPath(arm, "/tasks"), nil, &out)
 	return out.Tasks, err
+}
+
+// Label changes the labels of an arm, and returns the arm. Only a person can change labels: if the client has
+// a token, Label returns EForbidden. It returns EInvalid for a bad label.
+func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
+	var out wire.ArmReply
+	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)
+	return out.Arm, err
+}
+
+// Budget sets the budget of an arm if the order contains a budget, and returns all budgets of the
+// arm. Only a person can set a budget. Budget returns EUnsupported if the arm cannot be held to the
+// budget.
+func (c *Client) Budget(ctx context.Context, arm string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
+	var out coleo.BudgetReport
+	var err error
+	if o.Budget == nil {
+		err = c.call(ctx, get, armPath(arm, "/budget"), nil, &out)
+	} else {
+		err = c.callFor(ctx, lookTime, post, armPath(arm, "/budget"), *o.Budget, &out)
+	}
+	return out, err
 }

@@ -1,4 +1,4 @@
-package api
+package apiclient
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, strin
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
-	var out runsReply
+	var out wire.RunsReply
 	err := c.call(ctx, get, "/api/runs?"+query.Encode(), nil, &out)
 	return out.Runs, out.Next, err
 }
@@ -64,7 +64,7 @@ func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, strin
 // Run returns the summary of one run. The id can be shortened if only one run's id begins with the
 // remaining text. Run returns ENotFound if there is no such run.
 func (c *Client) Run(ctx context.Context, id string) (coleo.Run, error) {
-	var out runReply
+	var out wire.RunReply
 	err := c.call(ctx, get, "/api/runs/"+url.PathEscape(id), nil, &out)
 	return out.Run, err
 }
@@ -73,7 +73,7 @@ func (c *Client) Run(ctx context.Context, id string) (coleo.Run, error) {
 // cursor for the next page. If the events are large, the page can contain fewer events than the
 // limit. An empty page means that there are no more events.
 func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
-	var out eventsReply
+	var out wire.EventsReply
 	err := c.call(ctx, get, eventsPath(f), nil, &out)
 	return out.Events, out.Next, err
 }
@@ -159,7 +159,7 @@ func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update
 			return
 		}
 		defer done()
-		if err := conn.WriteJSON(control{Type: "subscribe", Channel: channelAll, After: after}); err != nil {
+		if err := conn.WriteJSON(wire.Control{Type: "subscribe", Channel: wire.ChannelAll, After: after}); err != nil {
 			yield(wire.Update{}, c.unreachable(ctx, get, err))
 			return
 		}
@@ -203,7 +203,7 @@ func (m feedMessage) updates() ([]wire.Update, error) {
 	var err error
 	switch {
 	case m.Event == "arms.snapshot":
-		var all armsReply
+		var all wire.ArmsReply
 		err = json.Unmarshal(m.Data, &all)
 		out := make([]wire.Update, len(all.Arms))
 		for i := range all.Arms {
@@ -215,10 +215,10 @@ func (m feedMessage) updates() ([]wire.Update, error) {
 		err = json.Unmarshal(m.Data, arm)
 		return []wire.Update{{Arm: arm}}, err
 	case m.Event == "arm.deleted":
-		var gone removed
+		var gone wire.RemovedArm
 		err = json.Unmarshal(m.Data, &gone)
 		return []wire.Update{{Removed: gone.ID}}, err
-	case m.Channel == channelEvents:
+	case m.Channel == wire.ChannelEvents:
 		event := new(coleo.Event)
 		err = json.Unmarshal(m.Data, event)
 		return []wire.Update{{Event: event, Cursor: m.Cursor}}, err

@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"coleo.dev"
+	"coleo.dev/changes"
+)
+
+type FollowUpBody struct {
+	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
+	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+}
+
+// AddBody is the body of a request to add a prompt. It repeats the fields of FollowUpBody, because
+// huma ignores the fields of an embedded struct that is not exported.
+type AddBody struct {
+	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
+	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+	ID     string   `json:"id,omitempty" pattern:"^[A-Z2-7]{26}$" doc:"The id of the prompt, if the caller chooses it"`
+}
+
+type MoveBody struct {
+	Entry string `json:"entry" minLength:"1" doc:"Id of the entry"`
+	To    int    `json:"to" minimum:"1" doc:"The new place, from 1"`
+}
+
+type PauseBody struct {
+	Why string `json:"why,omitempty" maxLength:"200" doc:"The reason, for people"`
+}
+
+type UnparkBody struct {
+	Cancel bool `json:"cancel,omitempty" doc:"Do not continue by itself; prompts are sent from the queue again"`
+}
+
+type OnLimitBody struct {
+	OnLimit coleo.OnLimit `json:"onLimit" minLength:"1" maxLength:"500" doc:"List of model:NAME, handover:NAME, wait, ask"`
+}
+
+type SteerBody struct {
+	Prompt    string   `json:"prompt" minLength:"1" doc:"The text"`
+	Interrupt bool     `json:"interrupt,omitempty" doc:"Stop the running turn, even if the agent CLI keeps a queue"`
+	Files     []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+}
+
+type AbortReply struct {
+	Success bool `json:"success"`
+	coleo.Aborted
+}
+
+type SteerReply struct {
+	Success bool `json:"success"`
+	coleo.Steering
+}
+
+type CommentsReply struct {
+	Comments []changes.Comment `json:"comments"`
+}
+
+// CommentBody contains the fields of a comment that a client sets. Serve sets the other fields.
+type CommentBody struct {
+	Path string `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
+	Line int    `json:"line" minimum:"1" doc:"Number of the line, from 1"`
+	Text string `json:"text" minLength:"1" maxLength:"4096" doc:"The comment for the agent CLI"`
+}
