@@ -150,7 +150,7 @@ DRAWN   ?= 1000
 # What these runs test, and the last commit that changed it. harnesses/terminal/mend never runs
 # beside an arm.
 TRIED  := ':(glob)*.go' go.mod config conformance harnesses holder hook localsocket pty record registry \
-  ':!*.md' ':!arch_test.go' ':!conformance/testdata' ':!harnesses/terminal/mend'
+  ':!*.md' ':!arch_test.go' ':!arch_agents_test.go' ':!conformance/testdata' ':!harnesses/terminal/mend'
 TESTED  = $(shell git log -1 --format=%h -- $(TRIED))$(shell git diff --quiet HEAD -- $(TRIED) || echo -dirty)
 safety: build agents
 	@mkdir -p conformance/testdata/safety

@@ -175,13 +175,17 @@ func (s *Server) route() error {
 	s.triggerRoutes(described)
 	s.signinRoutes()
 	removeErrorModel(described.OpenAPI())
-	spec, err := json.Marshal(described.OpenAPI())
-	if err != nil {
-		return fmt.Errorf("describe the API: %w", err)
-	}
+	// Writing the description takes half of the time that all routes take. Few people ask for it, so the first
+	// request writes it.
+	spec := sync.OnceValues(func() ([]byte, error) { return json.Marshal(described.OpenAPI()) })
 	s.routes.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		text, err := spec()
+		if err != nil {
+			writeError(w, coleo.Errorf(coleo.EInternal, "describe the API: %w", err))
+			return
+		}
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(spec)
+		_, _ = w.Write(text)
 	})
 	s.routes.HandleFunc("POST /hooks/{name}", s.serveWebhook)
 	s.routes.HandleFunc("GET /ws", s.serveFeed)

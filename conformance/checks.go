@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance/mcpserver"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -238,9 +239,9 @@ const (
 )
 
 // awaitTools waits until the agent CLI has asked the MCP server for its tools. It waits for at most
-// toolsTimeout, or longer on a loaded machine: see withPatience.
+// toolsTimeout, or longer on a loaded machine: see patience.With.
 func awaitTools(ctx context.Context, record string) {
-	ctx, cancel := withPatience(ctx, toolsTimeout)
+	ctx, cancel := patience.With(ctx, toolsTimeout)
 	defer cancel()
 	for {
 		list, err := mcpserver.ReadRecord(record)

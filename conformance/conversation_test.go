@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -36,7 +37,7 @@ func TestANewConversationOfAPersonIsFollowed(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer trial.close()
-			ctx, cancel := withPatience(t.Context(), newConversationTimeout)
+			ctx, cancel := patience.With(t.Context(), newConversationTimeout)
 			defer cancel()
 			if err := trial.spawnIdle(ctx, nil); coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name) {
 				t.Skip(err)
@@ -54,7 +55,7 @@ func TestANewConversationOfAPersonIsFollowed(t *testing.T) {
 // If the hook reports the conversation, Coleo must also notice a prompt that a person types.
 func TestAPromptByHandInANewConversationIsFollowed(t *testing.T) {
 	trial := safetyTrial(t, "claude-code")
-	ctx, cancel := withPatience(t.Context(), newConversationTimeout)
+	ctx, cancel := patience.With(t.Context(), newConversationTimeout)
 	defer cancel()
 	old := trial.Session.Handle().Conversation
 	for _, typed := range []string{"/clear", "say " + Nonce()} {

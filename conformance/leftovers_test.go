@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/pty"
 )
 
@@ -53,7 +54,7 @@ func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	if !ok {
 		t.Skip("it has no composer")
 	}
-	ctx, cancel := withPatience(t.Context(), leftoverTimeout)
+	ctx, cancel := patience.With(t.Context(), leftoverTimeout)
 	defer cancel()
 	before := picture(term)
 	if err := term.Input(ctx, pty.Paste(text, true)); err != nil {

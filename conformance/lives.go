@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/holder/process"
 )
 
@@ -65,7 +66,7 @@ const conversationTimeout = 5 * time.Second
 // conversation returns the id of the session's conversation. If the id is unknown after
 // conversationTimeout, conversation returns "".
 func (t *Trial) conversation(ctx context.Context) string {
-	ctx, cancel := withPatience(ctx, conversationTimeout)
+	ctx, cancel := patience.With(ctx, conversationTimeout)
 	defer cancel()
 	for range t.Session.Changes(ctx, 0) {
 		if id := t.Session.Handle().Conversation; id != "" {
@@ -152,7 +153,7 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 // at pidFile, and returns the command's process. If the turn ends or commandTimeout passes before
 // that, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) coleo.Identity {
-	ctx, cancel := withPatience(ctx, commandTimeout)
+	ctx, cancel := patience.With(ctx, commandTimeout)
 	approved := make(chan struct{})
 	go func() {
 		defer close(approved)

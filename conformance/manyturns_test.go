@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/conformance/workcheck"
 )
 
@@ -42,7 +43,7 @@ func TestTheEventsOfManyTurnsReportWhatTheModelDid(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			start, cancel := withPatience(t.Context(), deedTimeout)
+			start, cancel := patience.With(t.Context(), deedTimeout)
 			defer cancel()
 			switch err := trial.hostArm(start); {
 			case coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name):
@@ -77,7 +78,7 @@ func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 // doInTime carries out a deed within deedTimeout. If restart is true, another host agent first takes
 // over the arm.
 func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
-	ctx, cancel := withPatience(ctx, deedTimeout)
+	ctx, cancel := patience.With(ctx, deedTimeout)
 	defer cancel()
 	if restart {
 		if err := t.hosted.Restart(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -237,7 +238,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) ta
 
 func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb disturbance, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), midwayTimeout)
+	ctx, cancel := patience.With(t.Context(), midwayTimeout)
 	defer cancel()
 	over := make(chan error, 1)
 	began := time.Now()
@@ -278,7 +279,7 @@ func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 
 func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), midwayTimeout)
+	ctx, cancel := patience.With(t.Context(), midwayTimeout)
 	defer cancel()
 	file := Nonce()
 	asks := askFor(t, trial, file)

@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/harnesses/terminal/mend"
 )
 
@@ -95,7 +96,7 @@ func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 }
 
 func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run func(*player) error) (Played, error) {
-	ctx, cancel := withPatience(ctx, playTimeout)
+	ctx, cancel := patience.With(ctx, playTimeout)
 	defer cancel()
 	t, err := newTrial(h, c, name)
 	if err != nil {
@@ -225,7 +226,7 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	if err := p.press("\r"); err != nil {
 		return modelserver.Request{}, err
 	}
-	ctx, cancel := withPatience(p.ctx, arrivalTimeout)
+	ctx, cancel := patience.With(p.ctx, arrivalTimeout)
 	defer cancel()
 	q, err := p.Model.Wait(ctx, func(q modelserver.Request) bool {
 		return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && (q.Done || !q.First.IsZero())

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
 // Over HTTP, the server's list of messages proves a prompt. A real server is asked by the session
 // that has sent the prompt, and by the next session.
 func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
-	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
+	ctx, cancel := patience.With(t.Context(), 2*time.Minute)
 	defer cancel()
 	trial := safetyTrial(t, "opencode-api")
 	before := time.Now()
@@ -68,7 +69,7 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 // If one request contains several questions, they must be asked one after another. The model must
 // receive each answer for the right question.
 func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
-	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
+	ctx, cancel := patience.With(t.Context(), 2*time.Minute)
 	defer cancel()
 	trial := safetyTrial(t, "opencode-api")
 	prompt := "ask Which colour? with Red or Blue and ask Which size? with Small or Large"

@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -103,7 +104,7 @@ func sendAtBadMoments(t *testing.T, trial *Trial, r *rand.Rand, prompts int) tal
 // sendAboutTheEnd sends a prompt at about the time when the turn of another prompt ends.
 func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), midwayTimeout)
+	ctx, cancel := patience.With(t.Context(), midwayTimeout)
 	defer cancel()
 	word := Nonce()
 	first, end := endsSoon(t, trial, word, r)
@@ -159,7 +160,7 @@ func endsSoon(t *testing.T, trial *Trial, word string, r *rand.Rand) (string, ti
 // arrives waits until the model has answered an accepted prompt.
 func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt string, proof coleo.Proof) {
 	t.Helper()
-	ctx, cancel := withPatience(ctx, queuedTimeout)
+	ctx, cancel := patience.With(ctx, queuedTimeout)
 	defer cancel()
 	is := func(q modelserver.Request) bool {
 		return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && q.Done

@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/conformance/testprogram"
 	"coleo.dev/registry"
 	"coleo.dev/waitfor"
@@ -120,7 +121,7 @@ func sendAtDialogs(t *testing.T, trial *Trial) tally {
 
 func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo.Receipt) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), time.Minute)
+	ctx, cancel := patience.With(t.Context(), time.Minute)
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -240,7 +241,7 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), 5*time.Minute) // Gemini CLI stalls if one line has more than 100 kB
+	ctx, cancel := patience.With(t.Context(), 5*time.Minute) // Gemini CLI stalls if one line has more than 100 kB
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	// The prompt was not typed, because the agent CLI is working or stalls.

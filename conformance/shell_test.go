@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 )
 
 var shellOf = flag.String("shell", "claude-code,codex,copilot,gemini,kilo,opencode",
@@ -51,7 +52,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 // refused prompt was not typed, so promptBehindCommand sends it again.
 func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	tb.Helper()
-	ctx, cancel := withPatience(tb.Context(), shellTimeout)
+	ctx, cancel := patience.With(tb.Context(), shellTimeout)
 	defer cancel()
 	var err error
 	awaitTrue(ctx, func() bool {
@@ -209,7 +210,7 @@ func (f *followed) printed(word string) bool {
 // soon waits until ok returns true.
 func soon(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
-	ctx, cancel := withPatience(tb.Context(), shellTimeout)
+	ctx, cancel := patience.With(tb.Context(), shellTimeout)
 	defer cancel()
 	awaitTrue(ctx, ok)
 	if !ok() {

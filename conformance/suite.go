@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/junit"
+	"coleo.dev/conformance/patience"
 )
 
 // Check is one requirement that a harness must meet, and the test for it.
@@ -52,6 +54,17 @@ type Report struct {
 	Compatible bool     `json:"compatible"` // no required check failed
 	Isolated   bool     `json:"isolated"`   // the suite ran without a network except loopback
 	Results    []Result `json:"results"`
+}
+
+// WriteJUnit writes a report as JUnit XML to the file at path. It replaces an existing
+// file. If the file cannot be written, WriteJUnit returns an error.
+func WriteJUnit(path string, r Report) error {
+	out := junit.Suite{Name: "coleo harness test " + r.Harness, Class: r.Harness}
+	for _, x := range r.Results {
+		out.Cases = append(out.Cases, junit.Case{Name: x.Name, Pass: x.Pass, Skipped: x.Skipped, Details: x.Details,
+			Seconds: x.Seconds})
+	}
+	return junit.Write(path, out)
 }
 
 // Checks returns all checks of the suite, in the order in which they run.
@@ -147,7 +160,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 		return result, nil
 	}
 	start := time.Now()
-	ctx, cancel := withPatience(ctx, check.Timeout)
+	ctx, cancel := patience.With(ctx, check.Timeout)
 	defer cancel()
 	t, err := b.trial(check)
 	if err != nil {

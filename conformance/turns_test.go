@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -117,7 +118,7 @@ func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
 
 func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), turnTimeout)
+	ctx, cancel := patience.With(t.Context(), turnTimeout)
 	defer cancel()
 	next := turn{nonce: Nonce(), sent: time.Now()}
 	prompt := fmt.Sprintf("Say it %s, %s.", how, next.nonce)

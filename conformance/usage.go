@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 )
 
 const (
@@ -39,7 +40,7 @@ func usage(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
-	ctx, cancel := withPatience(ctx, accountTimeout)
+	ctx, cancel := patience.With(ctx, accountTimeout)
 	defer cancel()
 	var used, turn, all coleo.Usage
 	for {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -218,7 +219,7 @@ func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string)
 // awaitWindow waits until the window is in the wanted state.
 func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Duration, want coleo.WindowState) (
 	coleo.Window, error) {
-	ctx, cancel := withPatience(ctx, limit)
+	ctx, cancel := patience.With(ctx, limit)
 	defer cancel()
 	for {
 		w := s.Window()
@@ -233,7 +234,7 @@ func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Du
 
 // windowShows waits until the window shows a text.
 func (t *Trial) windowShows(ctx context.Context, text string) error {
-	ctx, cancel := withPatience(ctx, windowTimeout)
+	ctx, cancel := patience.With(ctx, windowTimeout)
 	defer cancel()
 	for {
 		shown := ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/conformance/patience"
 	"coleo.dev/waitfor"
 )
 
@@ -16,7 +17,7 @@ const deedTimeout = 90 * time.Second
 // doInSession sends the prompt of a deed, and answers all dialogs until the turn has ended.
 func (t *Trial) doInSession(tb testing.TB, d deed) {
 	tb.Helper()
-	ctx, cancel := withPatience(tb.Context(), deedTimeout)
+	ctx, cancel := patience.With(tb.Context(), deedTimeout)
 	defer cancel()
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
 	if err != nil {

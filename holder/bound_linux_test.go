@@ -131,6 +131,9 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	_, l, writtenSoFar := load(t, "binary", func(l *Launch) { l.Alone = true })
 	typist, other := dial(t, l), dial(t, l)
+	if err := other.Pace(2 << 20); err != nil { // the program writes for seconds
+		t.Fatal(err)
+	}
 	much := make([]byte, 1<<20)
 	if w, err := typist.Write(Write{ID: "answer", Kind: WriteReply, Data: much}); err != nil || !w.Applied {
 		t.Fatalf("an answer that nobody reads = %+v, %v", w, err)

@@ -112,6 +112,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		_ = json.NewEncoder(stdin).Encode(l)
 		stdin.Close()
 		ready <- readReady(bufio.NewReader(stdout))
+		process.AwaitEnd(cmd.Process.Pid)
 		_ = cmd.Wait() // waits for the holder, so that its process does not become a zombie
 	}()
 	return awaitReady(ctx, ready, cmd.Process)

@@ -249,10 +249,14 @@ func TestTheEndOfTheProgramIsReported(t *testing.T) {
 }
 
 // A program that ends at once has an identity. So has a program that another program replaces,
-// because the pid stays the same.
+// because the pid stays the same. With -short, fewer programs end.
 func TestAProgramThatEndsOrIsReplacedAtOnceIsIdentified(t *testing.T) {
 	t.Parallel()
-	for range 20 {
+	ends := 20
+	if testing.Short() {
+		ends = 8
+	}
+	for range ends {
 		s, l := start(t, "exit 7")
 		if s.Process.PID == 0 || s.Process.StartTime == 0 && runtime.GOOS == "linux" {
 			t.Fatalf("the program that ended at once is %+v", s.Process)

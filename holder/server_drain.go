@@ -58,6 +58,7 @@ func (s *server) drainUntilExit() {
 }
 
 func (s *server) waitForProgram() (code, signal int) {
+	process.AwaitEnd(s.term.Pid())
 	state, err := s.term.Wait()
 	if state == nil || err != nil && state == nil {
 		return -1, 0

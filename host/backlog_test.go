@@ -55,9 +55,9 @@ func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 func TestAnEventThatIsTooLargeForTheBusIsCutAndTheNextOneFollows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for _, large := range []kept{
-		{Text: strings.Repeat("<ä", 1<<20)},
-		{Text: "short", List: strings.Split(strings.Repeat("ab,", 3<<20), ",")},
+	for _, large := range []kept{ // as JSON, each is larger than a message of the bus, which has at most 4 MiB
+		{Text: strings.Repeat("<ä", 5<<17)},
+		{Text: "short", List: strings.Split(strings.Repeat("ab,", 1<<20), ",")},
 	} {
 		s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, large)))
 	}

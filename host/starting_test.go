@@ -2,6 +2,7 @@ package host
 
 import (
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -21,7 +22,7 @@ func TestAReportDuringAStartDoesNotSayThatTheArmIsDead(t *testing.T) {
 	o.Config.Workdir = s.workdir("ada")
 	started := make(chan error, 1)
 	go func() { started <- s.ask(bus.OpSpawn, o, nil) }()
-	for during := 0; len(started) == 0; {
+	for during := 0; len(started) == 0; time.Sleep(time.Millisecond) { // a start takes tens of milliseconds
 		if r := s.report(id); r.Generation == 2 {
 			during++
 			if r.Reading.State == coleo.Dead {

@@ -68,9 +68,9 @@ func (d *doorway) close() {
 	d.door = nil
 }
 
-// moveWait is how long a call of a tool waits for an arm that is moving between two hosts. All arms
-// of host local move within seconds. The wait must be shorter than the time that agent CLIs allow a
-// call.
+// moveWait is how long a call of a tool waits for an arm that is moving between two hosts. Every arm
+// on the host named local moves within seconds. The wait must be shorter than the time that agent
+// CLIs allow a call.
 const moveWait = 20 * time.Second
 
 // newDispatcher returns the dispatcher that carries out the calls of the arms' tools.

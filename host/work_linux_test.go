@@ -59,9 +59,13 @@ func readsSoFar(t *testing.T) int {
 
 // TestAnEndLooksAtTheArmAlone counts the reads during the end of an arm. The holder ends the arm's
 // own processes and reports that none is left, so nobody may search all processes of the machine.
+// With -short, it counts the average of fewer ends.
 func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	s := newStage(t)
-	const ends = 8
+	ends := 8
+	if testing.Short() {
+		ends = 4
+	}
 	end := func(name string) int {
 		for i := range ends {
 			must[bus.ArmReport](s, bus.OpSpawn, s.order(name+strconv.Itoa(i)))
@@ -80,10 +84,14 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 }
 
 // TestAStartLooksAtAllProcessesOnceAtMost counts the searches for the marks of earlier starts. An
-// arm with a new id needs no search, because no process can have its mark.
+// arm with a new id needs no search, because no process can have its mark. With -short, it counts
+// the average of fewer starts.
 func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
-	const starts = 6
+	starts := 6
+	if testing.Short() {
+		starts = 3
+	}
 	var looks atomic.Int64
 	look := s.host.processMarks.look
 	s.host.processMarks.look = func() map[string][]int { looks.Add(1); return look() }
@@ -99,13 +107,13 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 		return reads
 	}
 	alone := start("a", false)
-	if n := looks.Load(); n != starts {
+	if n := looks.Load(); n != int64(starts) {
 		t.Errorf("%d starts of arms that may have run before looked %d times", starts, n)
 	}
 	startStrangers(t)
 	looks.Store(0)
 	again := start("a", false)
-	if n := looks.Load(); n != starts {
+	if n := looks.Load(); n != int64(starts) {
 		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
 	}
 	// A process is read in three steps: open the file, read its content, and read its end. Two of

@@ -66,3 +66,12 @@ func Escaped(s string) string {
 	}
 	return out.String()
 }
+
+// Shortened returns at most 40 characters of a text, for a message. It adds "…" to a text that it has cut.
+func Shortened(s string) string {
+	const most = 40
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

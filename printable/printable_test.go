@@ -39,3 +39,13 @@ func TestEachCharacterIsVisibleAfterwards(t *testing.T) {
 		}
 	}
 }
+
+func TestALongTextIsShortened(t *testing.T) {
+	t.Parallel()
+	const longest = "名234567890123456789012345678901234567890"
+	for in, want := range map[string]string{"": "", longest: longest, longest + "1": longest + "…"} {
+		if got := Shortened(in); got != want {
+			t.Errorf("Shortened(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

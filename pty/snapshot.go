@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"coleo.dev/pty/width"
@@ -51,15 +52,23 @@ func (c *Core) body() []byte {
 	return t.out
 }
 
+// deflaters contains writers for sealSnapshot. A new writer clears a megabyte, which takes longer than the
+// compression of a usual screen.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // never fails, because the level is a constant
+	return w
+}}
+
 // sealSnapshot deflates the body and puts the header before it.
 func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
-	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err == nil { // always nil, because the level is a constant
-		_, _ = w.Write(body)
-		_ = w.Close()
-	}
+	w := deflaters.Get().(*flate.Writer)
+	w.Reset(&out)
+	_, _ = w.Write(body)
+	_ = w.Close()
+	w.Reset(io.Discard) // so that it does not keep out
+	deflaters.Put(w)
 	data := out.Bytes()
 	copy(data, snapshotMagic)
 	binary.BigEndian.PutUint16(data[len(snapshotMagic):], coreVersion)

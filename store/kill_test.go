@@ -49,7 +49,7 @@ func writeUntilKilled(path string, out io.Writer) error {
 
 func TestKillingTheWriterLosesNoAcknowledgedEventAndLeavesNoGap(t *testing.T) {
 	t.Parallel()
-	const rounds = 12
+	rounds := fewer(12) // with -short, 6 rounds
 	path := filepath.Join(t.TempDir(), "host.db")
 	epochs := map[string]bool{}
 	for round := range rounds {

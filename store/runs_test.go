@@ -130,7 +130,7 @@ func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 // the runs must be equal.
 func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range fewer(6) { // with -short, 3 seeds
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 7))
@@ -359,4 +359,12 @@ func TestEventsOfWorkPushNothingElseOut(t *testing.T) {
 	if n := len(allRuns(t, s)); n != 25 { // the runs 35 to 59 still have events
 		t.Errorf("%d runs are left, want 25", n)
 	}
+}
+
+// fewer returns half of n with -short, and n otherwise.
+func fewer(n uint64) uint64 {
+	if testing.Short() {
+		return n / 2
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,24 +19,28 @@ func longLog(t *testing.T, path string) *HostDB {
 	t.Helper()
 	h := hostAt(t, path)
 	at := time.Now().Add(-time.Hour)
-	write := func(arm, run string, kind coleo.EventKind, payload any) {
+	var events []coleo.Event
+	add := func(arm, run string, kind coleo.EventKind, payload any) {
 		e := event(kind, arm, payload)
 		e.Run, e.Time = run, at
-		if _, err := h.Append(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		events = append(events, e)
 		at = at.Add(time.Second)
 	}
-	write("a", "", coleo.EventSpawned, coleo.Handle{Harness: "fake", Generation: 1, Arm: "a"})
-	write("a", "over", coleo.EventRunStart, coleo.Receipt{ID: "over"})
-	write("a", "over", coleo.EventRunEnd, coleo.RunEnd{Status: coleo.Idle})
-	write("a", "open", coleo.EventRunStart, coleo.Receipt{ID: "open"})
-	write("a", "later", coleo.EventRunStart, coleo.Receipt{ID: "later"})
+	add("a", "", coleo.EventSpawned, coleo.Handle{Harness: "fake", Generation: 1, Arm: "a"})
+	add("a", "over", coleo.EventRunStart, coleo.Receipt{ID: "over"})
+	add("a", "over", coleo.EventRunEnd, coleo.RunEnd{Status: coleo.Idle})
+	add("a", "open", coleo.EventRunStart, coleo.Receipt{ID: "open"})
+	add("a", "later", coleo.EventRunStart, coleo.Receipt{ID: "later"})
 	for i := range 3000 {
-		write("a", "open", coleo.EventWitness, coleo.Note{Text: fmt.Sprint(i, strings.Repeat("x", 1000))})
+		add("a", "open", coleo.EventWitness, coleo.Note{Text: fmt.Sprint(i, strings.Repeat("x", 1000))})
 	}
 	for range 300 {
-		write("gone", "", coleo.EventWitness, coleo.Note{Text: "of a removed arm"})
+		add("gone", "", coleo.EventWitness, coleo.Note{Text: "of a removed arm"})
+	}
+	for piece := range slices.Chunk(events, 100) {
+		if _, err := h.Append(t.Context(), piece...); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := ArmRecord{ID: "a", Name: "a", Harness: "fake", Status: coleo.StatusBusy, Desired: coleo.DesiredRunning,
 		Run: &coleo.Receipt{ID: "open"}}

@@ -12,8 +12,7 @@ import (
 
 func TestAnArmInASandboxGetsACloneOfItsOwn(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.side()
+	s := newSideStage(t)
 	s.Git(s.Repo, "tag", "v1")
 	s.Write(filepath.Join(s.Repo, ".git/info/exclude"), "hidden\n")
 	person := s.Person()
@@ -106,9 +105,10 @@ func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
 	}
 }
 
+// TestACloneLosesNoWork: with -short, only each third case removes with force and restores.
 func TestACloneLosesNoWork(t *testing.T) {
 	t.Parallel()
-	for _, c := range losses {
+	for n, c := range losses {
 		switch c.name {
 		case "a replaced .git": // another test covers this case
 			continue
@@ -120,9 +120,8 @@ func TestACloneLosesNoWork(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			s.side()
-			refusesToLose(s, s.made("fix", clone), c.do, c.word, s.WorkFiles)
+			s := newSideStage(t)
+			refusesToLose(s, s.made("fix", clone), n+1, c.do, c.word, s.WorkFiles)
 		})
 	}
 }

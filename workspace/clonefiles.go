@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -45,21 +46,60 @@ func checkFiles(ctx context.Context, main *git.Repo, w Workspace, head string) e
 
 // sizeOfFiles returns the size in bytes of all files of a commit, as git stores them.
 func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, err error) {
-	out, err := r.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", "-z", "--format=%(objectname)", commit},
-		Most: mostListed})
+	listing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ids := idCounter{times: map[string]*int64{}, full: cancel}
+	_, err = r.Run(listing, git.Call{Args: []string{"ls-tree", "-r", "-z", "--format=%(objectname)", commit},
+		Stdout: &ids})
+	if ids.listed > mostListed {
+		return 0, git.ErrTooLarge
+	}
 	if err != nil {
 		return 0, err
 	}
-	times := map[string]int64{}
-	for id := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		times[id]++
-	}
-	out, err = r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"},
+	times := ids.times
+	out, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"},
 		Most: 2 * mostListed, Stdin: strings.NewReader(strings.Join(slices.Collect(maps.Keys(times)), "\n") + "\n")})
 	for line := range strings.Lines(string(out)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		one, _ := strconv.ParseInt(text, 10, 64) // the commit of a submodule is missing, and has no size
-		size += one * times[id]
+		if n := times[id]; n != nil {
+			size += one * *n
+		}
 	}
 	return size, err
+}
+
+// idCounter counts how often each id is in the output of git, in which each id ends with a zero byte. It keeps only
+// the different ids, because a small tree object can describe millions of equal files. After mostListed bytes, it
+// calls full.
+type idCounter struct {
+	times  map[string]*int64
+	rest   []byte // the beginning of an id whose end is not yet written
+	listed int64  // in bytes
+	full   func()
+}
+
+func (c *idCounter) Write(data []byte) (int, error) {
+	if c.listed += int64(len(data)); c.listed > mostListed {
+		c.full()
+		return len(data), nil
+	}
+	for left := data; ; {
+		id, after, ended := bytes.Cut(left, []byte{0})
+		if len(c.rest) > 0 {
+			c.rest = append(c.rest, id...)
+			id = c.rest
+		}
+		if !ended {
+			c.rest = append(c.rest[:0], id...)
+			return len(data), nil
+		}
+		if n := c.times[string(id)]; n != nil {
+			*n++
+		} else {
+			c.times[string(id)] = new(int64(1))
+		}
+		c.rest, left = c.rest[:0], after
+	}
 }

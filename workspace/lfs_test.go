@@ -49,7 +49,7 @@ func TestAFileOfGitLFSWithoutDataTakesNoDiskInTheRepository(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.made("fix", clone)
-	const size = 64 << 20
+	const size = 16 << 20
 	content := strings.Repeat("\x00", size) + "end"
 	file := filepath.Join(w.Git, stored(content))
 	s.Check(os.MkdirAll(filepath.Dir(file), 0o755))

@@ -75,22 +75,22 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 		return nil, err
 	}
 	for _, l := range links {
-		source, err := s.filledSource(ctx, from, l, names[l.path])
+		source, err := s.filledSource(ctx, from, l, names[l.Path])
 		if err != nil {
 			return nil, err
 		}
 		if source == nil {
-			empty = append(empty, prefix+l.path)
+			empty = append(empty, prefix+l.Path)
 			continue
 		}
-		inner, err := s.fillSubmodule(ctx, source, tree, l, names[l.path], prefix+l.path+"/")
+		inner, err := s.fillSubmodule(ctx, source, tree, l, names[l.Path], prefix+l.Path+"/")
 		source.Close()
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			inner, err = []string{prefix + l.path}, nil
+			inner, err = []string{prefix + l.Path}, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("fill the submodule %s: %w; 'submodules = false' below [workspace] in config.toml leaves "+
-				"submodules empty", shownName(prefix+l.path), err)
+				"submodules empty", shownName(prefix+l.Path), err)
 		}
 		empty = append(empty, inner...)
 	}
@@ -100,9 +100,9 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 // filledSource returns the repository of a submodule in the work folder from which a worktree is
 // made. It returns nil if the submodule is empty there, or if its repository is not in the usual
 // place.
-func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, name string) (*git.Repo, error) {
-	folder := filepath.Join(from.Work, l.path)
-	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.path) || !exists(filepath.Join(folder, ".git")) {
+func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l git.Link, name string) (*git.Repo, error) {
+	folder := filepath.Join(from.Work, l.Path)
+	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.Path) || !exists(filepath.Join(folder, ".git")) {
 		return nil, nil
 	}
 	p, err := s.git()
@@ -147,9 +147,9 @@ func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit stri
 
 // fillSubmodule fills one submodule and the submodules in it. It returns the paths of those that stay
 // empty. It returns EUnsupported if the source lacks objects.
-func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l link, name, prefix string) ([]string,
-	error) {
-	at := git.Worktree{Path: filepath.Join(tree.Work, l.path), Git: filepath.Join(tree.Git, "modules", name)}
+func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l git.Link, name,
+	prefix string) ([]string, error) {
+	at := git.Worktree{Path: filepath.Join(tree.Work, l.Path), Git: filepath.Join(tree.Git, "modules", name)}
 	for above := filepath.Dir(at.Git); above != filepath.Join(tree.Git, "modules"); above = filepath.Dir(above) {
 		if isRepository(above) {
 			return nil, coleo.Errorf(coleo.EUnsupported, "%s lies within another repository", at.Git)
@@ -159,7 +159,7 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 	if err != nil || len(entries) > 0 || exists(at.Git) {
 		return nil, errors.Join(err, coleo.Errorf(coleo.EUnsupported, "%s is not empty, or its repository is there", at.Path))
 	}
-	if err := source.Copy(ctx, at.Git, l.id); err != nil {
+	if err := source.Copy(ctx, at.Git, l.ID); err != nil {
 		return nil, err
 	}
 	sub, err := s.openAt(ctx, at.Path, at.Git)
@@ -167,7 +167,7 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 		return nil, err
 	}
 	defer sub.Close()
-	if err := s.fetchMissing(ctx, sub, l.id); err != nil {
+	if err := s.fetchMissing(ctx, sub, l.ID); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(at.Git))
 	}
 	if err := at.WriteLink(); err != nil {
@@ -186,6 +186,9 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 
 // noteLFS notes which files are only pointers to files of Git LFS.
 func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) error {
+	if !tree.MayTrack(".gitattributes") {
+		return nil
+	}
 	out, err := tree.Output(ctx, "ls-files", "-z", "--", ":(glob)**/.gitattributes")
 	if err != nil {
 		return err

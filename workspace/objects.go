@@ -33,10 +33,10 @@ func idsIn(text []byte) []string {
 
 // typesOf returns the type of each given object that the repository contains.
 func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string, error) {
-	types := map[string]string{}
-	if len(ids) == 0 {
-		return types, nil
+	if types := r.LooseKinds(ids); types != nil {
+		return types, ctx.Err()
 	}
+	types := map[string]string{}
 	out, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 )
 
-// withPull gives the repository a remote, which is a local bare repository. A ref of the bare
-// repository leads to a commit that is on no branch. withPull returns this commit.
-func (s *stage) withPull(url, ref string) (commit string) {
+// contribute makes a bare copy of the repository, and a clone of it, the contributor. A commit of the contributor is
+// in the bare repository, but no ref leads to it.
+func contribute(s *gittest.Stage) {
 	s.Helper()
 	bare, contributor := filepath.Join(s.Root, "bare.git"), filepath.Join(s.Root, "contributor")
 	s.Git(s.Root, "init", "-q", "--bare", bare)
@@ -21,10 +22,32 @@ func (s *stage) withPull(url, ref string) (commit string) {
 	s.Write(filepath.Join(contributor, "contributed"), "by somebody else\n")
 	s.Git(contributor, "add", ".")
 	s.Git(contributor, "commit", "-qm", "contributed")
-	s.Git(contributor, "push", "-q", "origin", "HEAD:"+ref)
+	s.Git(contributor, "push", "-q", "origin", "HEAD:refs/heads/contributed")
+	s.Check(os.Remove(filepath.Join(bare, "refs/heads/contributed")))
+}
+
+// withPull makes the bare repository the remote of the repository, after contribute. A ref of the bare repository
+// leads to the contributor's commit, which is on no branch. withPull returns this commit.
+func (s *stage) withPull(url, ref string) (commit string) {
+	s.Helper()
+	bare := filepath.Join(s.Root, "bare.git")
+	commit = s.Rev(filepath.Join(s.Root, "contributor"), "HEAD")
+	s.Write(filepath.Join(bare, ref), commit+"\n")
 	s.Git(s.Repo, "remote", "add", "origin", url)
-	s.Git(s.Root, "config", "--global", "url."+bare+".insteadOf", url)
-	return s.Rev(contributor, "HEAD")
+	s.Append(s.Settings(), "[url \""+bare+"\"]\n\tinsteadOf = "+url+"\n")
+	return commit
+}
+
+var withContribution = gittest.Template{Fill: func(s *gittest.Stage) {
+	twoCommits.Fill(s)
+	contribute(s)
+}}
+
+func newPullStage(t *testing.T, url, ref string) (s *stage, commit string) {
+	t.Helper()
+	s = &stage{Stage: withContribution.New(t)}
+	s.trees = workspacesIn(s.Root)
+	return s, s.withPull(url, ref)
 }
 
 func TestM28AWorktreeBeginsAtAPullRequest(t *testing.T) {
@@ -37,8 +60,8 @@ func TestM28AWorktreeBeginsAtAPullRequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			commit, person := s.withPull(c.url, c.ref), s.Person()
+			s, commit := newPullStage(t, c.url, c.ref)
+			person := s.Person()
 			w := s.made("fix", branch("pr/12"))
 			if w.Branch != "pr/12" || w.Onto != "main" || w.Start != commit || w.Pull != 12 || !w.MadeBranch {
 				t.Errorf("the worktree is %+v", w)
@@ -84,8 +107,7 @@ func TestM28APullRequestThatCannotBeFetched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			s.withPull(url, "refs/pull/12/head")
+			s, _ := newPullStage(t, url, "refs/pull/12/head")
 			if c.prepare != nil {
 				c.prepare(s)
 			}
@@ -105,8 +127,7 @@ func TestM28APullRequestThatCannotBeFetched(t *testing.T) {
 
 func TestABranchWithTheNameOfAPullRequestIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.withPull("git@github.com:owner/project.git", "refs/pull/12/head")
+	s, _ := newPullStage(t, "git@github.com:owner/project.git", "refs/pull/12/head")
 	s.Git(s.Repo, "branch", "pr/12", "HEAD^")
 	w := s.made("fix", branch("pr/12"))
 	if w.Start != s.Git(s.Repo, "rev-parse", "HEAD^") || w.MadeBranch || w.Pull != 0 || len(w.Notes) != 1 ||

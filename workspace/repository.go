@@ -194,6 +194,9 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if strings.HasPrefix(name, "-") {
 		return "", coleo.Errorf(coleo.EInvalid, "%q names no commit", name)
 	}
+	if commit := r.LooseCommit(name); commit != "" {
+		return commit, ctx.Err()
+	}
 	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	return strings.TrimSpace(string(out)), err
 }

@@ -10,10 +10,9 @@ import (
 	"coleo.dev/workspace"
 )
 
-// filled makes a worktree with work of all kinds.
+// filled makes a worktree with work of all kinds, in a stage from newSideStage.
 func (s *stage) filled() workspace.Workspace {
 	s.Helper()
-	s.side()
 	s.Git(s.Repo, "checkout", "-q", "-b", "clash", "HEAD^")
 	s.Write("file", "one\nclash\n")
 	s.Git(s.Repo, "commit", "-qam", "clash")
@@ -54,7 +53,7 @@ func (s *stage) fails(dir string, args ...string) string {
 
 func TestM28RestoreBringsEverythingBack(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newSideStage(t)
 	w := s.filled()
 	before, main := s.Files(w.Path), s.Person()
 	index, err := os.ReadFile(filepath.Join(w.Git, "index"))

@@ -147,6 +147,7 @@ func TestTheSetUpIsNeverThatOfAPullRequest(t *testing.T) {
 	s := newStage(t)
 	s.project(script.Setup, "#!/bin/sh\ntouch .env\n")
 	s.trusts(script.Setup)
+	contribute(s.Stage)
 	s.withPull("git@github.com:owner/project.git", "refs/pull/12/head")
 	contributor := filepath.Join(s.Root, "contributor")
 	if w := s.made("one", branch("pr/12")); !isThere(filepath.Join(w.Path, ".env")) {

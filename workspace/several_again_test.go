@@ -93,7 +93,7 @@ func threeRepositories(t *testing.T) (s *stage, library, tools string) {
 	t.Helper()
 	s = newSeveralStage(t)
 	library, tools = furtherRepo(s.Root), filepath.Join(s.Root, "tools")
-	s.repository(tools)
+	repository(s.Stage, tools)
 	s.made("fix", with(library, tools))
 	return s, library, tools
 }

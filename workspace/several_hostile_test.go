@@ -15,7 +15,7 @@ func TestM28ARemovalDoesNotFollowALinkInPlaceOfAWorktree(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
 	other := filepath.Join(s.Root, "private")
-	s.repository(other)
+	repository(s.Stage, other)
 	s.made("one")
 	s.made("fix", with(furtherRepo(s.Root)))
 	before := s.Files(other)
@@ -134,7 +134,7 @@ func TestM28ARepositoryWithTheNameOfAnotherFolderIsRefused(t *testing.T) {
 	s := newSeveralStage(t)
 	for _, name := range []string{"...git", ".git.git", ".GIT.git"} {
 		dir := filepath.Join(s.Root, name)
-		s.repository(dir)
+		repository(s.Stage, dir)
 		s.refused("bad", coleo.EInvalid, "cannot name a folder", with(dir))
 	}
 }

@@ -20,13 +20,15 @@ func furtherRepo(root string) string { return filepath.Join(root, "library") }
 // newSeveralStage returns a stage with a second repository, library.
 func newSeveralStage(t *testing.T) *stage {
 	t.Helper()
-	s := newStage(t)
-	s.repository(furtherRepo(s.Root))
+	s := &stage{Stage: withFurther.New(t)}
+	s.trees = workspacesIn(s.Root)
 	return s
 }
 
+var withFurther = gittest.Template{Of: &twoCommits, Fill: func(s *gittest.Stage) { repository(s, furtherRepo(s.Root)) }}
+
 // repository makes another repository in the folder dir.
-func (s *stage) repository(dir string) {
+func repository(s *gittest.Stage, dir string) {
 	s.Helper()
 	s.Check(os.MkdirAll(dir, 0o755))
 	s.Git(dir, "init", "-q", "-b", "trunk")
@@ -123,7 +125,7 @@ func TestM28WrongFurtherRepositoriesMakeNothing(t *testing.T) {
 	s := newSeveralStage(t)
 	plain, same := filepath.Join(s.Root, "plain"), filepath.Join(s.Root, "else", "project")
 	s.Check(os.Mkdir(plain, 0o755))
-	s.repository(same)
+	repository(s.Stage, same)
 	s.Git(s.Repo, "worktree", "add", "-q", "-b", "side", filepath.Join(s.Root, "side"))
 	s.Git(furtherRepo(s.Root), "checkout", "-q", "-b", "busy")
 	s.Git(s.Repo, "worktree", "remove", "side")
@@ -279,7 +281,7 @@ func TestM28AnArmCannotPutALinkInPlaceOfItsClone(t *testing.T) {
 	s := newSeveralStage(t)
 	w := s.made("fix", with(furtherRepo(s.Root)), clone)
 	other := filepath.Join(s.Root, "private")
-	s.repository(other)
+	repository(s.Stage, other)
 	one := s.group("fix")[1]
 	s.Check(os.Rename(one.Path, one.Path+".away"))
 	s.Check(os.Symlink(other, one.Path))

@@ -97,12 +97,9 @@ func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head com
 	return nil
 }
 
-// link is a submodule in a commit.
-type link struct{ path, id string }
-
-func ids(links []link) (out []string) {
+func ids(links []git.Link) (out []string) {
 	for _, l := range links {
-		out = append(out, l.id)
+		out = append(out, l.ID)
 	}
 	return out
 }
@@ -110,12 +107,12 @@ func ids(links []link) (out []string) {
 // commitFound is what an examination knows about the checked-out commit. It is read only once, so that all parts
 // of an examination see the same commit.
 type commitFound struct {
-	exists bool   // the checked-out branch can be without a commit
-	links  []link // its submodules
+	exists bool       // the checked-out branch can be without a commit
+	links  []git.Link // its submodules
 }
 
 // gitlinks returns the submodules in a commit. The result is empty if the commit does not exist.
-func gitlinks(ctx context.Context, r *git.Repo, commit string) ([]link, error) {
+func gitlinks(ctx context.Context, r *git.Repo, commit string) ([]git.Link, error) {
 	found, err := findCommit(ctx, r, commit)
 	return found.links, err
 }
@@ -124,6 +121,9 @@ func gitlinks(ctx context.Context, r *git.Repo, commit string) ([]link, error) {
 func findCommit(ctx context.Context, r *git.Repo, commit string) (commitFound, error) {
 	if commit == "" {
 		return commitFound{}, nil
+	}
+	if links, known := r.LooseLinks(r.LooseCommit(commit)); known {
+		return commitFound{exists: true, links: links}, ctx.Err()
 	}
 	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", "--end-of-options", commit+"^{commit}")
 	if err != nil {
@@ -136,7 +136,7 @@ func findCommit(ctx context.Context, r *git.Repo, commit string) (commitFound, e
 		about, path, _ := strings.Cut(entry, "\t")
 		const submodule = "160000 commit "
 		if id, is := strings.CutPrefix(about, submodule); is {
-			out.links = append(out.links, link{path, id})
+			out.links = append(out.links, git.Link{Path: path, ID: id})
 		}
 	}
 	return out, err
@@ -276,7 +276,7 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 // itself.
 func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.Root, prefix string) error {
 	for _, l := range head.links {
-		path := prefix + l.path
+		path := prefix + l.Path
 		one, err := m.submoduleIn(ctx, root, path)
 		if ctx.Err() != nil {
 			return ctx.Err()

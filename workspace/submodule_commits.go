@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -60,6 +61,39 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	return []string{"refs/stash"}, nil
 }
 
+// stashed adds the stashes that were made on a branch. They are not lost, because all work folders share the list
+// of stashes, but the user could forget them.
+func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
+	if !hasStash(ctx, r) {
+		return nil
+	}
+	out, err := r.Output(ctx, stashList...)
+	if err != nil {
+		return err
+	}
+	for _, line := range fields(out) {
+		for _, begin := range []string{"WIP on ", "On "} {
+			if strings.HasPrefix(line, begin+branch+": ") {
+				u.Stashed = append(u.Stashed, line)
+			}
+		}
+	}
+	return nil
+}
+
+// stashList are the arguments of git for the list of stashes. The command git stash list would print the same,
+// but starts a second git process.
+var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
+
+func hasStash(ctx context.Context, r *git.Repo) bool {
+	const ref = "refs/stash"
+	if !r.MayHave(ref) {
+		return false
+	}
+	_, err := commitOf(ctx, r, ref)
+	return err == nil
+}
+
 // compare looks for commits of a repository that the counterpart lacks. `created` is the time at which the
 // arm received the repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
@@ -79,7 +113,7 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 			return err
 		}
 	}
-	if refs.has(tagRefs) {
+	if refs.newTags(one.base, created) {
 		young := fmt.Sprintf("--max-age=%d", created.Unix())
 		tagged, err = newCommits(ctx, r, nil, one.base, append([]string{young, "--tags"}, elsewhere...)...)
 		if err != nil {
@@ -198,7 +232,9 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 // ref is a ref of a repository.
 type ref struct {
 	name, kind, id string
-	made           int64 // the date of an annotated tag, or 0
+	made           int64  // the date of an annotated tag, or 0
+	commit         string // the commit, or the object that an annotated tag names
+	dated          int64  // the date of the commit, or 0 if the object is not a commit
 }
 
 type refs []ref
@@ -206,24 +242,46 @@ type refs []ref
 // tagRefs is the beginning of the names of all tags.
 const tagRefs = "refs/tags/"
 
+// refFields are the fields of git for-each-ref that refsOf reads. A field with * describes what an annotated tag names.
+var refFields = []string{"objecttype", "objectname", "refname", "taggerdate:unix", "committerdate:unix", "*objectname",
+	"*committerdate:unix"}
+
 // refsOf returns all refs of a repository.
 func refsOf(ctx context.Context, r *git.Repo) (all refs, err error) {
-	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
+	out, err := r.Output(ctx, "for-each-ref", "--format=%("+strings.Join(refFields, ") %(")+")")
 	if err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(string(out)) {
-		one := ref{}
-		if n, _ := fmt.Sscan(line, &one.kind, &one.id, &one.name, &one.made); n >= 3 { //nolint:mnd // kind, id and name
-			all = append(all, one)
+		f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		if len(f) != len(refFields) {
+			return nil, fmt.Errorf("git for-each-ref printed %q, which Coleo does not understand", shownName(line))
 		}
+		one := ref{kind: f[0], id: f[1], name: f[2], made: number(f[3]), commit: f[1], dated: number(f[4])}
+		if f[5] != "" {
+			one.commit, one.dated = f[5], number(f[6])
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }
 
-// has reports whether a name of a ref begins with the given text.
-func (all refs) has(begin string) bool {
-	return slices.ContainsFunc(all, func(r ref) bool { return strings.HasPrefix(r.name, begin) })
+// number returns the number in a text, or 0 if there is none.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// newTags reports whether a tag may contain commits outside of the list base that are as new as created. It answers
+// without git for tags of old commits, which most repositories have.
+func (all refs) newTags(base []string, created time.Time) bool {
+	return slices.ContainsFunc(all, func(r ref) bool {
+		old := r.dated > 0 && r.dated < created.Unix()
+		return strings.HasPrefix(r.name, tagRefs) && !old && !slices.Contains(base, r.commit)
+	})
 }
 
 // outside reports whether the repository may have commits outside of the list `base`. It considers the

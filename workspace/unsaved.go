@@ -313,6 +313,36 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, head commit
 	if w.Clone {
 		return s.unsavedInClone(ctx, r, w, u)
 	}
+	if !isUnused(r, head, w) {
+		if err := newCommitsOf(ctx, r, head, w, u); err != nil {
+			return err
+		}
+	}
+	if own := r.Head(); strings.HasPrefix(own, heads) {
+		if err := stashed(ctx, r, strings.TrimPrefix(own, heads), u); err != nil {
+			return err
+		}
+	}
+	replaced, err := s.replaced(ctx, r, w)
+	u.replaced = append(u.replaced, replaced...)
+	return err
+}
+
+// isUnused reports whether the checked-out commit is the one on which the work began, and the worktree has no refs of
+// its own. The worktree then has no new commits.
+func isUnused(r *git.Repo, head commitFound, w Workspace) bool {
+	begin := w.begin()
+	if !head.exists || begin == "" || begin != r.Head() && begin != r.LooseTip() {
+		return false
+	}
+	return !slices.ContainsFunc(ownRefs, func(refs string) bool {
+		dir := strings.TrimSuffix(refs, "/*")
+		return exists(filepath.Join(r.Git, dir)) || r.MayHave(dir)
+	})
+}
+
+// newCommitsOf adds to u the new commits of a worktree that nothing else contains.
+func newCommitsOf(ctx context.Context, r *git.Repo, head commitFound, w Workspace, u *Unsaved) error {
 	own := r.Head()
 	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
 	if head.exists {
@@ -329,17 +359,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, head commit
 		args = append(args, "--exclude="+strings.TrimPrefix(own, heads))
 	}
 	out, err := r.Output(ctx, append(args, "--branches", "--")...)
-	if err != nil {
-		return err
-	}
 	u.Commits = fields(out)
-	if strings.HasPrefix(own, heads) {
-		if err := stashed(ctx, r, strings.TrimPrefix(own, heads), u); err != nil {
-			return err
-		}
-	}
-	replaced, err := s.replaced(ctx, r, w)
-	u.replaced = append(u.replaced, replaced...)
 	return err
 }
 
@@ -350,37 +370,4 @@ func fields(out []byte) []string {
 		return nil
 	}
 	return strings.Split(text, "\x00")
-}
-
-// stashed adds the stashes that were made on a branch. They are not lost, because all work folders share the list
-// of stashes, but the user could forget them.
-func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
-	if !hasStash(ctx, r) {
-		return nil
-	}
-	out, err := r.Output(ctx, stashList...)
-	if err != nil {
-		return err
-	}
-	for _, line := range fields(out) {
-		for _, begin := range []string{"WIP on ", "On "} {
-			if strings.HasPrefix(line, begin+branch+": ") {
-				u.Stashed = append(u.Stashed, line)
-			}
-		}
-	}
-	return nil
-}
-
-// stashList are the arguments of git for the list of stashes. The command git stash list would print the same,
-// but starts a second git process.
-var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
-
-func hasStash(ctx context.Context, r *git.Repo) bool {
-	const ref = "refs/stash"
-	if !r.MayHave(ref) {
-		return false
-	}
-	_, err := commitOf(ctx, r, ref)
-	return err == nil
 }

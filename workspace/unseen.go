@@ -14,7 +14,7 @@ import (
 // Submodules and the repositories that git reports are examined elsewhere.
 func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound) error {
 	for _, l := range head.links {
-		u.addNested(l.path + "/")
+		u.addNested(l.Path + "/")
 	}
 	return filepath.WalkDir(r.Work, func(path string, d fs.DirEntry, err error) error {
 		name, failed := filepath.Rel(r.Work, path)

@@ -10,16 +10,20 @@ import (
 )
 
 // A set-up can clone a repository into a folder that git ignores. Git reports only that folder. The folder's
-// own time stays the same when something in it changes, so Coleo must look inside.
+// own time stays the same when something in it changes, so Coleo must look inside. With -short, only one case removes
+// with force and restores.
 func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(*stage, workspace.Workspace){
-		"a commit": func(s *stage, w workspace.Workspace) {
+	for n, c := range []struct {
+		name string
+		do   func(*stage, workspace.Workspace)
+	}{
+		{"a commit", func(s *stage, w workspace.Workspace) {
 			s.Git(w.Path+"/build/dep", "commit", "-q", "--allow-empty", "-m", "work")
-		},
-		"a file": func(s *stage, w workspace.Workspace) { s.Write(w.Path+"/build/dep/deep/file", "work") },
+		}},
+		{"a file", func(s *stage, w workspace.Workspace) { s.Write(w.Path+"/build/dep/deep/file", "work") }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			s.project(script.Setup, "#!/bin/sh\nset -e\ngit init -q build/dep\nmkdir build/dep/deep\n"+
@@ -29,7 +33,7 @@ func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 			if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 				t.Fatalf("the new worktree has %v, %v", u, err)
 			}
-			refusesToLose(s, w, do, "ignored file (build/dep/)", s.Files)
+			refusesToLose(s, w, n, c.do, "ignored file (build/dep/)", s.Files)
 		})
 	}
 }

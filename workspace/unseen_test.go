@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 )
 
 // unseen contains ways in which a removal could lose work that git does not report. Each has a word that the
@@ -53,23 +54,33 @@ func (s *stage) newCommit(w workspace.Workspace) string {
 	return s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
 }
 
+// TestWhatGitDoesNotShowIsNotLost: with -short, only some cases remove with force and restore.
 func TestWhatGitDoesNotShowIsNotLost(t *testing.T) {
 	t.Parallel()
-	for _, c := range unseen {
+	for n, c := range unseen {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, change := range []func(*workspace.Order){branch(""), clone} {
+			for kind, change := range []func(*workspace.Order){branch(""), clone} {
 				s := newStage(t)
-				refusesToLose(s, s.made("fix", change), c.do, c.word, s.WorkFiles)
+				refusesToLose(s, s.made("fix", change), n+kind, c.do, c.word, s.WorkFiles)
 			}
 		})
 	}
 }
 
-// An arm can write the settings of its clone. They must not hide the arm's work.
+// withLink is a repository whose newest commit has a symbolic link.
+var withLink = gittest.Template{Fill: func(s *gittest.Stage) {
+	twoCommits.Fill(s)
+	s.Check(os.Symlink("file", filepath.Join(s.Repo, "link")))
+	s.Git(s.Repo, "add", "link")
+	s.Git(s.Repo, "commit", "-qm", "with a link")
+}}
+
+// An arm can write the settings of its clone. They must not hide the arm's work. With -short, only some cases
+// remove with force and restore.
 func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for n, c := range []struct {
 		name, key, value, word string
 		do                     func(*stage, workspace.Workspace)
 	}{
@@ -88,34 +99,33 @@ func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 				s.Write(w.Path+"/file", "one\r\nand more\r\n")
 			}},
 	} {
-		for _, config := range []string{"--local", "--worktree"} {
+		for place, config := range []string{"--local", "--worktree"} {
 			t.Run(c.name+" "+config, func(t *testing.T) {
 				t.Parallel()
-				s := newStage(t)
-				s.Check(os.Symlink("file", filepath.Join(s.Repo, "link")))
-				s.Git(s.Repo, "add", "link")
-				s.Git(s.Repo, "commit", "-qm", "with a link")
+				s := &stage{Stage: withLink.New(t)}
+				s.trees = workspacesIn(s.Root)
 				w := s.made("fix", clone)
 				s.Git(w.Path, "config", "extensions.worktreeConfig", "true")
 				s.Git(w.Path, "config", config, c.key, c.value)
-				refusesToLose(s, w, c.do, c.word, s.WorkFiles)
+				refusesToLose(s, w, n+2*place, c.do, c.word, s.WorkFiles)
 			})
 		}
 	}
 }
 
-// On Linux, file and FILE are two files. No setting may hide one of them.
+// On Linux, file and FILE are two files. No setting may hide one of them. With -short, only some cases remove with
+// force and restore.
 func TestNoSettingHidesAFileWithAnotherCase(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("file and FILE can be one file")
 	}
-	for _, change := range []func(*workspace.Order){branch(""), clone} {
-		for _, name := range []string{"FILE", ".GIT/work"} {
+	for kind, change := range []func(*workspace.Order){branch(""), clone} {
+		for n, name := range []string{"FILE", ".GIT/work"} {
 			s := newStage(t)
 			w := s.made("fix", change)
 			s.Git(w.Path, "config", "core.ignoreCase", "true")
-			refusesToLose(s, w, func(s *stage, w workspace.Workspace) { s.Write(filepath.Join(w.Path, name), "x") },
+			refusesToLose(s, w, kind+2*n, func(s *stage, w workspace.Workspace) { s.Write(filepath.Join(w.Path, name), "x") },
 				"untracked file ("+name+")", s.WorkFiles)
 		}
 	}

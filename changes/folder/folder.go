@@ -164,6 +164,9 @@ func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 }
 
 func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	if commit := r.LooseCommit(name); commit != "" {
+		return commit, ctx.Err()
+	}
 	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if git.ExitCode(err) == 1 {
 		return "", nil

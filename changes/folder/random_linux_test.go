@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"coleo.dev/workspace/gittest"
 )
 
 // TestRandomChangesWithACopy makes random changes. After each change, the diff with a copy must equal the diff without
-// one.
+// one. With -short, there are fewer changes.
 func TestRandomChangesWithACopy(t *testing.T) {
 	t.Parallel()
-	const rounds = 60
+	rounds := gittest.Repeats(60)
 	seed := rand.Uint64()
 	var files []string
 	for n := range 20 {

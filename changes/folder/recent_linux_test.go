@@ -23,6 +23,9 @@ type recentStage struct {
 	copyDir string
 }
 
+// pause is the time from one diff to the next while a test waits for git to note all times.
+const pause = 50 * time.Millisecond
+
 // longAgo is a time on which git relies, because it lies before the time of each index.
 var longAgo = now.AddDate(-1, 0, 0)
 
@@ -101,11 +104,15 @@ func (s *recentStage) copy() ([]byte, os.FileInfo) {
 	return s.read(copies[0]), info
 }
 
-// settle makes diffs until git has noted all times, so that a diff leaves the copy as it is.
+// settle makes diffs until git has noted all times, so that a diff leaves the copy as it is. That is about a second
+// after the last change, and the pauses between the diffs save processor time.
 func (s *recentStage) settle() []byte {
 	s.Helper()
 	const most = 1000
+	next := time.NewTicker(pause)
+	defer next.Stop()
 	for range most {
+		<-next.C
 		data, before := s.copy()
 		s.look()
 		if same, after := s.copy(); os.SameFile(before, after) && bytes.Equal(data, same) {

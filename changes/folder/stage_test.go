@@ -51,7 +51,7 @@ func (s *stage) commit(text string) string {
 	s.Helper()
 	s.git("add", "-A")
 	s.git("commit", "-q", "--allow-empty", "-m", text)
-	return s.git("rev-parse", "HEAD")
+	return s.Rev(s.Repo, "HEAD")
 }
 
 func (s *stage) open() *folder.Folder {

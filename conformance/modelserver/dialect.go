@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dialect is one model API. It decodes requests and encodes replies. Each dialect is in files of its
+// dialect is one model API. It decodes requests and encodes replies. Each dialect is in a file of its
 // own. The function dialects lists all of them.
 type dialect interface {
 	name() string

@@ -7,7 +7,7 @@
 // The dialect encodes the reply as a stream or as one JSON document.
 //
 // There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI Chat
-// Completions API, the OpenAI Responses API, and the Gemini API. Each dialect is in files of its
+// Completions API, the OpenAI Responses API, and the Gemini API. Each dialect is in a file of its
 // own.
 //
 // The server listens only on loopback addresses and on unix sockets. It neither checks nor stores

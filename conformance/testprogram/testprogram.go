@@ -83,8 +83,10 @@ var built = sync.OnceValue(func() string {
 	if err != nil {
 		return ""
 	}
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "coleo"),
-		"coleo.dev/conformance/testprogram/program")
+	// go keeps a program for `go run` in its build cache, but not for `go build`. Here, go run copies the program
+	// instead of starting it. So only the first test binary after a change links the program.
+	build := exec.Command("go", "run", "-ldflags", "-s -w", "-exec", "cp",
+		"coleo.dev/conformance/testprogram/program", filepath.Join(dir, "coleo"))
 	if build.Run() != nil {
 		os.RemoveAll(dir)
 		return ""

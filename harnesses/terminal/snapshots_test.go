@@ -39,7 +39,8 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 			}
 			st.same(s, "after a crash", st.whole(cols, rows))
 			st.say(s, data[half:])
-			st.same(s, "after a crash and more output", st.whole(cols, rows))
+			want := st.whole(cols, rows)
+			st.same(s, "after a crash and more output", want)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 				t.Fatalf("the screen was rebuilt from a snapshot at %d, want the one that Close left at %d",
 					s.snapshots.Newest(), len(data))
 			}
-			st.same(s, "after a close", st.whole(cols, rows))
+			st.same(s, "after a close", want)
 			_ = s.Close()
 		})
 	}

@@ -214,14 +214,16 @@ func differ(got, want *pty.Core) string {
 const recorded = 500_000
 
 // traffic returns output of the given size: plain lines, and at the end a recording that is
-// repeated and cut off.
+// repeated and cut off. With the race detector and with -short, fewer of the lines are shown, because shown lines take
+// long.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
 	cast := casttest.Cast(t, name)
-	unseen := "" // with the race detector, a shown line takes long, so most text is not shown
-	if casttest.Raced {
+	unseen := ""
+	if casttest.Raced || testing.Short() {
 		unseen = "\x1b_" + strings.Repeat("x", 1000) + "\x1b\\"
 	}
+	data = make([]byte, 0, most+recorded)
 	for n := 0; len(data) < most-recorded; n++ {
 		data = fmt.Appendf(data, "line %d, \x1b[3%dmof some colour\x1b[m and %x\r\n%s", n, n%8, n*n, unseen)
 	}

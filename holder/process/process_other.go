@@ -22,6 +22,9 @@ func BecomeReaper() error { return nil }
 // CloseDescriptorsOnExec does nothing on this system.
 func CloseDescriptorsOnExec() {}
 
+// AwaitEnd returns at once on this system, where a parent can collect a child at any time.
+func AwaitEnd(int) {}
+
 // Tree is the process tree of an arm.
 type Tree struct {
 	Group   Group           // control group of the arm

@@ -20,8 +20,9 @@ const (
 	// only if the arm has moved, or if its agent CLI has ended.
 	pastFile = "past-prompts.json"
 	// newPastFile contains the prompts that came after pastFile was written, one line of JSON for
-	// each. A host writes each line at once, because the agent CLI can end while no host runs. A kill
-	// of the host loses no line. After a loss of power, the host finds the last lines in its own log.
+	// each. A host writes each line immediately. If it waited, a prompt would be missing if the host
+	// is killed and the agent CLI then ends. After a loss of power, the host finds the last lines in
+	// its own log.
 	newPastFile = "past-prompts.new"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
 // anyText allows any text as arguments, except variables that can hold a secret.
@@ -67,7 +68,7 @@ func format(_ Workspace, _ string, words []commandline.Word) error {
 		case word.Variable || word.Unknown && isNumber:
 			return fmt.Errorf("an argument is not known before the command runs")
 		case isNumber && !plainNumber.MatchString(word.Text):
-			return fmt.Errorf("%s is no number, and some shells calculate it", shortened(word.Text))
+			return fmt.Errorf("%s is no number, and some shells calculate it", printable.Shortened(word.Text))
 		}
 	}
 	return nil
@@ -155,7 +156,7 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 			return err
 		}
 		if word == "-printf" && slices.ContainsFunc(tellsMounts.FindAllString(words[i].Text, -1), opensKernel) {
-			return fmt.Errorf("its format %s opens files of the kernel", shortened(words[i].Text))
+			return fmt.Errorf("its format %s opens files of the kernel", printable.Shortened(words[i].Text))
 		}
 		if isFile {
 			if err := w.CheckPath(dir, words[i].Text); err != nil {

@@ -33,7 +33,7 @@ const (
 )
 
 // TestWhatIsAllowedOnlyReads generates command lines from known lines and runs those that are allowed. A
-// trace by strace then shows what they open, start and change.
+// trace by strace then shows what they open, start and change. With -short, half of the lines run.
 func TestWhatIsAllowedOnlyReads(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		if strings.Contains(os.Getenv("COLEO_REQUIRE"), "strace") {
@@ -50,14 +50,17 @@ func TestWhatIsAllowedOnlyReads(t *testing.T) {
 	m := maker{r: rand.New(rand.NewPCG(seed, 0)), used: map[string]int{}}
 	shells := newShells(t)
 	allowedBy := map[commandline.Shell]int{}
-	judged := max(*lineCount, leastJudged)
+	judged, most := max(*lineCount, leastJudged), *lineCount
+	if testing.Short() {
+		most /= 2
+	}
 	unchanged := w.Remembering() // until the lines run
 	for n := range judged {
 		line := m.line()
 		for _, s := range shells {
 			if unchanged.Judge(Line{Text: line, Shell: s.dialect, Dir: w.Root}) == nil {
 				allowedBy[s.dialect]++
-				if n < *lineCount {
+				if n < most {
 					s.run = append(s.run, line)
 				}
 			}

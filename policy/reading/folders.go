@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
 // mostBelow is the largest number of files that a command may read below the folders on its line. Checking
@@ -211,7 +212,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	}
 	for _, threads := range slices.Concat(a.values["j"], a.values["threads"]) {
 		if !fewThreads.MatchString(threads) {
-			return fmt.Errorf("%s threads are too many", shortened(threads))
+			return fmt.Errorf("%s threads are too many", printable.Shortened(threads))
 		}
 	}
 	if err := w.checkAbove(dir, a.searchedPaths()); err != nil {
@@ -228,7 +229,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	for _, name := range slices.Concat(a.values["t"], a.values["type"]) {
 		list, known := typeGlobs[name]
 		if !known {
-			return fmt.Errorf("the type %s can have hidden files", shortened(name))
+			return fmt.Errorf("the type %s can have hidden files", printable.Shortened(name))
 		}
 		globs = append(globs, list...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
 // git judges a git command. Git's settings can name programs, so the judge accepts only a repository with
@@ -22,7 +23,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	name, words := gitName(words)
 	c, known := gitCommands[name]
 	if !known {
-		return fmt.Errorf("%s is not known to only read", shortened(name))
+		return fmt.Errorf("%s is not known to only read", printable.Shortened(name))
 	}
 	dashes := slices.IndexFunc(words, func(w commandline.Word) bool { return w.Text == "--" && !w.Unknown })
 	if dashes < 0 {
@@ -67,7 +68,7 @@ func gitName(words []commandline.Word) (string, []commandline.Word) {
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
 		if !c.texts && startsGPG.MatchString(format) {
-			return fmt.Errorf("its format %s can start a program", shortened(format))
+			return fmt.Errorf("its format %s can start a program", printable.Shortened(format))
 		}
 	}
 	if c.texts {
@@ -98,7 +99,7 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 			continue
 		}
 		if path.Unknown || !plainFile.MatchString(path.Text) {
-			return fmt.Errorf("%s is not a plain file", shortened(path.Text))
+			return fmt.Errorf("%s is not a plain file", printable.Shortened(path.Text))
 		}
 		resolved, err := w.readable(dir, path.Text)
 		if err != nil {
@@ -145,9 +146,9 @@ func (w Workspace) onlyPlainRevisions(dir string, a arguments) error {
 		rev, file, isFile := strings.Cut(o.Text, ":")
 		switch {
 		case o.Matched || !revision.MatchString(o.Text):
-			return fmt.Errorf("%s is not a plain revision", shortened(o.Text))
+			return fmt.Errorf("%s is not a plain revision", printable.Shortened(o.Text))
 		case isFile && !plainFile.MatchString(file):
-			return fmt.Errorf("%s is not a plain file", shortened(o.Text))
+			return fmt.Errorf("%s is not a plain file", printable.Shortened(o.Text))
 		case isFile:
 			if name := privateName(file); name != "" {
 				return fmt.Errorf("%s is private: %s", o.Text, name)

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"coleo.dev/printable"
 )
 
 // revisionParts matches a revision that names no file. Group 1 is the name, and group 2 is what follows the
@@ -26,7 +28,7 @@ var revisionStep = regexp.MustCompile(`[~^@](\{[^{}]*\}|[0-9]*|@|-[0-9]*)`)
 func (w Workspace) checkCommit(dir, rev string) error {
 	m := revisionParts.FindStringSubmatch(rev)
 	if m == nil {
-		return fmt.Errorf("%s is not a plain revision", shortened(rev))
+		return fmt.Errorf("%s is not a plain revision", printable.Shortened(rev))
 	}
 	name, isCommit, isLog := m[1], false, false
 	for _, step := range revisionStep.FindAllString(m[2], -1) {
@@ -37,21 +39,21 @@ func (w Workspace) checkCommit(dir, rev string) error {
 		case step == "^{commit}", strings.HasPrefix(step, "^{/"), !strings.Contains(step, "{"):
 			isCommit = true
 		default:
-			return fmt.Errorf("%s can be the content of a file", shortened(rev))
+			return fmt.Errorf("%s can be the content of a file", printable.Shortened(rev))
 		}
 	}
 	if isCommit {
 		return nil
 	}
 	if isLog {
-		return fmt.Errorf("%s can be the content of a file: write REVISION^{commit}", shortened(rev))
+		return fmt.Errorf("%s can be the content of a file: write REVISION^{commit}", printable.Shortened(rev))
 	}
 	repository, err := w.repository(dir)
 	if err != nil {
 		return err
 	}
 	if err := w.namesCommit(repository, name); err != nil {
-		return fmt.Errorf("%s can be the content of a file: write REVISION^{commit} (%w)", shortened(rev), err)
+		return fmt.Errorf("%s can be the content of a file: write REVISION^{commit} (%w)", printable.Shortened(rev), err)
 	}
 	return nil
 }
@@ -111,7 +113,7 @@ const mostSteps = 5
 func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	path := filepath.Join(repository, ref)
 	if strings.Contains(ref, "..") || steps == 0 {
-		return "", fmt.Errorf("the ref %s cannot be followed", shortened(ref))
+		return "", fmt.Errorf("the ref %s cannot be followed", printable.Shortened(ref))
 	}
 	if w.Machine.IsFolder(path) {
 		return "", fs.ErrNotExist

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"coleo.dev/printable"
 )
 
 // gitVariables lists environment variables with which git reads other settings or starts programs.
@@ -127,10 +129,10 @@ func checkSettings(content string) error {
 		m := settingsLine.FindStringSubmatch(line)
 		keys, known := safeSettings[section]
 		if m != nil && strings.EqualFold(m[1], "sort") && !sortKeys.MatchString(strings.Trim(strings.TrimSpace(m[3]), `"`)) {
-			return fmt.Errorf("the line %q sorts by a key that can start a program", shortened(line))
+			return fmt.Errorf("the line %q sorts by a key that can start a program", printable.Shortened(line))
 		}
 		if m == nil || !known || keys != nil && !slices.Contains(keys, strings.ToLower(m[1])) {
-			return fmt.Errorf("the line %q may start a program", shortened(line))
+			return fmt.Errorf("the line %q may start a program", printable.Shortened(line))
 		}
 	}
 	return nil

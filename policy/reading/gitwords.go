@@ -6,12 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"coleo.dev/printable"
 )
 
 // noNames refuses operands, because with an operand the command creates or changes something.
 func noNames(_ Workspace, _ string, a arguments) error {
 	if len(a.operands) > 0 {
-		return fmt.Errorf("it would make or change %s", shortened(a.operands[0].Text))
+		return fmt.Errorf("it would make or change %s", printable.Shortened(a.operands[0].Text))
 	}
 	return nil
 }
@@ -54,18 +56,18 @@ var (
 func (a arguments) checkRefs() error {
 	for _, key := range a.values["sort"] {
 		if !sortKeys.MatchString(key) {
-			return fmt.Errorf("the key %s may start a program", shortened(key))
+			return fmt.Errorf("the key %s may start a program", printable.Shortened(key))
 		}
 	}
 	for _, format := range a.values["format"] {
 		if !refFormat.MatchString(format) {
-			return fmt.Errorf("its format %s is not known to only print names", shortened(format))
+			return fmt.Errorf("its format %s is not known to only print names", printable.Shortened(format))
 		}
 	}
 	for _, option := range refsOf {
 		for _, commit := range a.values[option] {
 			if !plainCommit.MatchString(commit) {
-				return fmt.Errorf("%s is not a plain revision", shortened(commit))
+				return fmt.Errorf("%s is not a plain revision", printable.Shortened(commit))
 			}
 		}
 	}
@@ -76,7 +78,7 @@ func (a arguments) checkRefs() error {
 func onlyRefs(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if !refPattern.MatchString(o.Text) {
-			return fmt.Errorf("%s is no plain pattern of refs", shortened(o.Text))
+			return fmt.Errorf("%s is no plain pattern of refs", printable.Shortened(o.Text))
 		}
 	}
 	return a.checkRefs()
@@ -126,7 +128,7 @@ var filePattern = regexp.MustCompile(`^[A-Za-z0-9_./*?+@-]+$`)
 func onlyPatterns(_ Workspace, _ string, a arguments) error {
 	for _, o := range slices.Concat(a.operands, a.files) {
 		if o.Unknown || !filePattern.MatchString(o.Text) {
-			return fmt.Errorf("%s is no plain pattern of names", shortened(o.Text))
+			return fmt.Errorf("%s is no plain pattern of names", printable.Shortened(o.Text))
 		}
 	}
 	return nil
@@ -145,7 +147,7 @@ func oneBlamed(w Workspace, dir string, a arguments) error {
 	}
 	for _, file := range files {
 		if file.Unknown || file.Matched || !plainFile.MatchString(file.Text) {
-			return fmt.Errorf("%s is not a plain file", shortened(file.Text))
+			return fmt.Errorf("%s is not a plain file", printable.Shortened(file.Text))
 		}
 		if _, err := w.readable(dir, file.Text); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
 // Line is a command line to judge.
@@ -72,7 +73,7 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 	p, ok := programs[name]
 	switch {
 	case !ok:
-		return fmt.Errorf("%s is not known to only read", shortened(name))
+		return fmt.Errorf("%s is not known to only read", printable.Shortened(name))
 	case slices.Contains(shadowed, name) || w.exportedFunction(name):
 		return fmt.Errorf("the user's shell makes %s an alias or a function", name)
 	}
@@ -100,15 +101,6 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 // exportedFunction reports whether the environment has a function of bash with the given name.
 func (w Workspace) exportedFunction(name string) bool {
 	return w.Machine.Env("BASH_FUNC_"+name+"%%") != "" || w.Machine.Env("BASH_FUNC_"+name+"()") != ""
-}
-
-// shortened returns a name that is short enough for a message.
-func shortened(name string) string {
-	const most = 40
-	if runes := []rune(name); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return name
 }
 
 // checkProgram refuses the name of a known program if a shell would start a file of the workspace
@@ -236,7 +228,7 @@ var tellsMounts = regexp.MustCompile(`%[-+ #0-9.']*[mFZ]`)
 func noMounts(_ Workspace, _ string, a arguments) error {
 	for _, format := range slices.Concat(a.values["c"], a.values["format"], a.values["printf"]) {
 		if slices.ContainsFunc(tellsMounts.FindAllString(format, -1), func(m string) bool { return m[len(m)-1] == 'm' }) {
-			return fmt.Errorf("its format %s shows a mount point", shortened(format))
+			return fmt.Errorf("its format %s shows a mount point", printable.Shortened(format))
 		}
 	}
 	return nil
@@ -278,7 +270,7 @@ func shortSequence(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		n, err := strconv.ParseFloat(o.Text, 64)
 		if err != nil || !smallNumber.MatchString(o.Text) {
-			return fmt.Errorf("%s is not a small number", shortened(o.Text))
+			return fmt.Errorf("%s is not a small number", printable.Shortened(o.Text))
 		}
 		numbers = append(numbers, n)
 	}
@@ -287,7 +279,7 @@ func shortSequence(_ Workspace, _ string, a arguments) error {
 	}
 	for _, format := range a.values["f"] {
 		if wideSequence.MatchString(format) {
-			return fmt.Errorf("%s makes every line very long", shortened(format))
+			return fmt.Errorf("%s makes every line very long", printable.Shortened(format))
 		}
 	}
 	return nil

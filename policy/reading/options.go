@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
 // value is the kind of value that an option has.
@@ -124,7 +125,7 @@ func (o options) option(a *arguments, word string) (value, error) {
 		return 0, nil
 	}
 	if o.single && len(word) > 2 {
-		return 0, fmt.Errorf("programs differ in what %s means", shortened(word))
+		return 0, fmt.Errorf("programs differ in what %s means", printable.Shortened(word))
 	}
 	for i := 1; i < len(word); i++ {
 		letter, rest := word[i:i+1], word[i+1:]
@@ -226,11 +227,11 @@ func repeatsTooOften(pattern string) bool {
 func checkWidths(name string, words []commandline.Word) error {
 	for _, w := range words {
 		if slices.Contains(matching, name) && strings.Contains(w.Text, "{") && repeatsTooOften(w.Text) {
-			return fmt.Errorf("%s repeats parts of a pattern very often", shortened(w.Text))
+			return fmt.Errorf("%s repeats parts of a pattern very often", printable.Shortened(w.Text))
 		}
 		isWide := strings.Contains(w.Text, "%") && wideField.MatchString(w.Text)
 		if isWide || slices.Contains(widened, name) && wideOption.MatchString(w.Text) {
-			return fmt.Errorf("%s has a width of five digits or more", shortened(w.Text))
+			return fmt.Errorf("%s has a width of five digits or more", printable.Shortened(w.Text))
 		}
 	}
 	return nil

@@ -143,10 +143,10 @@ var programs = map[string]program{
 	"hexdump": {options: options{flags: "bcCdovx", counts: "ns"}, operands: toFiles},
 	"xxd":     {options: options{single: true, flags: "bpu", counts: "lsc"}, operands: toOneFile},
 
-	"sed":     {own: sed},
+	"sed":     {own: judgeSed},
 	"find":    {own: find},
-	"awk":     {own: awk},
-	"jq":      {own: jq},
+	"awk":     {own: judgeAwk},
+	"jq":      {own: judgeJQ},
 	"git":     {own: git},
 	"command": {own: whereIs, builtin: true},
 	"type":    {own: whatIs, builtin: true},

@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"coleo.dev/policy/commandline"
+	"coleo.dev/policy/reading/awk"
+	"coleo.dev/policy/reading/jq"
+	"coleo.dev/policy/reading/lengthening"
+	"coleo.dev/printable"
 )
-
-// bracketed matches a bracket expression of a pattern. The expression must not contain a slash, because
-// the slash in [/] ends the pattern in some programs but not in others. Directly after [ or [^, the sign
-// ] is a plain character, so [^] alone is not a whole expression.
-const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
 // sedText returns a regular expression for the pattern or the replacement of a sed command. The given sign
 // ends the pattern.
 func sedText(end string) string {
 	if end == "/" {
-		return `(?:[^][/\\;\n]|\\[^;\n]|` + bracketed + `)*`
+		return `(?:[^][/\\;\n]|\\[^;\n]|` + lengthening.Bracketed + `)*`
 	}
-	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + strings.ReplaceAll(bracketed, `/\\`, end+`/\\`) + `)*`
+	bracketed := strings.ReplaceAll(lengthening.Bracketed, `/\\`, end+`/\\`)
+	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + bracketed + `)*`
 }
 
 // sedScript matches a sed script that only prints, deletes or changes lines of sed's output. It does not
@@ -46,13 +46,13 @@ func sedGrowth(script string) int {
 	for command := range strings.SplitSeq(script, ";") {
 		m := sedCommand.FindStringSubmatch(command)
 		for i := 1; i+2 < len(m); i += 3 {
-			times = min(times*growthBy(m[i], m[i+1], strings.Contains(m[i+2], "g")), mostGrowth+1)
+			times = min(times*lengthening.By(m[i], m[i+1], strings.Contains(m[i+2], "g")), lengthening.Most+1)
 		}
 	}
 	return times
 }
 
-func sed(w Workspace, dir string, words []commandline.Word) error {
+func judgeSed(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "nErsz", texts: "e", long: longOptions([]string{"quiet", "silent", "regexp-extended"},
 		nil)}.divide(words)
 	if err != nil {
@@ -66,31 +66,15 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	if len(scripts) == 0 || slices.ContainsFunc(scripts, isWrong) {
 		return fmt.Errorf("its script does more than print lines")
 	}
-	if sedGrowth(strings.Join(scripts, ";")) > mostGrowth {
-		return fmt.Errorf("its script can make a line more than %d times as long", mostGrowth)
+	if sedGrowth(strings.Join(scripts, ";")) > lengthening.Most {
+		return fmt.Errorf("its script can make a line more than %d times as long", lengthening.Most)
 	}
 	isOption := func(word commandline.Word) bool { return strings.HasPrefix(word.Text, "-") }
 	if a.given["e"] && slices.ContainsFunc(a.behind, isOption) {
-		return fmt.Errorf("on some systems %s is its script", shortened(files[0].Text))
+		return fmt.Errorf("on some systems %s is its script", printable.Shortened(files[0].Text))
 	}
 	return w.checkFiles(dir, append(files, a.behind...))
 }
-
-// awkScript matches a simple awk script that prints fields of selected lines. It matches no functions,
-// pipes, files or variables of the environment.
-var awkScript = func() *regexp.Regexp {
-	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
-	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*` +
-		`(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
-	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
-	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
-	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
-		field + `)*)?\s*;?\s*\})?\s*$`)
-}()
-
-// longestPlain is the largest size of a script that awkScript may accept, in bytes. A longer script could
-// print the same line very often.
-const longestPlain = 200
 
 // awkGiven matches the beginning of NAME=VALUE, which the option -v sets. Group 1 is the name.
 var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
@@ -99,7 +83,7 @@ var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 // namespace.
 var awkOperand = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*=`)
 
-func awk(w Workspace, dir string, words []commandline.Word) error {
+func judgeAwk(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{texts: "Fv"}.divide(words)
 	if err != nil {
 		return err
@@ -113,23 +97,64 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	var given []string
 	for _, v := range a.values["v"] {
 		m := awkGiven.FindStringSubmatch(v)
-		if m == nil || !isSettable(m[1]) {
-			return fmt.Errorf("-v %s sets more than a variable of its own", shortened(v))
+		if m == nil || !awk.IsSettable(m[1]) {
+			return fmt.Errorf("-v %s sets more than a variable of its own", printable.Shortened(v))
 		}
 		given = append(given, v)
 	}
 	files := slices.Concat(a.operands[1:], a.behind)
 	for _, f := range files {
 		if awkOperand.MatchString(f.Text) {
-			return fmt.Errorf("%s sets a variable between two files", shortened(f.Text))
+			return fmt.Errorf("%s sets a variable between two files", printable.Shortened(f.Text))
 		}
 	}
-	if script := a.operands[0].Text; len(script) > longestPlain || !awkScript.MatchString(script) {
-		if err := readAwk(script, given); err != nil {
-			return err
-		}
+	if err := awk.Check(a.operands[0].Text, given); err != nil {
+		return err
 	}
 	return w.checkFiles(dir, files)
+}
+
+func judgeJQ(w Workspace, dir string, words []commandline.Word) error {
+	words, err := withoutValues(words)
+	if err != nil {
+		return err
+	}
+	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output",
+		"sort-keys", "slurp", "null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched {
+		return fmt.Errorf("its filter is not known")
+	}
+	if err := jq.Check(a.operands[0].Text); err != nil {
+		return err
+	}
+	if err := w.refuseHomeFiles(".jq"); err != nil {
+		return err
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// withoutValues returns the words without --arg NAME VALUE and --argjson NAME VALUE.
+func withoutValues(words []commandline.Word) ([]commandline.Word, error) {
+	var out []commandline.Word
+	for i := 0; i < len(words); i++ {
+		if words[i].Text == "--" {
+			return append(out, words[i:]...), nil
+		}
+		if words[i].Text != "--arg" && words[i].Text != "--argjson" {
+			out = append(out, words[i])
+			continue
+		}
+		if i+2 >= len(words) || slices.ContainsFunc(words[i:i+3], func(w commandline.Word) bool {
+			return w.Unknown || w.Matched || w.Variable
+		}) {
+			return nil, fmt.Errorf("the value of %s is not known", words[i].Text)
+		}
+		i += 2
+	}
+	return out, nil
 }
 
 // refuseHomeFiles returns an error if one of the named files exists in HOME, because the program would
@@ -166,7 +191,7 @@ func whatIs(_ Workspace, _ string, words []commandline.Word) error {
 	}
 	for _, word := range words {
 		if word.Matched || !programName.MatchString(word.Text) {
-			return fmt.Errorf("%s is no name of a program", shortened(word.Text))
+			return fmt.Errorf("%s is no name of a program", printable.Shortened(word.Text))
 		}
 	}
 	return nil

@@ -120,6 +120,28 @@ func TestRunsThatMustWaitDoNotStopOtherTriggers(t *testing.T) {
 	b.until("the run of the good trigger starts", func() bool { return b.ordersFor("good") == 1 })
 }
 
+// The list of open runs can be older than the end of a start.
+func TestEachRunIsOrderedOnce(t *testing.T) {
+	t.Parallel()
+	const triggers = 10
+	b := newBench(t)
+	b.starts = func(context.Context, wire.SpawnRequest) (brain.OnceResult, error) { return brain.OnceStarted, nil }
+	for i := range triggers {
+		b.schedule(fmt.Sprint("t", i), b.dir)
+		b.runNow(fmt.Sprint("t", i), trigger.MostArms)
+	}
+	b.running()
+	b.until("all runs have started", func() bool {
+		open, err := b.DB.OpenTriggerRuns(t.Context())
+		return err == nil && len(open) == 0
+	})
+	for i := range triggers {
+		if n := b.ordersFor(fmt.Sprint("t", i)); n != trigger.MostArms {
+			t.Errorf("%d orders for %d runs", n, trigger.MostArms)
+		}
+	}
+}
+
 func TestAStartThatHangsIsEndedAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -212,12 +213,21 @@ func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error)
 
 // startOpen begins to start the arms of open runs, several at the same time. It does not wait until
 // they have started.
+//
+// A run that another goroutine is starting can change after the list of open runs was read. So startOpen leaves
+// out each run that was busy before that. The goroutine wakes the Runner again.
 func (r *Runner) startOpen(ctx context.Context) error {
+	r.mu.Lock()
+	busy := maps.Clone(r.busy)
+	r.mu.Unlock()
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range r.inTurn(open) {
+		if busy[e.ID] {
+			continue
+		}
 		if free := r.reserve(e); free != nil {
 			r.starting.Go(func() { r.attempt(ctx, e, free) })
 		}

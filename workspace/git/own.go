@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -182,15 +183,36 @@ func (r *Repo) checkPipes() error {
 // ReadRegular returns at most the first `most` bytes of a regular file. An arm may be able to write to the
 // file, so ReadRegular never waits at a pipe and follows no symbolic link.
 func ReadRegular(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// HashRegular returns the SHA-256 of the bytes that ReadRegular would return. It does not read them into memory.
+func HashRegular(path string, most int64) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, io.LimitReader(f, most))
+	return sum.Sum(nil), err
+}
+
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
 		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return f, nil
 }
 
 // Disarm removes everything in a repository that could make the user's own git start a program. It removes hooks,

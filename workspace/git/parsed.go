@@ -15,6 +15,7 @@ const mostParsed = 64
 type parsedKey struct {
 	program string
 	content [sha256.Size]byte
+	modules bool // the file is .gitmodules, and its kept settings are the names of submodules by their paths
 }
 
 // parsedConfigs keeps the harmless settings of configurations, so that opening a repository again

@@ -54,13 +54,11 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	if err != nil || len(data) == 0 {
 		return nil, err
 	}
-	key := parsedKey{p.path, sha256.Sum256(data)}
+	key := parsedKey{program: p.path, content: sha256.Sum256(data)}
 	if kept, ok := parsed.get(key); ok {
 		return kept, nil
 	}
-	c := call{args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, dir: "/",
-		stdin: bytes.NewReader(data), env: p.environment(), most: 2 * maxConfig}
-	out, err := p.run(ctx, c)
+	out, err := p.listConfig(ctx, data)
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a configuration of git: %w", path, err)
 	}
@@ -81,6 +79,12 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	}
 	parsed.put(key, kept)
 	return kept, nil
+}
+
+// listConfig lists the settings in the text of a configuration, as git config --null does.
+func (p Program) listConfig(ctx context.Context, data []byte) ([]byte, error) {
+	return p.run(ctx, call{args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, dir: "/",
+		stdin: bytes.NewReader(data), env: p.environment(), most: 2 * maxConfig})
 }
 
 // onlyElsewhere reports whether a setting is only for file systems that change file names. Linux keeps names

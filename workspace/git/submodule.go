@@ -1,8 +1,8 @@
 package git
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -27,21 +27,35 @@ func (r *Repo) SubmoduleNames(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := call{args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, dir: "/",
-		stdin: bytes.NewReader(data), env: r.program.environment(), most: 2 * maxConfig}
-	out, err := r.program.run(ctx, c)
-	if ctx.Err() == nil && err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the file .gitmodules of the commit is not a configuration of git: %w", err)
+	return r.program.submoduleNames(ctx, data)
+}
+
+// submoduleNames returns the names of the submodules by their paths, from the text of a file .gitmodules.
+func (p Program) submoduleNames(ctx context.Context, data []byte) (map[string]string, error) {
+	key := parsedKey{program: p.path, content: sha256.Sum256(data), modules: true}
+	found, known := parsed.get(key)
+	if !known {
+		out, err := p.listConfig(ctx, data)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return nil, coleo.Errorf(coleo.EInvalid, "the file .gitmodules of the commit is not a configuration of git: %w", err)
+		}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			key, path, _ := strings.Cut(entry, "\n")
+			name, is := strings.CutPrefix(key, "submodule.")
+			if name, ends := strings.CutSuffix(name, ".path"); is && ends && canBeFolder(name) {
+				found = append(found, setting{path, name})
+			}
+		}
+		parsed.put(key, found)
 	}
 	names := map[string]string{}
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		key, path, _ := strings.Cut(entry, "\n")
-		name, is := strings.CutPrefix(key, "submodule.")
-		if name, ends := strings.CutSuffix(name, ".path"); is && ends && canBeFolder(name) {
-			names[path] = name
-		}
+	for _, s := range found {
+		names[s.key] = s.value
 	}
-	return names, err
+	return names, nil
 }
 
 // canBeFolder reports whether a submodule's name is safe as a path below the folder of all submodules'

@@ -148,7 +148,10 @@ func (s *Stage) Git(dir string, args ...string) string {
 func (s *Stage) ArmID(name string) string { return ArmID(s.Root, name) }
 
 // ArmID returns the same id as [Stage.ArmID] for the stage in the folder root.
-func ArmID(root, name string) string {
+func ArmID(root, name string) string { return "arm-" + name + mark(root) }
+
+// mark returns the end of the ids of all arms of a stage.
+func mark(root string) string {
 	sum := sha256.Sum256([]byte(root))
-	return "arm-" + name + "-" + hex.EncodeToString(sum[:4])
+	return "-" + hex.EncodeToString(sum[:4])
 }

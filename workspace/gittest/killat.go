@@ -106,24 +106,11 @@ func (g FatalGit) Calls() int {
 func (g FatalGit) Chosen() (numbers []int) {
 	calls := g.Calls()
 	for number := 1; number <= calls; number++ {
-		if !testing.Short() || number == 1 || number == calls || rand.IntN(shortPart) == 0 {
+		if !testing.Short() || number == 1 || number == calls || rand.IntN(2*shortPart) == 0 {
 			numbers = append(numbers, number)
 		}
 	}
 	return numbers
-}
-
-// shortPart reduces the number of kills with -short to one in shortPart. Otherwise the kills would take
-// most of the time of `make test-short`.
-const shortPart = 6
-
-// Repeats returns how often a test should repeat a kill that it normally repeats n times. With -short, the
-// number is smaller than n, but at least 1.
-func Repeats(n int) int {
-	if testing.Short() {
-		return min(n, 1+n/shortPart)
-	}
-	return n
 }
 
 // Killed returns the moment and the arguments of the fatal call, or "" if there was no fatal call.

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -12,12 +13,18 @@ import (
 // Template is a stage that a test program makes once and then copies for each test. It saves time,
 // because making a repository takes many git commands, but a copy takes at most one.
 type Template struct {
-	// Fill makes the content of the stage. It must not make git store an absolute path in the stage,
-	// such as the URL of a submodule. The copies are in other folders.
+	// Of is the template of which Fill gets a copy. If it is nil, Fill gets an empty repository.
+	Of *Template
+	// Fill makes the content of the stage. The copies are in other folders. So a path that git stores leads to
+	// nothing in a copy, unless Moves is true.
 	Fill func(*Stage)
+	// Moves makes each copy contain its own folder in place of the folder of the template, and the ids of its own
+	// arms. Paths of the template Of stay as they are.
+	Moves bool
 
 	once  sync.Once
-	files fstest.MapFS // all files below Root; nil if Fill failed
+	root  string       // the folder in which Fill made the content
+	files fstest.MapFS // all files below root; nil if Fill failed
 }
 
 // empty is a template with an empty repository.
@@ -30,22 +37,41 @@ var empty = &Template{Fill: func(s *Stage) {
 func (x *Template) New(t testing.TB) *Stage {
 	t.Helper()
 	x.once.Do(func() {
-		s := place(t)
-		if x != empty {
+		var s *Stage
+		switch {
+		case x == empty:
+			s = place(t)
+		case x.Of != nil:
+			s = x.Of.New(t)
+		default:
 			s = New(t)
 		}
 		x.Fill(s)
-		x.files = Content(s, s.Root)
+		x.root, x.files = s.Root, Content(s, s.Root)
 	})
 	if x.files == nil {
 		t.Fatal("there is no repository to copy: the first test that needs it could not make it")
 	}
 	s := place(t)
-	s.Check(os.CopyFS(s.Root, x.files))
+	files := x.files
+	if x.Moves {
+		files = moved(files, x.root, s.Root)
+	}
+	s.Check(os.CopyFS(s.Root, files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
 		s.Git(s.Repo, "update-index", "-q", "--refresh") // the index has the times of the copied files from now on
 	}
 	return s
+}
+
+// moved returns the files of a stage with the folder to in place of the folder from, and with the ids of its arms.
+func moved(files fstest.MapFS, from, to string) fstest.MapFS {
+	replacer := strings.NewReplacer(from, to, mark(from), mark(to))
+	out := fstest.MapFS{}
+	for name, file := range files {
+		out[replacer.Replace(name)] = &fstest.MapFile{Mode: file.Mode, Data: []byte(replacer.Replace(string(file.Data)))}
+	}
+	return out
 }
 
 // Content returns all files below a folder, so that os.CopyFS can copy them when the folder is gone.
@@ -63,6 +89,10 @@ func Content(t testing.TB, dir string) fstest.MapFS {
 		file := &fstest.MapFile{Mode: info.Mode()}
 		if info.Mode().IsRegular() {
 			file.Data, err = fs.ReadFile(all, path)
+		} else if info.Mode()&fs.ModeSymlink != 0 {
+			var target string
+			target, err = fs.ReadLink(all, path)
+			file.Data = []byte(target)
 		}
 		files[path] = file
 		return err

@@ -26,8 +26,7 @@ func (s *stage) checkedOut() string {
 
 func TestM28APersonsCheckoutIsUpdatedWithTheBranch(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	dir := s.checkedOut()
 	s.Write(filepath.Join(dir, "own.txt"), "untracked\n")
 	s.commit(w, "file", "changed\n", "change file")
@@ -74,8 +73,7 @@ func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			w := s.arm("fix")
+			s, w := newArm(t, false)
 			dir := s.checkedOut()
 			s.commit(w, "file", "changed\n", "change file")
 			s.commit(w, "new", "new\n", "add new")
@@ -97,8 +95,7 @@ func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
 // the branch cannot move, the old files must come back.
 func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	dir := s.checkedOut()
 	s.commit(w, "new", "new\n", "add new")
 	s.Write(filepath.Join(s.Repo, ".git/refs/heads/base.lock"), "")
@@ -122,8 +119,7 @@ func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 // meanwhile must be kept.
 func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.Write(filepath.Join(w.Path, "a"), "1\n")
 	calls := 0
 	check := func(context.Context, string, string) error {
@@ -142,8 +138,7 @@ func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
 
 func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	head := s.commit(w, "a", "1\n", "add a")
 	s.Write(filepath.Join(w.Path, "a"), "2\n")
 	s.Write(filepath.Join(w.Path, "b"), "1\n")

@@ -13,6 +13,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 	"coleo.dev/workspace/merge"
 )
 
@@ -38,8 +39,7 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, true)
-			w := s.arm("fix")
+			s, w := newArm(t, true)
 			s.Write(filepath.Join(s.Root, "home/.profile"), "# mine\n")
 			s.Git(w.Path, "config", "user.name", "x; touch "+s.Root+"/mark #")
 			plant(s, w)
@@ -66,8 +66,7 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 // A program of the arm can run while Coleo commits, and can make links after Coleo has checked for them.
 func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	outside := filepath.Join(s.Root, "home/.profile")
 	s.Write(outside, "# mine\n")
 	log := filepath.Join(w.Git, "logs/refs/heads/coleo/fix")
@@ -112,8 +111,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 		"rebase-merge/head-name"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, true)
-			w := s.arm("fix")
+			s, w := newArm(t, true)
 			pipe := filepath.Join(w.Git, name)
 			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
 			s.Check(os.RemoveAll(pipe))
@@ -141,8 +139,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 // A sparse file takes no disk space at any size, so an arm can easily make a huge index.
 func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	s.Check(os.Truncate(filepath.Join(w.Git, "index"), 1<<40))
 	if _, err := s.merge(w, changes.MergeRequest{Commit: "x"}); err == nil {
 		t.Error("there is no error")
@@ -150,12 +147,12 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 }
 
 // The arm can read every object of its clone, so no file of the person may get there. The arm's program replaces
-// files by links to such a file while Coleo commits.
+// files by links to such a file while Coleo commits. With -short, there are fewer commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
-	const names, commits = 20, 30
+	s, w := newArm(t, true)
+	const names = 20
+	commits := gittest.Repeats(30)
 	public, secret := strings.Repeat("p", 1<<16), strings.Repeat("s", 1<<16)
 	outside := filepath.Join(s.Root, "secret")
 	s.Write(outside, secret)

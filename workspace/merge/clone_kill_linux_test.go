@@ -16,8 +16,7 @@ import (
 // the clone, the copying of the objects, and the moves of the two branches.
 func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	person, g := s.Person(), s.NewFatalGit()
 	request := changes.MergeRequest{Commit: "the rest"}
 	round := 0

@@ -20,8 +20,7 @@ if cat /proc/$PPID/cmdline /proc/$parent/cmdline | tr '\0' ' ' | grep -q update-
 // and never the files themselves.
 func TestGitStoresCopiesOfTheFilesOfAClone(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	script, marks := filepath.Join(s.Root, "note"), filepath.Join(s.Root, "folders")
 	s.Write(script, strings.ReplaceAll(note, "FILE", marks))
 	s.Check(os.Chmod(script, 0o755))

@@ -13,8 +13,7 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase, changes.WayCommit} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, true)
-			w := s.arm("fix")
+			s, w := newArm(t, true)
 			first := s.commit(w, "first", "1\n", "first")
 			s.Write(filepath.Join(w.Path, "second"), "2\n")
 			person := s.Person()
@@ -43,8 +42,7 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 
 func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	s.Write(filepath.Join(w.Path, "file"), "the arm's\n")
 	base := s.onBase("file", "the person's\n", "person's")
 	m, err := s.merge(w, changes.MergeRequest{Commit: "work"})
@@ -58,8 +56,7 @@ func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
 func TestTheErrorNamesACommitThatIsOnlyInTheClone(t *testing.T) {
 	t.Parallel()
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WayCommit} {
-		s := withClones(t, true)
-		w := s.arm("fix")
+		s, w := newArm(t, true)
 		s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(s.Root, "look"), w.Branch)
 		s.Write(filepath.Join(w.Path, "new"), "x\n")
 		_, err := s.merge(w, changes.MergeRequest{Way: way, Commit: "work"})

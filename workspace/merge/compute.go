@@ -123,6 +123,9 @@ func lacksUser(err error) bool {
 }
 
 func (j *job) treeOf(ctx context.Context, commit string) (string, error) {
+	if tree := j.repo.LooseTree(commit); tree != "" {
+		return tree, ctx.Err()
+	}
 	return j.run(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
 }
 

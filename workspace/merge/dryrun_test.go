@@ -14,8 +14,7 @@ func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
 	for _, clones := range []bool{false, true} {
 		t.Run(fmt.Sprint("clone: ", clones), func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, clones)
-			w := s.arm("fix")
+			s, w := newArm(t, clones)
 			s.commit(w, "a", "a\n", "add a")
 			s.onBase("b", "b\n", "person's")
 			s.Write(filepath.Join(w.Path, "untracked"), "untracked\n")

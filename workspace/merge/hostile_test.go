@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 )
 
 // trap returns a command that leaves a mark.
@@ -90,9 +91,27 @@ func (s *stage) hostile() workspace.Workspace {
 	s.Write(filepath.Join(w.Path, "sub/in-sub"), "2\n")
 	s.Check(os.RemoveAll(filepath.Join(w.Path, "dir")))
 	s.Check(os.Symlink(s.Root, filepath.Join(w.Path, "dir")))
-	s.Write(filepath.Join(w.Path, "large"), strings.Repeat("0123456789", 1<<20))
+	s.Write(filepath.Join(w.Path, "large"), strings.Repeat("0123456789", 1<<17))
 	s.marks()
 	return w
+}
+
+// hostileStages are templates with the arm of the function hostile: in a worktree, and in a clone.
+var hostileStages = map[bool]*gittest.Template{false: hostileStage(false), true: hostileStage(true)}
+
+func hostileStage(clones bool) *gittest.Template {
+	return &gittest.Template{Of: &twoBranches, Moves: true, Fill: func(g *gittest.Stage) {
+		s := &stage{Stage: g, trees: treesIn(g), clones: clones}
+		s.hostile()
+	}}
+}
+
+// newHostile returns a stage with the arm of the function hostile.
+func newHostile(t *testing.T, clones bool) (*stage, workspace.Workspace) {
+	t.Helper()
+	s, w := copied(t, hostileStages[clones], clones, "evil")
+	s.marks()
+	return s, w
 }
 
 func TestNoProgramOfAHostileArmRuns(t *testing.T) {
@@ -104,8 +123,8 @@ func TestNoProgramOfAHostileArmRuns(t *testing.T) {
 		{changes.WaySquash, true}, {changes.WayRebase, true}} {
 		t.Run(fmt.Sprintf("%s, clone %v", c.way, c.clones), func(t *testing.T) {
 			t.Parallel()
-			way, s := c.way, withClones(t, c.clones)
-			w := s.hostile()
+			s, w := newHostile(t, c.clones)
+			way := c.way
 			before := s.Person()
 			for _, dry := range []bool{true, false} {
 				m := s.merged(w, changes.MergeRequest{Way: way, Commit: "the rest", DryRun: dry})
@@ -132,8 +151,7 @@ func TestNoProgramOfAHostileArmRuns(t *testing.T) {
 // never works would look as if Coleo had prevented it.
 func TestTheTrapsOfTheHostileArmWork(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.hostile()
+	s, w := newHostile(t, false)
 	_, _ = s.Try(w.Path, "status")
 	_, _ = s.Try(w.Path, "add", "large")
 	_, _ = s.Try(w.Path, "merge-tree", "--write-tree", "HEAD", "base")

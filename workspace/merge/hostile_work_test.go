@@ -16,8 +16,7 @@ func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
 		for _, name := range []string{".GIT", "git~1", ".git ", "dir/.GIT/config"} {
-			s := withClones(t, clones)
-			w := s.arm("fix")
+			s, w := newArm(t, clones)
 			s.Write(filepath.Join(w.Path, name), "x")
 			s.Write(filepath.Join(w.Path, "other"), "x")
 			refs, person := s.refs(), s.Person()
@@ -41,8 +40,7 @@ func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 // not be fetched.
 func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := withClones(t, true)
-	w := s.arm("fix")
+	s, w := newArm(t, true)
 	s.Write(filepath.Join(w.Path, ".g\u200cit"), "x")
 	head := s.Rev(w.Path, "HEAD")
 	_, err := s.merge(w, changes.MergeRequest{Commit: "all"})
@@ -57,8 +55,7 @@ func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
-		s := withClones(t, clones)
-		w := s.arm("fix")
+		s, w := newArm(t, clones)
 		s.commit(w, "dir/deep/file", "x\n", "a folder")
 		s.Check(os.RemoveAll(filepath.Join(w.Path, "dir")))
 		s.Check(os.Symlink("file", filepath.Join(w.Path, "dir")))
@@ -77,8 +74,7 @@ func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
 func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
-		s := withClones(t, clones)
-		w := s.arm("fix")
+		s, w := newArm(t, clones)
 		s.commit(w, "new", "x\n", "work")
 		id := s.Git(w.Path, "rev-parse", "HEAD:file")
 		conflict := s.Command(w.Path, "update-index", "--index-info")
@@ -98,8 +94,7 @@ func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
-		s := withClones(t, clones)
-		w := s.arm("fix")
+		s, w := newArm(t, clones)
 		s.commit(w, "new", "x\n", "work")
 		s.Append(s.Settings(), "[filter \"lfs\"]\n\tclean = false\n\trequired = true\n")
 		s.Write(filepath.Join(w.Path, ".gitattributes"), "* filter=lfs\n")

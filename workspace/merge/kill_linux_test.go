@@ -137,8 +137,7 @@ func (s *stage) settle(w workspace.Workspace) {
 // runs, or before the merge learns that git has ended.
 func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	person := s.Person()
 	ways := []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase}
 	g, moments := s.NewFatalGit(), []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}

@@ -48,8 +48,14 @@ type lives struct {
 	several bool                     // in this life, the arm has worktrees of all homes
 }
 
-// measured is how many lives only measure the times of the steps: one life with one repository, and one with two.
-const measured = 2
+// measured returns how many lives only measure the times of the steps: one life with one repository, and one with
+// two. With -short, each life has two repositories.
+func measured() int {
+	if testing.Short() {
+		return 1
+	}
+	return 2
+}
 
 // name returns the name of a step in the maps. Steps with several repositories are separate, because they take
 // longer.
@@ -80,7 +86,7 @@ func (l *lives) start(t task) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
 	name := l.name(t.Step)
-	if l.number < measured {
+	if l.number < measured() {
 		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -122,7 +128,7 @@ func (l *lives) quiet() {
 // everything.
 func (l *lives) kill(t task) {
 	l.Helper()
-	if l.start(t); l.random.IntN(3) == 0 || l.number < measured {
+	if l.start(t); l.random.IntN(3) == 0 || l.number < measured() {
 		l.start(task{Step: "prune"})
 	}
 	l.must(task{Step: "prune"})
@@ -265,7 +271,7 @@ func (l *lives) same(step string, all []workspace.Workspace, before contents) {
 
 func (l *lives) life() {
 	l.Helper()
-	l.several = l.number == 1 || l.number >= measured && l.random.IntN(2) == 0
+	l.several = testing.Short() || l.number == 1 || l.number >= measured() && l.random.IntN(2) == 0
 	l.kill(task{Step: "make"})
 	if len(l.there(false)) == 0 {
 		l.must(task{Step: "make"})
@@ -345,7 +351,8 @@ func (l *lives) total() (all, several int) {
 }
 
 // TestM28KillsAtRandomMomentsLoseNothing kills the making, the second making, the merging, the pruning, the removal
-// and the restoring of worktrees at random moments. It uses one and two repositories. A failed run prints its seed.
+// and the restoring of worktrees at random moments. It uses one and two repositories, and with -short only two. A
+// failed run prints its seed.
 func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	t.Parallel()
 	seed := *killSeed

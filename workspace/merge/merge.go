@@ -345,6 +345,9 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 }
 
 func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	if commit := r.LooseCommit(name); commit != "" {
+		return commit, ctx.Err()
+	}
 	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return strings.TrimSpace(string(out)), err
 }

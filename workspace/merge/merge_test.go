@@ -19,8 +19,7 @@ import (
 
 func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	first := s.Rev(s.Repo, "base")
 	tip := s.commit(w, "new", "new\n", "add new")
 	before, files := s.Person(), s.Files(w.Path)
@@ -49,8 +48,7 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 
 func TestASquashMakesOneCommit(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "a", "a\n", "add a")
 	s.commit(w, "b", "b\n", "add b")
 	tip := s.onBase("c", "c\n", "person's")
@@ -69,8 +67,7 @@ func TestASquashMakesOneCommit(t *testing.T) {
 
 func TestARebaseKeepsAuthorsDatesAndMessages(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "file", "ONE\ntwo\nthree\nfour\nfive\n", "one\n\nwith a body\n\n  and blanks")
 	s.commit(w, "same", "same\n", "what the person has done too")
 	s.commit(w, "file", "ONE\ntwo\nthree\nfour\nFIVE\n", "five")
@@ -91,8 +88,7 @@ func TestARebaseKeepsAuthorsDatesAndMessages(t *testing.T) {
 
 func TestARebaseOnTopIsAFastForward(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.commit(w, "b", "b\n", "add b")
 	if m := s.merged(w, changes.MergeRequest{Way: changes.WayRebase}); m.After != tip {
@@ -105,8 +101,7 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			w := s.arm("fix")
+			s, w := newArm(t, false)
 			odd := "a\nline\tbreak"
 			s.commit(w, odd, "the arm's\n", "odd name")
 			conflicting := s.commit(w, "file", "one\ntwo\nARM\nfour\nfive\n", "the arm's line")
@@ -149,8 +144,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 	for _, clones := range []bool{false, true} {
 		t.Run(fmt.Sprint("clone: ", clones), func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, clones)
-			w := s.arm("fix")
+			s, w := newArm(t, clones)
 			head := s.commit(w, "gone", "gone\n", "add gone")
 			s.Write(filepath.Join(w.Path, "file"), "hidden\n")
 			s.Git(w.Path, "update-index", "--assume-unchanged", "file")
@@ -252,8 +246,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			w := s.arm("fix")
+			s, w := newArm(t, false)
 			s.commit(w, "file", "the arm's\n", "1")
 			if c.prepare != nil {
 				c.prepare(s, w)
@@ -274,8 +267,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 
 func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.onBase("b", "b\n", "person's")
 	m := s.merged(w, changes.MergeRequest{Into: "next"})
@@ -289,8 +281,7 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 // move if the check fails, or the function that is called before the move.
 func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "a", "a\n", "add a")
 	refs := s.refs()
 	fails := errors.New("the tests fail")
@@ -320,8 +311,7 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 // be computed again.
 func TestALostRaceIsComputedAnew(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
+	s, w := newArm(t, false)
 	s.commit(w, "a", "a\n", "add a")
 	left, calls := 2, 0
 	before := func(context.Context, changes.Merged) error {

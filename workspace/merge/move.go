@@ -2,7 +2,6 @@ package merge
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -68,11 +67,11 @@ const mostIndex = 256 << 20
 
 // indexOf returns the hash of the index in a git folder to which the arm can write.
 func indexOf(gitDir string) string {
-	data, err := git.ReadRegular(filepath.Join(gitDir, "index"), mostIndex)
+	sum, err := git.HashRegular(filepath.Join(gitDir, "index"), mostIndex)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(data))
+	return fmt.Sprintf("%x", sum)
 }
 
 // leftLock adds the path of the remaining lock file to git's error. The path in git's own error is in a

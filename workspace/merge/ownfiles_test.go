@@ -17,8 +17,7 @@ func TestFilesOfTheAgentCLIItselfAreLeftOut(t *testing.T) {
 	for _, clones := range []bool{false, true} {
 		t.Run(fmt.Sprint("clone: ", clones), func(t *testing.T) {
 			t.Parallel()
-			s := withClones(t, clones)
-			w := s.arm("fix")
+			s, w := newArm(t, clones)
 			do := func(request changes.MergeRequest) (changes.Merged, error) {
 				return merge.Do(s.Context(), s.trees, w, request,
 					merge.Options{OwnFiles: []string{".mine.history", ".mine.cache*"}})

@@ -235,8 +235,7 @@ func TestM28AnIgnoredFileIsNotOverwritten(t *testing.T) {
 	} {
 		t.Run(added, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			w := s.arm("fix")
+			s, w := newArm(t, false)
 			dir := s.checkedOut()
 			s.Write(filepath.Join(dir, own), "mine\n")
 			s.Write(filepath.Join(w.Path, added), "theirs\n")

@@ -37,16 +37,41 @@ var twoBranches = gittest.Template{Fill: func(s *gittest.Stage) {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{Stage: twoBranches.New(t)}
-	s.trees = workspace.Workspaces{Dir: filepath.Join(s.Root, "state"), Environ: s.Environ, Now: time.Now}
+	s.trees = treesIn(s.Stage)
 	return s
 }
 
-// withClones is like newStage, but if clones is true, the arms have clones.
-func withClones(t *testing.T, clones bool) *stage {
+func treesIn(s *gittest.Stage) workspace.Workspaces {
+	return workspace.Workspaces{Dir: filepath.Join(s.Root, "state"), Environ: s.Environ, Now: time.Now}
+}
+
+// withArm are templates with the arm fix: in a worktree, and in a clone.
+var withArm = map[bool]*gittest.Template{false: armStage(false), true: armStage(true)}
+
+func armStage(clones bool) *gittest.Template {
+	return &gittest.Template{Of: &twoBranches, Moves: true, Fill: func(g *gittest.Stage) {
+		s := &stage{Stage: g, trees: treesIn(g), clones: clones}
+		s.arm("fix")
+	}}
+}
+
+// newArm returns a stage with the arm fix, which has a clone if clones is true.
+func newArm(t *testing.T, clones bool) (*stage, workspace.Workspace) {
 	t.Helper()
-	s := newStage(t)
-	s.clones = clones
-	return s
+	return copied(t, withArm[clones], clones, "fix")
+}
+
+// copied returns a copy of a template, and the worktree of an arm in it.
+func copied(t *testing.T, template *gittest.Template, clones bool, name string) (*stage, workspace.Workspace) {
+	t.Helper()
+	s := &stage{Stage: template.New(t), clones: clones}
+	s.trees = treesIn(s.Stage)
+	w, known, err := s.trees.Of(s.ArmID(name))
+	if err != nil || !known {
+		t.Fatalf("the template has no arm %s: %v", name, err)
+	}
+	s.Git(w.Path, "update-index", "-q", "--refresh") // the index has the times of the copied files from now on
+	return s, w
 }
 
 // arm makes the worktree of an arm, from the branch base.

@@ -142,6 +142,9 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 // update adds the entries, as they are in the work folder of r, to the index that the environment
 // env selects.
 func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
 	_, err := r.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", how, "--replace", "--stdin"}, Env: env,
 		Stdin: strings.NewReader(list(entries))})
 	if err != nil {

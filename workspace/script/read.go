@@ -61,6 +61,9 @@ const (
 // not contain the script. Read returns EInvalid for a script that cannot run. Such a script is a symbolic
 // link, is not executable, is too large, has Windows line ends, or lacks a first line with its interpreter.
 func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, found bool, err error) {
+	if top, _, _ := strings.Cut(path, "/"); !r.MayContain(commit, top) {
+		return s, false, ctx.Err()
+	}
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", commit, "--", path)
 	if err != nil {
 		return s, false, err
@@ -79,12 +82,12 @@ func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, foun
 		return s, true, err
 	}
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	tree, err := r.Output(ctx, "rev-parse", "--verify", commit+"^{tree}")
-	if err != nil {
-		return s, true, err
-	}
 	s.NamedHash = s.hash("the named files")
 	if s.Hash = s.NamedHash; s.Why != "" {
+		tree, err := r.Output(ctx, "rev-parse", "--verify", commit+"^{tree}")
+		if err != nil {
+			return s, true, err
+		}
 		s.Hash = s.hash("all files of " + strings.TrimSpace(string(tree)))
 	}
 	return s, true, nil

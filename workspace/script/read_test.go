@@ -47,7 +47,7 @@ func (p *project) commit() string {
 	p.Helper()
 	p.git("add", "-A", "-f", ".")
 	p.git("commit", "-q", "--allow-empty", "-m", "more")
-	return p.git("rev-parse", "HEAD")
+	return p.Rev(p.Repo, "HEAD")
 }
 
 func (p *project) read() (script.Script, bool, error) {

@@ -74,8 +74,8 @@ type Report struct {
 	Arms    []Outcome `json:"arms"`
 	Logins  []Login   `json:"logins"`
 	Stopped int       `json:"stopped"` // how many arms were not running before the reboot, and stay stopped
-	// Away contains the names of the arms whose state is unknown: their host agent is not live, or serve
-	// has not read its log.
+	// Away contains the names of the arms whose state is unknown. The host agent of such an arm is not
+	// live, or the process of serve has not yet read that host agent's log.
 	Away []string `json:"away"`
 }
 

@@ -1,19 +1,19 @@
-package reading
+package awk
 
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"coleo.dev/policy/reading/lengthening"
+	"coleo.dev/printable"
 )
 
 // This file bounds the memory that an awk script can need.
 
 const (
-	// mostGrowth is the largest factor by which a program may lengthen one record of its input.
-	mostGrowth = 1000
 	// mostNamed is the largest number of times that one expression may name the same value.
 	mostNamed = 10
 	// mostAdded is the largest number of bytes that a script may keep for each record, in addition to the
@@ -23,42 +23,42 @@ const (
 	ofMember = 20
 )
 
-// awkUse is a statement or an expression that makes or keeps a value.
-type awkUse struct {
-	kind    awkUseKind
-	target  string    // the variable or array that is set; $ for a field
-	words   []awkWord // the words of the expression that gives the value
-	isOnce  bool      // the use is in BEGIN or END
-	loops   []awkLoop
+// use is a statement or an expression that makes or keeps a value.
+type use struct {
+	kind    useKind
+	target  string       // the variable or array that is set; $ for a field
+	words   []scriptWord // the words of the expression that gives the value
+	isOnce  bool         // the use is in BEGIN or END
+	loops   []loop
 	fresh   map[string]bool // the variables that hold only parts of the current record
 	literal int             // the total size of the string literals in the value, in bytes
 	joins   bool            // the value is concatenated from several parts
 	ofMade  bool            // one of the parts is a variable that the script assigns
 }
 
-type awkUseKind int
+type useKind int
 
 const (
-	setsName   awkUseKind = iota + 1 // assigns the value to a variable or a field
-	setsMember                       // assigns the value to a member of an array
-	isIndex                          // uses the value as the index of an array
+	setsName   useKind = iota + 1 // assigns the value to a variable or a field
+	setsMember                    // assigns the value to a member of an array
+	isIndex                       // uses the value as the index of an array
 	substitutes
 	splitsText
 )
 
-// awkLoop is a loop that encloses an awkUse.
-type awkLoop struct {
+// loop is a loop that encloses a use.
+type loop struct {
 	name  string // the loop's variable
 	steps int    // the number of steps of a loop with a constant bound; otherwise 1
 	bound string // the variable that is the loop's bound; "" if the bound is no variable
 	keys  bool   // the loop goes through the keys of an array
 }
 
-// awkGrowth checks that a script makes no text that grows without a bound. A text that the script keeps from
+// growth checks that a script makes no text that grows without a bound. A text that the script keeps from
 // record to record may grow by parts of each record. It must not grow by a copy of itself or of another kept
 // text.
-type awkGrowth struct {
-	uses []awkUse
+type growth struct {
+	uses []use
 	// `long` contains the variables that can hold a part of an earlier record. `joined` contains the
 	// variables that can hold a text that the script has concatenated or changed.
 	long, joined map[string]bool
@@ -66,14 +66,14 @@ type awkGrowth struct {
 	added, once  int // the number of bytes that the script adds per record, and in BEGIN and END
 }
 
-func (g *awkGrowth) check() error {
+func (g *growth) check() error {
 	g.long, g.joined, g.factor = map[string]bool{}, map[string]bool{}, 1
 	made := map[string]bool{} // the variables that the script sets to something other than a literal or a number
 	for _, u := range g.uses {
-		made[u.target] = made[u.target] || u.target != "$" && !isCalculated(u.words) && len(awkValues(u.words)) > 0
+		made[u.target] = made[u.target] || u.target != "$" && !isCalculated(u.words) && len(valuesOf(u.words)) > 0
 	}
 	for i, u := range g.uses {
-		g.uses[i].ofMade = u.joins && slices.ContainsFunc(awkValues(u.words), func(v awkValue) bool { return made[v.name] })
+		g.uses[i].ofMade = u.joins && slices.ContainsFunc(valuesOf(u.words), func(v value) bool { return made[v.name] })
 	}
 	for more := true; more; {
 		before := len(g.long) + len(g.joined)
@@ -86,14 +86,14 @@ func (g *awkGrowth) check() error {
 		if !g.isBounded(u) {
 			return fmt.Errorf("its script can make a string or an array that fills the memory: %s", u)
 		}
-		if g.factor > mostGrowth || g.added > mostAdded || g.once > mostOnce {
+		if g.factor > lengthening.Most || g.added > mostAdded || g.once > mostOnce {
 			return fmt.Errorf("its script can make a line very much longer: %s", u)
 		}
 	}
 	return nil
 }
 
-func (u awkUse) String() string {
+func (u use) String() string {
 	var out []string
 	for _, w := range u.words {
 		out = append(out, w.text)
@@ -102,24 +102,24 @@ func (u awkUse) String() string {
 	if u.target != "" {
 		text = u.target + " = " + text
 	}
-	return strconv.Quote(shortened(text))
+	return strconv.Quote(printable.Shortened(text))
 }
 
 // mark updates g.long and g.joined with what the target of a use can hold.
-func (g *awkGrowth) mark(u awkUse) {
+func (g *growth) mark(u use) {
 	if u.kind == isIndex || isCalculated(u.words) {
 		return
 	}
-	values := awkValues(u.words)
-	isLong := u.ofMade || slices.ContainsFunc(values, func(v awkValue) bool {
+	values := valuesOf(u.words)
+	isLong := u.ofMade || slices.ContainsFunc(values, func(v value) bool {
 		return g.long[v.name] || v.name == "$" && u.target != "$"
 	})
-	isJoined := u.joins && isLong || u.kind == substitutes || slices.ContainsFunc(values, func(v awkValue) bool {
+	isJoined := u.joins && isLong || u.kind == substitutes || slices.ContainsFunc(values, func(v value) bool {
 		return g.joined[v.name]
 	})
 	// A field holds a part of the current record, unless the script assigns a part of an earlier record to it.
 	if u.target == "$" {
-		isLong = slices.ContainsFunc(values, func(v awkValue) bool {
+		isLong = slices.ContainsFunc(values, func(v value) bool {
 			return v.name != "$" && g.long[v.name] && !u.fresh[v.name]
 		})
 		isJoined = isLong
@@ -131,8 +131,8 @@ func (g *awkGrowth) mark(u awkUse) {
 }
 
 // isBounded reports whether the text that a use keeps is at most a bounded multiple of the record.
-func (g *awkGrowth) isBounded(u awkUse) bool {
-	values := awkValues(u.words)
+func (g *growth) isBounded(u use) bool {
+	values := valuesOf(u.words)
 	switch {
 	case u.kind == splitsText:
 		return true
@@ -141,11 +141,11 @@ func (g *awkGrowth) isBounded(u awkUse) bool {
 	case isCalculated(u.words):
 		return u.kind != isIndex || g.mayRepeat(u)
 	case isSettingOfAwk(u.target):
-		return !u.joins && !slices.ContainsFunc(values, func(v awkValue) bool { return !isSettingOfAwk(v.name) })
+		return !u.joins && !slices.ContainsFunc(values, func(v value) bool { return !isSettingOfAwk(v.name) })
 	case !u.joins && u.kind == setsName && u.target != "$":
 		return true
 	case !u.joins && u.kind == isIndex:
-		return u.isOnce || !slices.ContainsFunc(values, func(v awkValue) bool {
+		return u.isOnce || !slices.ContainsFunc(values, func(v value) bool {
 			return g.joined[v.name] && !g.isFresh(u, v.name)
 		})
 	}
@@ -154,7 +154,7 @@ func (g *awkGrowth) isBounded(u awkUse) bool {
 
 // partsAreBounded reports whether a value that is concatenated from the given values stays bounded. It
 // multiplies g.factor by the number of copies of the record in the value.
-func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
+func (g *growth) partsAreBounded(u use, values []value) bool {
 	kept, ofRecord := 0, 0
 	for _, v := range values {
 		switch {
@@ -183,13 +183,13 @@ func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 		}
 		ofRecord++
 	}
-	g.factor = min(g.factor*max(1, ofRecord), mostGrowth+1)
+	g.factor = min(g.factor*max(1, ofRecord), lengthening.Most+1)
 	return kept <= 1 || !u.joins
 }
 
-// mayRepeat reports whether the result of an awkUse stays bounded in the loops that enclose it. If so, it
+// mayRepeat reports whether the result of a use stays bounded in the loops that enclose it. If so, it
 // adds the number of bytes that these loops keep to g.once or g.added.
-func (g *awkGrowth) mayRepeat(u awkUse) bool {
+func (g *growth) mayRepeat(u use) bool {
 	if len(u.loops) > 1 {
 		return false
 	}
@@ -213,54 +213,34 @@ func (g *awkGrowth) mayRepeat(u awkUse) bool {
 
 // isBoundedSubstitution reports whether a call of sub or gsub makes a bounded text. The words of the use are
 // the function's name, the pattern and the replacement.
-func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
+func (g *growth) isBoundedSubstitution(u use) bool {
 	n := len(u.words)
-	if n < 3 || u.words[n-1].kind != awkText {
+	if n < 3 || u.words[n-1].kind != kindText {
 		return false
 	}
 	pattern, by, all := "", u.words[n-1].text, u.words[0].text == "gsub"
 	if n == 3 {
 		pattern = u.words[1].text[1:max(1, len(u.words[1].text)-1)]
 	}
-	times := growthBy(pattern, by[1:len(by)-1], all)
+	times := lengthening.By(pattern, by[1:len(by)-1], all)
 	if times == 1 {
 		return all || by == `""` || g.mayRepeat(u)
 	}
-	g.factor = min(g.factor*times, mostGrowth+1)
+	g.factor = min(g.factor*times, lengthening.Most+1)
 	return len(u.loops) == 0 && (u.isOnce || u.target == "$" && !g.long["$"] || g.isFresh(u, u.target))
 }
 
-// needsText matches the patterns that cannot match an empty text, because they contain a plain character that
-// must occur.
-var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed +
-	`|[ ]\*|\$$)*$`)
-
-// growthBy returns the largest factor by which sub or gsub can lengthen a text. The text `by` replaces a
-// match of the pattern. If all is false, only the first match is replaced.
-func growthBy(pattern, by string, all bool) int {
-	refs := strings.Count(by, "&") + strings.Count(by, `\`)
-	switch {
-	case !all:
-		return max(1, refs)
-	case by == "":
-		return 1
-	case needsText.MatchString(pattern):
-		return len(by)
-	}
-	return len(by) + 1
-}
-
-func (u awkUse) runsOnce() bool { return u.isOnce && len(u.loops) == 0 }
+func (u use) runsOnce() bool { return u.isOnce && len(u.loops) == 0 }
 
 // isFresh reports whether a variable holds only parts of the current record. It returns false within a loop,
 // because a variable there can hold text from earlier steps.
-func (g *awkGrowth) isFresh(u awkUse, name string) bool {
+func (g *growth) isFresh(u use, name string) bool {
 	return u.fresh[name] && len(u.loops) == 0 && !g.long["$"]
 }
 
 // isStepOfLoop reports whether a value stands for a different part of the text in each step of the loop. An
 // example is $i.
-func (g *awkGrowth) isStepOfLoop(u awkUse, v awkValue) bool {
+func (g *growth) isStepOfLoop(u use, v value) bool {
 	if len(u.loops) != 1 || g.long["$"] {
 		return false
 	}
@@ -271,4 +251,4 @@ func (g *awkGrowth) isStepOfLoop(u awkUse, v awkValue) bool {
 	return v.of == l.name && (v.name == "$" || u.fresh[v.name] || u.isOnce && !g.joined[v.name])
 }
 
-func isSettingOfAwk(name string) bool { return slices.Contains(awkSettable, name) }
+func isSettingOfAwk(name string) bool { return slices.Contains(settable, name) }

@@ -1,4 +1,6 @@
-package conformance
+// Package patience gives the checks of harnesses their time limits. The limits were chosen for a quiet, fast
+// machine. On a loaded or slow machine, they are multiplied by the machine's slowness.
+package patience
 
 import (
 	"context"
@@ -10,11 +12,9 @@ import (
 	"time"
 )
 
-// The time limits of the checks were chosen for a quiet, fast machine. On a loaded or
-// slow machine, they are multiplied by the machine's slowness.
 const (
-	// patienceStep is the time between two measurements of the load.
-	patienceStep = 200 * time.Millisecond
+	// loadStep is the time between two measurements of the load.
+	loadStep = 200 * time.Millisecond
 	// hashesPerSecond describes the machine for which the time limits were chosen. One core of that
 	// machine hashed 64 kB this many times per second.
 	hashesPerSecond = 15_000
@@ -44,11 +44,11 @@ func (c patientContext) Err() error {
 	return c.Context.Err()
 }
 
-// withPatience returns a context that ends after the time d, or later on a loaded or slow machine.
-func withPatience(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// With returns a context that ends after the time d, or later on a loaded or slow machine.
+func With(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		tick := time.NewTicker(patienceStep)
+		tick := time.NewTicker(loadStep)
 		defer tick.Stop()
 		for last := time.Now(); d > 0; {
 			select {

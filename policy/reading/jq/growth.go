@@ -1,47 +1,49 @@
-package reading
+package jq
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"coleo.dev/policy/reading/lengthening"
 )
 
-// jqKey stands for the name of a member in an object that the filter makes. The names themselves do
+// memberName stands for the name of a member in an object that the filter makes. The names themselves do
 // not matter.
-const jqKey = "key"
+const memberName = "key"
 
 // ofStep is the estimated memory of a number in jq, divided by the size of the number as text.
 const ofStep = 10
 
-// jqTimes contains, for some words of jq, the largest factor by which the word's result can be longer than
+// lengthens contains, for some words of jq, the largest factor by which the word's result can be longer than
 // the input.
-var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3,
+var lengthens = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3,
 	"@csv": 2, "@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100,
 	"leaf_paths": 100, "fromjson": 2}
 
-// jqInput lists the words of jq whose result contains parts of the input without naming the input.
-var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max
+// ofInput lists the words of jq whose result contains parts of the input without naming the input.
+var ofInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max
 	min_by max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr
 	rtrimstr split join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json
 	@csv @tsv @html @uri @sh @base64 @base64d`)
 
-// jqPlain lists the words of jq whose first argument must be a string or a number in the filter itself.
-var jqPlain = strings.Fields("flatten join split range limit nth sub")
+// plainArguments lists the words of jq whose first argument must be a string or a number in the filter itself.
+var plainArguments = strings.Fields("flatten join split range limit nth sub")
 
-// jqMixes lists the signs that combine two streams and make one value from each pair. jqMakes lists the words
+// mixes lists the signs that combine two streams and make one value from each pair. makes lists the words
 // that make a string or an array from many values.
 var (
-	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
-	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
-	// jqGoesOn lists the words that go through many values.
-	jqGoesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
-	// jqInStep lists the words that the step of a reduce may contain, in addition to signs.
-	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
+	mixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
+	makes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
+	// goesOn lists the words that go through many values.
+	goesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
+	// inStep lists the words that the step of a reduce may contain, in addition to signs.
+	inStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
 )
 
-// jqGrowth estimates the factor by which the result of a filter can be longer than its input.
-type jqGrowth struct {
+// growth estimates the factor by which the result of a filter can be longer than its input.
+type growth struct {
 	words  []string
 	factor int
 	bound  bool // the filter has set a variable with `as`
@@ -50,8 +52,8 @@ type jqGrowth struct {
 }
 
 // checkGrowth refuses a filter that can make a very large value from a small input.
-func (r *jqReader) checkGrowth() error {
-	g := jqGrowth{words: slices.Clone(r.words), factor: 1}
+func (r *reader) checkGrowth() error {
+	g := growth{words: slices.Clone(r.words), factor: 1}
 	refused := fmt.Errorf("its filter can make a value that fills the memory")
 	begin, texts := 0, 0
 	for _, word := range g.words {
@@ -59,7 +61,7 @@ func (r *jqReader) checkGrowth() error {
 			texts += len(word)
 		}
 	}
-	if texts > mostGrowth {
+	if texts > lengthening.Most {
 		return refused
 	}
 	for i := 0; i <= len(g.words); i++ {
@@ -76,7 +78,7 @@ func (r *jqReader) checkGrowth() error {
 		}
 	}
 	g.lists()
-	if g.factor > mostGrowth {
+	if g.factor > lengthening.Most {
 		return refused
 	}
 	return nil
@@ -85,14 +87,14 @@ func (r *jqReader) checkGrowth() error {
 // isPath reports whether a word can end a path, so that a .name or [ after it continues this path.
 func isPath(word string) bool {
 	return len(word) > 1 && word[0] == '.' || word == "." || word == "]" || word == "?" || word == ")" || word == "}" ||
-		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(jqInput, word)
+		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(ofInput, word)
 }
 
-// jqSegment describes the words between two pipes of a filter.
-type jqSegment struct {
+// segment describes the words between two pipes of a filter.
+type segment struct {
 	words      []string
 	named      map[string]int // how often the segment names each path of the input and each variable
-	whole      int            // how often it names the whole input, or uses a word of jqInput
+	whole      int            // how often it names the whole input, or uses a word of ofInput
 	paths      int            // how often it names the input or a variable at all
 	iterations int            // how often it goes through the members of one value
 	goesOn     int            // how many of its words go through many values
@@ -102,38 +104,38 @@ type jqSegment struct {
 }
 
 // at returns the word with index i, or "" if there is none.
-func (s *jqSegment) at(i int) string {
+func (s *segment) at(i int) string {
 	if i < 0 || i >= len(s.words) {
 		return ""
 	}
 	return s.words[i]
 }
 
-func (s *jqSegment) isIteration(i int) bool {
+func (s *segment) isIteration(i int) bool {
 	return s.at(i) == "[" && s.at(i+1) == "]" && isPath(s.at(i-1))
 }
 
 // namesInput reports whether the word with index i stands for the input or for a part of it.
-func (s *jqSegment) namesInput(i int) bool {
-	return s.words[i][0] == '.' && !isPath(s.at(i-1)) || slices.Contains(jqInput, s.words[i])
+func (s *segment) namesInput(i int) bool {
+	return s.words[i][0] == '.' && !isPath(s.at(i-1)) || slices.Contains(ofInput, s.words[i])
 }
 
 // usesVariable reports whether the word with index i reads a variable. After `as` or a semicolon, the segment
 // sets the variable instead.
-func (s *jqSegment) usesVariable(i int) bool {
+func (s *segment) usesVariable(i int) bool {
 	before := s.at(i - 1)
 	return s.words[i][0] == '$' && before != "as" && before != ";"
 }
 
 // takesWhole reports whether the word with index i names the input, other than as .[$VARIABLE], which names
 // only one member.
-func (s *jqSegment) takesWhole(i int) bool {
+func (s *segment) takesWhole(i int) bool {
 	isMember := s.words[i] == "." && s.at(i+1) == "[" && strings.HasPrefix(s.at(i+2), "$")
 	return s.namesInput(i) && !isMember
 }
 
 // count updates the counts for the word with index i.
-func (s *jqSegment) count(i int) {
+func (s *segment) count(i int) {
 	word := s.words[i]
 	if s.namesInput(i) || s.usesVariable(i) {
 		s.paths++
@@ -143,21 +145,21 @@ func (s *jqSegment) count(i int) {
 		s.iterations++
 	}
 	switch {
-	case s.isIteration(i) || slices.Contains(jqGoesOn, word):
+	case s.isIteration(i) || slices.Contains(goesOn, word):
 		s.goesOn++
 	case word == "." || word == "..":
 		s.whole++
 	case word[0] == '.' && !isPath(s.at(i-1)), s.usesVariable(i):
 		s.named[word]++
-	case slices.Contains(jqInput, word):
+	case slices.Contains(ofInput, word):
 		s.whole++
 	}
-	s.mixes = s.mixes || slices.Contains(jqMixes, word) || word == `\(`
-	s.makes = s.makes || slices.Contains(jqMakes, word)
+	s.mixes = s.mixes || slices.Contains(mixes, word) || word == `\(`
+	s.makes = s.makes || slices.Contains(makes, word)
 }
 
 // mostOften returns how often the segment uses the part of the input that it uses most.
-func (s *jqSegment) mostOften() int {
+func (s *segment) mostOften() int {
 	most := s.whole
 	for _, n := range s.named {
 		most = max(most, s.whole+n)
@@ -166,21 +168,21 @@ func (s *jqSegment) mostOften() int {
 }
 
 // isBounded reports whether the segment makes at most one value from each value that it goes through.
-func (s *jqSegment) isBounded() bool {
+func (s *segment) isBounded() bool {
 	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
 }
 
 // segment multiplies g.factor by the factor by which the words between two pipes can lengthen a value. If
 // these words use the input n times, their result can be n times as long. segment returns false if the words
 // can make a value without a bound.
-func (g *jqGrowth) segment(words []string) bool {
-	s := jqSegment{words: words, named: map[string]int{}}
+func (g *growth) segment(words []string) bool {
+	s := segment{words: words, named: map[string]int{}}
 	for i, word := range words {
 		if g.many && s.takesWhole(i) {
 			return false // the result would contain the whole input once for each value of the variable
 		}
 		s.count(i)
-		g.times(jqTimes[word])
+		g.times(lengthens[word])
 		if word == "*" { // jq repeats a string that is multiplied by a number
 			n, err := strconv.Atoi(s.at(i + 1))
 			if err != nil {
@@ -188,7 +190,7 @@ func (g *jqGrowth) segment(words []string) bool {
 			}
 			g.times(n)
 		}
-		if slices.Contains(jqPlain, word) && s.at(i+1) == "(" && !g.hasPlainArgument(word, words[i+2:]) {
+		if slices.Contains(plainArguments, word) && s.at(i+1) == "(" && !g.hasPlainArgument(word, words[i+2:]) {
 			return false
 		}
 	}
@@ -197,16 +199,16 @@ func (g *jqGrowth) segment(words []string) bool {
 }
 
 // times multiplies g.factor by n. A value of n below 1 counts as 1.
-func (g *jqGrowth) times(n int) {
-	n = min(max(1, n), mostGrowth+1) // a larger product could overflow
-	g.factor = min(g.factor*n, mostGrowth+1)
+func (g *growth) times(n int) {
+	n = min(max(1, n), lengthening.Most+1) // a larger product could overflow
+	g.factor = min(g.factor*n, lengthening.Most+1)
 }
 
 // variables records in g which variables a segment sets. A segment that goes through many values while a
 // variable is set can be too expensive. variables returns false for such a segment if the variable takes many
 // values too, or if the segment sets another variable. It also returns false if the values are put into a
 // string or an array.
-func (g *jqGrowth) variables(s *jqSegment) bool {
+func (g *growth) variables(s *segment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
 		if g.bound && s.goesOn > 0 {
@@ -223,7 +225,7 @@ func (g *jqGrowth) variables(s *jqSegment) bool {
 // hasPlainArgument reports whether the first argument of a function is a plain string or number in the filter.
 // It also multiplies g.factor, because a string that is put between values or replaces other text makes the
 // result longer.
-func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
+func (g *growth) hasPlainArgument(name string, words []string) bool {
 	if len(words) < 2 {
 		return false
 	}
@@ -258,7 +260,7 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 
 // lists multiplies g.factor by the number of values in each list with commas. Commas between the members of an
 // object do not count.
-func (g *jqGrowth) lists() {
+func (g *growth) lists() {
 	open := []string{"("}
 	commas := []int{0}
 	ends := func(i int) {
@@ -290,7 +292,7 @@ func (g *jqGrowth) lists() {
 
 // steps reports whether a filter of the form `reduce SOURCE as $x (BEGIN; STEP)` is accepted. The step may
 // name its input only once, and must not use variables that are set outside.
-func (g *jqGrowth) steps(at int) bool {
+func (g *growth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
 		return false
@@ -313,7 +315,7 @@ func (g *jqGrowth) steps(at int) bool {
 		case word[0] == '.' && !isPath(g.words[i-1]):
 			inputs++
 		case word[0] == '$' && word != variable, word == "|", word == "*", word == `\(`, word[0] == '@',
-			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
+			word[0] >= 'a' && word[0] <= 'z' && word != memberName && !slices.Contains(inStep, word):
 			return false
 		}
 		if inputs > 1 {

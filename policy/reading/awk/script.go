@@ -1,10 +1,12 @@
-package reading
+package awk
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"coleo.dev/printable"
 )
 
 // This file reads the statements of an awk script.
@@ -16,47 +18,47 @@ const (
 	mostDeep = 50
 )
 
-// awkReader reads the statements of an awk script. It refuses statements that do more than calculate and
+// reader reads the statements of an awk script. It refuses statements that do more than calculate and
 // print, and loops that might not end.
-type awkReader struct {
-	words []awkWord
+type reader struct {
+	words []scriptWord
 	at    int
 	deep  int
 	// loops contains the variable and the bound of each counting loop that encloses the current statement.
 	loops  []string
-	inFor  int       // the number of counting loops that enclose the current statement
-	inAny  int       // the number of all loops that enclose the current statement
-	around []awkLoop // these loops, outermost first
-	isOnce bool      // the current statement is in BEGIN or END
+	inFor  int    // the number of counting loops that enclose the current statement
+	inAny  int    // the number of all loops that enclose the current statement
+	around []loop // these loops, outermost first
+	isOnce bool   // the current statement is in BEGIN or END
 	// fresh contains the variables that hold only parts of the current record.
 	fresh  map[string]bool
-	growth awkGrowth
+	growth growth
 	// `given` contains the variables that the command sets with -v. `fixed` lists variables that the script
 	// must not set. `patterns` lists variables that the script uses as patterns, and must not set either.
 	given           map[string]bool
 	fixed, patterns []string
 	large           []string // the variables in given whose value can be a large number
-	bounds          []awkBound
+	bounds          []bound
 	// `counted` contains the variables that are set to the result of split. `stepped` contains those that ++
 	// increments outside of loops. `set` contains the variables that are set in any other way.
 	counted, stepped, set map[string]bool
 	isCount               bool // the current operator is ++ outside of loops
 }
 
-// awkBound is a variable that is the bound of a counting loop.
-type awkBound struct {
+// bound is a variable that is the bound of a counting loop.
+type bound struct {
 	name   string
 	isOnce bool // the loop is in BEGIN or END, and no other loop encloses it
 }
 
-// readAwk returns an error if an awk script can do more than calculate and print. Each entry of `given` is a
+// read reads the whole script for Check, statement by statement. Each entry of `given` is a
 // NAME=VALUE that the command sets with -v.
-func readAwk(script string, given []string) error {
-	words, err := awkSplit(script)
+func read(script string, given []string) error {
+	words, err := split(script)
 	if err != nil {
 		return err
 	}
-	r := awkReader{words: words, counted: map[string]bool{}, stepped: map[string]bool{},
+	r := reader{words: words, counted: map[string]bool{}, stepped: map[string]bool{},
 		set: map[string]bool{}}
 	r.given = map[string]bool{}
 	for _, g := range given {
@@ -81,7 +83,7 @@ func readAwk(script string, given []string) error {
 		}
 	}
 	for _, name := range r.patterns {
-		isSet := func(u awkUse) bool { return u.target == name && (!isSettingOfAwk(name) || len(u.words) != 1) }
+		isSet := func(u use) bool { return u.target == name && (!isSettingOfAwk(name) || len(u.words) != 1) }
 		if slices.ContainsFunc(r.growth.uses, isSet) || r.stepped[name] {
 			return fmt.Errorf("its script computes the pattern %s", name)
 		}
@@ -89,22 +91,22 @@ func readAwk(script string, given []string) error {
 	return r.growth.check()
 }
 
-func (r *awkReader) look(ahead int) awkWord {
+func (r *reader) look(ahead int) scriptWord {
 	if i := r.at + ahead; i >= 0 && i < len(r.words) {
 		return r.words[i]
 	}
-	return awkWord{}
+	return scriptWord{}
 }
 
 // is reports whether the current word is a sign or a name with the given text.
-func (r *awkReader) is(text string) bool { return r.isAt(0, text) }
+func (r *reader) is(text string) bool { return r.isAt(0, text) }
 
-func (r *awkReader) isAt(ahead int, text string) bool {
+func (r *reader) isAt(ahead int, text string) bool {
 	word := r.look(ahead)
-	return word.text == text && (word.kind == awkSign || word.kind == awkName)
+	return word.text == text && (word.kind == kindSign || word.kind == kindName)
 }
 
-func (r *awkReader) take(text string) bool {
+func (r *reader) take(text string) bool {
 	if r.is(text) {
 		r.at++
 		return true
@@ -112,28 +114,28 @@ func (r *awkReader) take(text string) bool {
 	return false
 }
 
-func (r *awkReader) wrong() error {
+func (r *reader) wrong() error {
 	if r.at >= len(r.words) {
 		return fmt.Errorf("its script is incomplete")
 	}
-	return fmt.Errorf("%q in its script is not known to only print", shortened(r.look(0).text))
+	return fmt.Errorf("%q in its script is not known to only print", printable.Shortened(r.look(0).text))
 }
 
 // ends skips newlines and semicolons.
-func (r *awkReader) ends() {
-	for r.look(0).kind == awkLine || r.is(";") {
+func (r *reader) ends() {
+	for r.look(0).kind == kindLine || r.is(";") {
 		r.at++
 	}
 }
 
-func (r *awkReader) lines() {
-	for r.look(0).kind == awkLine {
+func (r *reader) lines() {
+	for r.look(0).kind == kindLine {
 		r.at++
 	}
 }
 
 // script reads the script's pairs of a pattern and a block.
-func (r *awkReader) script() error {
+func (r *reader) script() error {
 	for r.ends(); r.at < len(r.words); r.ends() {
 		r.isOnce, r.fresh = false, nil
 		switch {
@@ -158,20 +160,20 @@ func (r *awkReader) script() error {
 	return nil
 }
 
-func (r *awkReader) block() error {
+func (r *reader) block() error {
 	r.at++
 	for r.ends(); !r.take("}"); r.ends() {
 		if err := r.statement(); err != nil {
 			return err
 		}
-		if !r.is("}") && !r.is(";") && r.look(0).kind != awkLine && !r.isAt(-1, "}") {
+		if !r.is("}") && !r.is(";") && r.look(0).kind != kindLine && !r.isAt(-1, "}") {
 			return r.wrong()
 		}
 	}
 	return nil
 }
 
-func (r *awkReader) statement() error {
+func (r *reader) statement() error {
 	if r.deep++; r.deep > mostDeep {
 		return fmt.Errorf("its script is nested too deeply")
 	}
@@ -191,17 +193,17 @@ func (r *awkReader) statement() error {
 	case r.take("next"), r.take("break"), r.take("continue"):
 		return nil
 	case r.take("exit"):
-		if r.is("}") || r.is(";") || r.look(0).kind == awkLine {
+		if r.is("}") || r.is(";") || r.look(0).kind == kindLine {
 			return nil
 		}
 		return r.expression(false)
 	case r.take("delete"):
-		if name := r.look(0); name.kind != awkName || !isSettable(name.text) {
+		if name := r.look(0); name.kind != kindName || !IsSettable(name.text) {
 			return r.wrong()
 		}
 		return r.expression(false)
 	case r.take("print"):
-		if r.is("}") || r.is(";") || r.look(0).kind == awkLine {
+		if r.is("}") || r.is(";") || r.look(0).kind == kindLine {
 			return nil
 		}
 		return r.expression(true)
@@ -214,7 +216,7 @@ func (r *awkReader) statement() error {
 	return r.expression(false)
 }
 
-func (r *awkReader) condition() error {
+func (r *reader) condition() error {
 	if err := r.inParens(); err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func (r *awkReader) condition() error {
 }
 
 // inParens reads an expression in parentheses.
-func (r *awkReader) inParens() error {
+func (r *reader) inParens() error {
 	if !r.take("(") {
 		return r.wrong()
 	}
@@ -236,19 +238,19 @@ func (r *awkReader) inParens() error {
 	return nil
 }
 
-// awkFormats matches a format of printf in which each directive prints exactly one value.
-var awkFormats = regexp.MustCompile(`^"([^"\\%]|\\[\\"nrt]|%%|%[-+ 0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdioxXucfgeEG])*"$`)
+// formats matches a format of printf in which each directive prints exactly one value.
+var formats = regexp.MustCompile(`^"([^"\\%]|\\[\\"nrt]|%%|%[-+ 0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdioxXucfgeEG])*"$`)
 
 // format checks the format that follows printf or the opening parenthesis of sprintf.
-func (r *awkReader) format() error {
+func (r *reader) format() error {
 	i := 0
 	if r.is("(") {
 		i = 1
 	}
 	text, after := r.look(i), r.look(i+1)
-	isEnd := after.kind == 0 || after.kind == awkLine ||
-		after.kind == awkSign && slices.Contains([]string{",", ")", ";", "}"}, after.text)
-	if text.kind != awkText || !awkFormats.MatchString(text.text) || !isEnd {
+	isEnd := after.kind == 0 || after.kind == kindLine ||
+		after.kind == kindSign && slices.Contains([]string{",", ")", ";", "}"}, after.text)
+	if text.kind != kindText || !formats.MatchString(text.text) || !isEnd {
 		return fmt.Errorf("its script has a format that is not known to only print")
 	}
 	return nil

@@ -1,4 +1,4 @@
-package conformance
+package patience
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestALoadedMachineGetsMoreTime(t *testing.T) {
 // test as a cancellation.
 func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := withPatience(t.Context(), time.Millisecond)
+	ctx, cancel := With(t.Context(), time.Millisecond)
 	defer cancel()
 	child, stop := context.WithCancel(ctx)
 	defer stop()
@@ -33,7 +33,7 @@ func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 		!errors.Is(context.Cause(child), errTimeout) {
 		t.Errorf("the context ended with %v, its child with %v because of %v", ctx.Err(), child.Err(), context.Cause(child))
 	}
-	ctx, cancel = withPatience(t.Context(), time.Hour)
+	ctx, cancel = With(t.Context(), time.Hour)
 	cancel()
 	if <-ctx.Done(); !errors.Is(ctx.Err(), context.Canceled) || coleo.ErrorCode(ctx.Err()) == coleo.ETimeout {
 		t.Errorf("a context that was cancelled ended with %v", ctx.Err())

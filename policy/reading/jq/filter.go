@@ -1,4 +1,6 @@
-package reading
+// Package jq judges whether a filter of jq only calculates from its input. A filter must also end soon, and must
+// not make a value that fills the memory of the machine. The package refuses every word that it does not know.
+package jq
 
 import (
 	"fmt"
@@ -6,32 +8,30 @@ import (
 	"slices"
 	"strings"
 
-	"coleo.dev/policy/commandline"
+	"coleo.dev/printable"
 )
 
-// This file reads the filters of jq.
-
 var (
-	// jqNames lists the words and functions of jq that only calculate and always end.
-	jqNames = strings.Fields(`length keys keys_unsorted values type map map_values select has in to_entries from_entries
+	// known lists the words and functions of jq that only calculate and always end.
+	known = strings.Fields(`length keys keys_unsorted values type map map_values select has in to_entries from_entries
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
 		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
 		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit
 		range sub leaf_paths IN utf8bytelength`)
-	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
-	// jqWords matches the first word of a filter if the word is not a string. Group 1 is a field, and group 2
+	formats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+	// firstWord matches the first word of a filter if the word is not a string. Group 1 is a field, and group 2
 	// is a name.
-	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
+	firstWord = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
 		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%*/-])`)
-	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
-	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
+	plainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
+	afterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
 	// slowPattern matches a string that can be slow to match as a regular expression.
 	slowPattern = regexp.MustCompile(`\(|[*+{?].*[*+{?].*[*+{?]`)
 )
 
-// jqReader reads a filter of jq, word by word.
-type jqReader struct {
+// reader reads a filter of jq, word by word.
+type reader struct {
 	rest string
 	last string   // the previous word that is not blank
 	open []string // the closing signs of the brackets, texts and `if` words that are still open
@@ -43,9 +43,9 @@ type jqReader struct {
 	slow, searches bool
 }
 
-// readJQ returns an error if a filter of jq can do more than calculate from its input.
-func readJQ(filter string) error {
-	r := jqReader{rest: filter}
+// Check returns an error if a filter of jq can do more than calculate from its input.
+func Check(filter string) error {
+	r := reader{rest: filter}
 	for r.rest != "" {
 		if err := r.word(); err != nil {
 			return err
@@ -60,15 +60,15 @@ func readJQ(filter string) error {
 	return r.checkGrowth()
 }
 
-func (r *jqReader) word() error {
+func (r *reader) word() error {
 	if r.rest[0] == '"' {
 		r.rest = r.rest[1:]
 		r.open = append(r.open, `"`)
 		return r.text()
 	}
-	m := jqWords.FindStringSubmatch(r.rest)
+	m := firstWord.FindStringSubmatch(r.rest)
 	if m == nil {
-		return fmt.Errorf("its filter contains %q, which Coleo does not understand", shortened(r.rest))
+		return fmt.Errorf("its filter contains %q, which Coleo does not understand", printable.Shortened(r.rest))
 	}
 	word, isBlank, isKey := m[0], strings.TrimSpace(m[0]) == "", m[2] != "" && r.isKey()
 	r.rest = r.rest[len(word):]
@@ -76,17 +76,17 @@ func (r *jqReader) word() error {
 	switch {
 	case isBlank:
 		return nil
-	case isNumber && jqAfterWord.MatchString(r.rest), word[0] == '$' && jqAfterWord.MatchString(r.rest),
-		m[2] != "" && strings.HasPrefix(r.rest, "."), word[0] == '@' && !slices.Contains(jqFormats, word),
-		m[2] != "" && !isKey && !slices.Contains(jqNames, word):
-		return fmt.Errorf("%q in its filter is not known to only calculate", shortened(word))
+	case isNumber && afterWord.MatchString(r.rest), word[0] == '$' && afterWord.MatchString(r.rest),
+		m[2] != "" && strings.HasPrefix(r.rest, "."), word[0] == '@' && !slices.Contains(formats, word),
+		m[2] != "" && !isKey && !slices.Contains(known, word):
+		return fmt.Errorf("%q in its filter is not known to only calculate", printable.Shortened(word))
 	}
 	if word == "test" || word == "split" || word == "sub" {
 		r.searches = true
 	}
 	r.last = word
 	if isKey {
-		r.words = append(r.words, jqKey)
+		r.words = append(r.words, memberName)
 		return nil
 	}
 	r.words = append(r.words, word)
@@ -94,14 +94,14 @@ func (r *jqReader) word() error {
 }
 
 // isKey reports whether the next word names a member of an object that the filter makes.
-func (r *jqReader) isKey() bool {
+func (r *reader) isKey() bool {
 	n := len(r.open)
 	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")
 }
 
 // nest updates r.open if the word opens or closes something. A closing parenthesis can end a filter within
 // a string. A comma between `if` and `end` does not separate members of the object around them.
-func (r *jqReader) nest(word string) error {
+func (r *reader) nest(word string) error {
 	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {
 		r.open = append(r.open, closing)
@@ -122,8 +122,8 @@ func (r *jqReader) nest(word string) error {
 }
 
 // text reads the rest of a string up to its end, or up to a filter within the string.
-func (r *jqReader) text() error {
-	plain := jqPlainText.FindString(r.rest)
+func (r *reader) text() error {
+	plain := plainText.FindString(r.rest)
 	r.rest = r.rest[len(plain):]
 	r.slow = r.slow || slowPattern.MatchString(plain)
 	r.words = append(r.words, `"`+plain)
@@ -137,48 +137,5 @@ func (r *jqReader) text() error {
 		r.open, r.slow = append(r.open, ")"), true
 		return nil
 	}
-	return fmt.Errorf("a string in its filter contains %q, which Coleo does not understand", shortened(r.rest))
-}
-
-func jq(w Workspace, dir string, words []commandline.Word) error {
-	words, err := withoutValues(words)
-	if err != nil {
-		return err
-	}
-	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output",
-		"sort-keys", "slurp", "null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
-	if err != nil {
-		return err
-	}
-	if len(a.operands) == 0 || a.operands[0].Matched {
-		return fmt.Errorf("its filter is not known")
-	}
-	if err := readJQ(a.operands[0].Text); err != nil {
-		return err
-	}
-	if err := w.refuseHomeFiles(".jq"); err != nil {
-		return err
-	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
-}
-
-// withoutValues returns the words without --arg NAME VALUE and --argjson NAME VALUE.
-func withoutValues(words []commandline.Word) ([]commandline.Word, error) {
-	var out []commandline.Word
-	for i := 0; i < len(words); i++ {
-		if words[i].Text == "--" {
-			return append(out, words[i:]...), nil
-		}
-		if words[i].Text != "--arg" && words[i].Text != "--argjson" {
-			out = append(out, words[i])
-			continue
-		}
-		if i+2 >= len(words) || slices.ContainsFunc(words[i:i+3], func(w commandline.Word) bool {
-			return w.Unknown || w.Matched || w.Variable
-		}) {
-			return nil, fmt.Errorf("the value of %s is not known", words[i].Text)
-		}
-		i += 2
-	}
-	return out, nil
+	return fmt.Errorf("a string in its filter contains %q, which Coleo does not understand", printable.Shortened(r.rest))
 }

@@ -1,4 +1,4 @@
-package reading
+package awk
 
 import (
 	"maps"
@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// awkValue is a variable, an array member or a field that an expression names.
-type awkValue struct {
+// value is a variable, an array member or a field that an expression names.
+type value struct {
 	name string // the variable or the array; $ for a field
 	of   string // the single word that is the array's index or the field's number; "" if there are several words
 }
@@ -22,16 +22,16 @@ var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
 
 // closing returns the index of the sign that closes the bracket at words[open]. If nothing closes the bracket, it
 // returns len(words).
-func closing(words []awkWord, open int) int {
+func closing(words []scriptWord, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
 		switch words[i].text {
 		case "(", "[":
-			if words[i].kind == awkSign {
+			if words[i].kind == kindSign {
 				depth++
 			}
 		case ")", "]":
-			if words[i].kind == awkSign {
+			if words[i].kind == kindSign {
 				depth--
 			}
 		}
@@ -42,37 +42,37 @@ func closing(words []awkWord, open int) int {
 	return len(words)
 }
 
-// awkValues returns the values that an expression names. It omits values that are used only as numbers.
-func awkValues(words []awkWord) []awkValue {
-	var out []awkValue
+// valuesOf returns the values that an expression names. It omits values that are used only as numbers.
+func valuesOf(words []scriptWord) []value {
+	var out []value
 	for i := 0; i < len(words); i++ {
-		isCalled := i+1 < len(words) && words[i+1].kind == awkSign && words[i+1].text == "("
-		isMember := i+1 < len(words) && words[i+1].kind == awkSign && words[i+1].text == "["
+		isCalled := i+1 < len(words) && words[i+1].kind == kindSign && words[i+1].text == "("
+		isMember := i+1 < len(words) && words[i+1].kind == kindSign && words[i+1].text == "["
 		switch word := words[i]; {
-		case word.kind == awkSign && word.text == "$" && i+1 < len(words):
-			v := awkValue{name: "$", of: words[i+1].text}
+		case word.kind == kindSign && word.text == "$" && i+1 < len(words):
+			v := value{name: "$", of: words[i+1].text}
 			if i++; words[i].text == "(" {
 				v.of = ""
 				i = closing(words, i)
 			}
 			out = append(out, v)
-		case word.kind != awkName, slices.Contains(ownNumbers, word.text):
+		case word.kind != kindName, slices.Contains(ownNumbers, word.text):
 		case slices.Contains(toNumber, word.text):
 			if isCalled {
 				i = closing(words, i+1)
 			}
 		case word.text == "FILENAME":
-			out = append(out, awkValue{name: "$"})
+			out = append(out, value{name: "$"})
 		case isMember:
 			end := closing(words, i+1)
-			v := awkValue{name: word.text}
+			v := value{name: word.text}
 			if end == i+3 {
 				v.of = words[i+2].text
 			}
 			out = append(out, v)
 			i = end
 		case isVariable(word.text):
-			out = append(out, awkValue{name: word.text})
+			out = append(out, value{name: word.text})
 		}
 	}
 	return out
@@ -80,21 +80,21 @@ func awkValues(words []awkWord) []awkValue {
 
 // joinsParts reports whether two values stand beside each other in the words. awk concatenates such values into
 // one text.
-func joinsParts(words []awkWord) bool {
+func joinsParts(words []scriptWord) bool {
 	ends := false // the previous word ends a value
 	for i, word := range words {
-		isFunction := word.kind == awkName && slices.Contains(awkFunctions, word.text)
+		isFunction := word.kind == kindName && slices.Contains(functions, word.text)
 		switch {
-		case word.kind == awkName && word.text == "sprintf":
+		case word.kind == kindName && word.text == "sprintf":
 			return true
-		case word.kind == awkName && word.text == "in":
+		case word.kind == kindName && word.text == "in":
 			ends = false
-		case word.kind == awkNumber, word.kind == awkText, word.kind == awkPattern, word.kind == awkName:
+		case word.kind == kindNumber, word.kind == kindText, word.kind == kindPattern, word.kind == kindName:
 			if ends {
 				return true
 			}
 			ends = !isFunction || i+1 < len(words) && words[i+1].text != "("
-		case word.text == "++", word.text == "--", word.kind == awkLine:
+		case word.text == "++", word.text == "--", word.kind == kindLine:
 		case word.text == "$", word.text == "(", word.text == "!":
 			if ends {
 				return true
@@ -116,23 +116,23 @@ var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<
 	"in", "+=", "-=", "*=", "%="}
 
 // isCalculated reports whether the value of the words is a number.
-func isCalculated(words []awkWord) bool {
+func isCalculated(words []scriptWord) bool {
 	if joinsParts(words) {
 		return false
 	}
-	found, depth := len(awkValues(words)) == 0 && len(words) == 1 && words[0].kind != awkText, 0
+	found, depth := len(valuesOf(words)) == 0 && len(words) == 1 && words[0].kind != kindText, 0
 	for i, word := range words {
 		switch {
-		case word.kind == awkSign && (word.text == "(" || word.text == "["):
+		case word.kind == kindSign && (word.text == "(" || word.text == "["):
 			depth++
-		case word.kind == awkSign && (word.text == ")" || word.text == "]"):
+		case word.kind == kindSign && (word.text == ")" || word.text == "]"):
 			depth--
 		case depth > 0:
-		case word.text == "?" && word.kind == awkSign, word.text == "=" && word.kind == awkSign, word.text == ",":
+		case word.text == "?" && word.kind == kindSign, word.text == "=" && word.kind == kindSign, word.text == ",":
 			return false
-		case i == 0 && word.kind == awkName && slices.Contains(toNumber, word.text):
+		case i == 0 && word.kind == kindName && slices.Contains(toNumber, word.text):
 			found = found || len(words) == 1 || words[1].text != "(" || closing(words, 1) == len(words)-1
-		case (word.kind == awkSign || word.text == "in") && slices.Contains(calculates, word.text):
+		case (word.kind == kindSign || word.text == "in") && slices.Contains(calculates, word.text):
 			found = true
 		}
 	}
@@ -140,11 +140,11 @@ func isCalculated(words []awkWord) bool {
 }
 
 // valueFrom returns the words of the value that begins at r.words[from].
-func (r *awkReader) valueFrom(from int) []awkWord {
+func (r *reader) valueFrom(from int) []scriptWord {
 	depth, end := 0, from
 	for ; end < len(r.words); end++ {
 		word := r.words[end]
-		ofSign := word.kind == awkSign
+		ofSign := word.kind == kindSign
 		switch {
 		case ofSign && (word.text == "(" || word.text == "["):
 			depth++
@@ -152,7 +152,7 @@ func (r *awkReader) valueFrom(from int) []awkWord {
 			depth--
 		}
 		isEnd := ofSign && (word.text == ";" || word.text == "{" || word.text == "}" || word.text == "," && depth == 0)
-		if isEnd || depth < 0 || word.kind == awkLine && end > 0 &&
+		if isEnd || depth < 0 || word.kind == kindLine && end > 0 &&
 			!slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
 			break
 		}
@@ -164,14 +164,14 @@ func (r *awkReader) valueFrom(from int) []awkWord {
 var widths = regexp.MustCompile(`[0-9]{1,3}`)
 
 // choices returns the two values of `CONDITION ? VALUE : VALUE`. If the words have no such form, both are nil.
-func choices(words []awkWord) (yes, no []awkWord) {
-	for len(words) > 2 && words[0].kind == awkSign && words[0].text == "(" && closing(words, 0) == len(words)-1 {
+func choices(words []scriptWord) (yes, no []scriptWord) {
+	for len(words) > 2 && words[0].kind == kindSign && words[0].text == "(" && closing(words, 0) == len(words)-1 {
 		words = words[1 : len(words)-1]
 	}
 	depth, asked, open := 0, 0, 0
 	for i, word := range words {
 		switch {
-		case word.kind != awkSign:
+		case word.kind != kindSign:
 		case word.text == "(" || word.text == "[":
 			depth++
 		case word.text == ")" || word.text == "]":
@@ -194,37 +194,37 @@ func choices(words []awkWord) (yes, no []awkWord) {
 
 // uses adds a use of the given kind to r.growth. If the words have the form CONDITION ? VALUE : VALUE, it
 // adds one use for each of the two values instead.
-func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
+func (r *reader) uses(kind useKind, target string, words []scriptWord) {
 	if yes, no := choices(words); yes != nil && kind != isIndex {
 		r.uses(kind, target, yes)
 		r.uses(kind, target, no)
 		return
 	}
-	u := awkUse{kind: kind, target: target, words: words, isOnce: r.isOnce, loops: slices.Clone(r.around),
+	u := use{kind: kind, target: target, words: words, isOnce: r.isOnce, loops: slices.Clone(r.around),
 		fresh: maps.Clone(r.fresh), joins: joinsParts(words)}
 	for i, word := range words {
-		if word.kind == awkText {
+		if word.kind == kindText {
 			u.literal += len(word.text) - 2
 		}
-		if word.kind == awkText && i > 1 && words[i-2].text == "sprintf" {
+		if word.kind == kindText && i > 1 && words[i-2].text == "sprintf" {
 			for _, width := range widths.FindAllString(word.text, -1) {
 				n, _ := strconv.Atoi(width)
 				u.literal += n
 			}
 		}
-		u.joins = u.joins || kind == isIndex && word.kind == awkSign && word.text == ","
+		u.joins = u.joins || kind == isIndex && word.kind == kindSign && word.text == ","
 	}
 	r.growth.uses = append(r.growth.uses, u)
 }
 
 // sets handles an operator that sets a variable, a field or a member of an array. It records what the
 // operator sets.
-func (r *awkReader) sets(begin int) {
+func (r *reader) sets(begin int) {
 	words := r.valueFrom(r.at + 1)
 	switch {
 	case r.isAt(-2, "$"):
 		r.uses(setsName, "$", words)
-	case r.look(-1).kind == awkName:
+	case r.look(-1).kind == kindName:
 		name := r.look(-1).text
 		r.uses(setsName, name, words)
 		from := words
@@ -254,8 +254,8 @@ func (r *awkReader) sets(begin int) {
 // freshen updates r.fresh after the script has set a variable to the words in `from`. If these words hold
 // text from an earlier record, the variable is no longer fresh. It becomes fresh only if `always` is true,
 // which means that the statement always runs.
-func (r *awkReader) freshen(name string, from []awkWord, always bool) {
-	for _, v := range awkValues(from) {
+func (r *reader) freshen(name string, from []scriptWord, always bool) {
+	for _, v := range valuesOf(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {
 			always = false
 			delete(r.fresh, name)
@@ -269,12 +269,12 @@ func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 // isPattern reports whether words begin with a pattern whose text the command itself contains. Such a pattern is a
 // regular expression, a string literal, or a variable that only the option -v sets. Any other pattern could need
 // very much memory.
-func (r *awkReader) isPattern(words []awkWord) bool {
-	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign ||
-		words[0].kind == awkNumber {
+func (r *reader) isPattern(words []scriptWord) bool {
+	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == kindSign ||
+		words[0].kind == kindNumber {
 		return false
 	}
-	if words[0].kind != awkName {
+	if words[0].kind != kindName {
 		return true
 	}
 	r.patterns = append(r.patterns, words[0].text)
@@ -283,8 +283,8 @@ func (r *awkReader) isPattern(words []awkWord) bool {
 
 // calls handles a call of sub, gsub, match or split, and records what the call sets. It returns false if the
 // pattern of the call comes from outside of the command.
-func (r *awkReader) calls(name string, begin int) bool {
-	var args [][]awkWord
+func (r *reader) calls(name string, begin int) bool {
+	var args [][]scriptWord
 	for at := r.at + 2; ; at++ {
 		arg := r.valueFrom(at)
 		args = append(args, arg)
@@ -301,7 +301,7 @@ func (r *awkReader) calls(name string, begin int) bool {
 	case "split":
 		r.splits(args, begin)
 	default:
-		words := []awkWord{r.look(0)}
+		words := []scriptWord{r.look(0)}
 		if len(args) > 1 && len(args[1]) == 1 {
 			words = slices.Concat(words, args[0], args[1])
 		}
@@ -315,7 +315,7 @@ func (r *awkReader) calls(name string, begin int) bool {
 }
 
 // splits handles a call of split. It records that the call fills an array with parts of a text.
-func (r *awkReader) splits(args [][]awkWord, begin int) {
+func (r *reader) splits(args [][]scriptWord, begin int) {
 	if len(args) < 2 || len(args[1]) != 1 {
 		return
 	}
@@ -330,9 +330,9 @@ func (r *awkReader) splits(args [][]awkWord, begin int) {
 
 // namesOften reports whether the words name the same value more than mostNamed times. The result of such an
 // expression can be far longer than the value.
-func namesOften(words []awkWord) bool {
-	often := map[awkValue]int{}
-	for _, v := range awkValues(words) {
+func namesOften(words []scriptWord) bool {
+	often := map[value]int{}
+	for _, v := range valuesOf(words) {
 		if often[v]++; often[v] > mostNamed {
 			return true
 		}

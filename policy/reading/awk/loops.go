@@ -1,4 +1,4 @@
-package reading
+package awk
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 var shortLoop = regexp.MustCompile(`^[0-9]{1,3}$`)
 
 // loop reads a `for` loop. It accepts a loop over the keys of an array, and a loop that counts up or down.
-func (r *awkReader) loop() error {
+func (r *reader) loop() error {
 	if !r.take("(") {
 		return r.wrong()
 	}
 	name := r.look(0)
-	if name.kind != awkName || !isSettable(name.text) || r.isBound(name.text) {
+	if name.kind != kindName || !IsSettable(name.text) || r.isBound(name.text) {
 		return r.wrong()
 	}
 	r.at++
@@ -26,12 +26,12 @@ func (r *awkReader) loop() error {
 	}
 	defer func() { r.inAny-- }()
 	if r.take("in") {
-		if array := r.look(0); array.kind != awkName || !isSettable(array.text) || !r.isAt(1, ")") {
+		if array := r.look(0); array.kind != kindName || !IsSettable(array.text) || !r.isAt(1, ")") {
 			return r.wrong()
 		}
 		r.at += 2
-		r.uses(setsName, name.text, []awkWord{{awkSign, "$"}, {awkNumber, "0"}})
-		r.around = append(r.around, awkLoop{name: name.text, steps: 1, keys: true})
+		r.uses(setsName, name.text, []scriptWord{{kindSign, "$"}, {kindNumber, "0"}})
+		r.around = append(r.around, loop{name: name.text, steps: 1, keys: true})
 		defer func() { r.around = r.around[:len(r.around)-1] }()
 		r.lines()
 		return r.statement()
@@ -40,7 +40,7 @@ func (r *awkReader) loop() error {
 	if !ok {
 		return r.wrong()
 	}
-	around := awkLoop{name: name.text, steps: 1}
+	around := loop{name: name.text, steps: 1}
 	if n, err := strconv.Atoi(bound); err == nil {
 		around.steps = n
 	} else if bound != "NF" && bound != "NR" {
@@ -56,11 +56,11 @@ func (r *awkReader) loop() error {
 
 // isBound reports whether name is the variable or the bound of an enclosing loop. If a statement in the loop
 // set such a variable, the loop might never end.
-func (r *awkReader) isBound(name string) bool { return slices.Contains(r.loops, name) }
+func (r *reader) isBound(name string) bool { return slices.Contains(r.loops, name) }
 
 // counting reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
 // bound, and false if the loop does not count up or down by one.
-func (r *awkReader) counting(name string) (string, bool) {
+func (r *reader) counting(name string) (string, bool) {
 	if !r.take("=") {
 		return "", false
 	}
@@ -83,22 +83,22 @@ func (r *awkReader) counting(name string) (string, bool) {
 		step, limit, other = "--", from, bound
 	}
 	stepped := r.take(step) && r.take(name) || r.take(name) && r.take(step)
-	isPlain := other.kind == awkNumber && shortLoop.MatchString(other.text)
+	isPlain := other.kind == kindNumber && shortLoop.MatchString(other.text)
 	return limit.text, stepped && r.take(")") && isPlain && r.isLimit(limit)
 }
 
 // isLimit reports whether a word is acceptable as the larger end of a counting loop.
-func (r *awkReader) isLimit(limit awkWord) bool {
+func (r *reader) isLimit(limit scriptWord) bool {
 	switch {
-	case limit.kind == awkNumber:
+	case limit.kind == kindNumber:
 		return shortLoop.MatchString(limit.text)
-	case limit.kind != awkName:
+	case limit.kind != kindName:
 		return false
 	case limit.text == "NR":
 		return r.isOnce && r.inAny == 1
 	case limit.text != "NF":
-		r.bounds = append(r.bounds, awkBound{limit.text, r.isOnce && r.inAny == 1})
-		return isSettable(limit.text)
+		r.bounds = append(r.bounds, bound{limit.text, r.isOnce && r.inAny == 1})
+		return IsSettable(limit.text)
 	}
 	return true
 }
@@ -108,7 +108,7 @@ var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
 // expression reads an expression by calling parts. It refuses an expression that names the same value more
 // than mostNamed times.
-func (r *awkReader) expression(prints bool) error {
+func (r *reader) expression(prints bool) error {
 	begin := r.at
 	if err := r.parts(prints); err != nil {
 		return err
@@ -122,27 +122,27 @@ func (r *awkReader) expression(prints bool) error {
 // parts reads the words of an expression. The expression ends at the end of the statement, at a block, or at a
 // closing parenthesis that it has not opened itself. If prints is true, parts refuses >, because > after print
 // writes a file.
-func (r *awkReader) parts(prints bool) error {
+func (r *reader) parts(prints bool) error {
 	var open []string
 	for begin := r.at; ; r.at++ {
 		word := r.look(0)
 		switch {
-		case word.kind == 0, word.kind == awkLine && !r.continues():
-			if len(open) > 0 || r.at == begin || word.kind == awkLine && !r.isWhole() {
+		case word.kind == 0, word.kind == kindLine && !r.continues():
+			if len(open) > 0 || r.at == begin || word.kind == kindLine && !r.isWhole() {
 				return r.wrong()
 			}
 			return nil
-		case word.kind == awkName:
+		case word.kind == kindName:
 			if err := r.name(begin); err != nil {
 				return err
 			}
-		case word.kind != awkSign:
+		case word.kind != kindSign:
 		case word.text == "{", word.text == "}", word.text == ";", len(open) == 0 && word.text == ")":
 			if len(open) > 0 || r.at == begin {
 				return r.wrong()
 			}
 			return nil
-		case word.text == "[" && r.look(-1).kind != awkName:
+		case word.text == "[" && r.look(-1).kind != kindName:
 			return r.wrong()
 		case word.text == "(", word.text == "[":
 			if word.text == "[" {
@@ -168,9 +168,9 @@ func (r *awkReader) parts(prints bool) error {
 }
 
 // continues reports whether the expression continues on the next line.
-func (r *awkReader) continues() bool {
+func (r *reader) continues() bool {
 	for i := -1; ; i-- {
-		if r.look(i).kind != awkLine {
+		if r.look(i).kind != kindLine {
 			return r.isAt(i, ",") || r.isAt(i, "&&") || r.isAt(i, "||")
 		}
 	}
@@ -178,29 +178,29 @@ func (r *awkReader) continues() bool {
 
 // isWhole reports whether an expression may end with the last word. After any other word, some awk programs
 // continue on the next line: gawk after ? and :, and BusyBox after every binary operator.
-func (r *awkReader) isWhole() bool {
+func (r *reader) isWhole() bool {
 	last := r.look(-1)
 	switch last.kind {
-	case awkNumber, awkText, awkPattern:
+	case kindNumber, kindText, kindPattern:
 		return true
-	case awkName:
+	case kindName:
 		return last.text != "in"
-	case awkSign:
+	case kindSign:
 		return slices.Contains([]string{")", "]", "++", "--"}, last.text)
-	case awkLine:
+	case kindLine:
 	}
 	return false
 }
 
 // name checks a variable or a function call in an expression, and records what a call sets.
-func (r *awkReader) name(begin int) error {
+func (r *reader) name(begin int) error {
 	name, called := r.look(0).text, r.isAt(1, "(")
 	switch {
 	case name == "in" && !called:
 		return nil
 	case name == "length" && !called:
 		return nil
-	case slices.Contains(awkFunctions, name) && called:
+	case slices.Contains(functions, name) && called:
 		if (name == "sub" || name == "gsub") && r.inFor > 0 {
 			return r.wrong() // such a call could set the loop's variable, or add fields
 		}
@@ -226,7 +226,7 @@ func (r *awkReader) name(begin int) error {
 }
 
 // setsThird records the variables in the third argument of sub or gsub, because these functions set it.
-func (r *awkReader) setsThird() {
+func (r *reader) setsThird() {
 	depth, commas := 0, 0
 	for i := 1; r.at+i < len(r.words); i++ {
 		switch word := r.look(i); {
@@ -238,7 +238,7 @@ func (r *awkReader) setsThird() {
 			}
 		case r.isAt(i, ",") && depth == 1:
 			commas++
-		case word.kind == awkName && commas > 1:
+		case word.kind == kindName && commas > 1:
 			r.set[word.text] = true
 		}
 	}
@@ -247,7 +247,7 @@ func (r *awkReader) setsThird() {
 // isField reports whether the script may name the field after the sign $. The field must be a small number, NF,
 // the variable of a counting loop, or a variable that the script never sets. It can also be a sum of these in
 // parentheses. Large numbers are refused because some awk programs create all fields up to the number.
-func (r *awkReader) isField() bool {
+func (r *reader) isField() bool {
 	if !r.isAt(1, "(") {
 		return r.isSmall(r.look(1))
 	}
@@ -261,11 +261,11 @@ func (r *awkReader) isField() bool {
 
 // isSmall reports whether a word stands for a number that is small enough for a field. If the word is a variable,
 // isSmall also records in r.fixed that the script must not set it.
-func (r *awkReader) isSmall(word awkWord) bool {
+func (r *reader) isSmall(word scriptWord) bool {
 	switch {
-	case word.kind == awkNumber:
+	case word.kind == kindNumber:
 		return shortLoop.MatchString(word.text)
-	case word.kind != awkName || !isVariable(word.text):
+	case word.kind != kindName || !isVariable(word.text):
 		return false
 	case word.text != "NF" && !r.isBound(word.text):
 		r.fixed = append(r.fixed, word.text)
@@ -276,18 +276,19 @@ func (r *awkReader) isSmall(word awkWord) bool {
 // mayAssign reports whether the script may assign to the target of the current operator. The target can be a
 // variable, a member of an array, or a field with a small number. It must not be the variable or the bound of an
 // enclosing loop.
-func (r *awkReader) mayAssign() bool {
+func (r *reader) mayAssign() bool {
 	before, after := r.look(-1), r.look(1)
 	isStep := r.is("++") || r.is("--")
 	r.isCount = r.is("++") && r.inAny == 0
-	ofNext := isStep && after.kind == awkName
+	ofNext := isStep && after.kind == kindName
 	if ofNext && !r.setsVariable(after.text, false) {
 		return false
 	}
 	switch {
 	case r.isAt(-2, "$"):
-		return r.inFor == 0 && !ofNext && (r.isAt(-1, "NF") || before.kind == awkNumber && shortLoop.MatchString(before.text))
-	case before.kind == awkName:
+		isShort := before.kind == kindNumber && shortLoop.MatchString(before.text)
+		return r.inFor == 0 && !ofNext && (r.isAt(-1, "NF") || isShort)
+	case before.kind == kindName:
 		return r.setsVariable(before.text, r.is("=") && r.onlySplits())
 	case r.isAt(-1, "]"):
 		return !r.isFieldOfArray()
@@ -297,7 +298,7 @@ func (r *awkReader) mayAssign() bool {
 }
 
 // onlySplits reports whether the value of the assignment is a single call of split and nothing more.
-func (r *awkReader) onlySplits() bool {
+func (r *reader) onlySplits() bool {
 	depth := 0
 	for i := 2; r.isAt(1, "split") && r.at+i < len(r.words); i++ {
 		if r.isAt(i, "(") {
@@ -306,7 +307,7 @@ func (r *awkReader) onlySplits() bool {
 			depth--
 		}
 		if depth == 0 {
-			return r.isAt(i+1, ";") || r.isAt(i+1, "}") || r.look(i+1).kind == awkLine
+			return r.isAt(i+1, ";") || r.isAt(i+1, "}") || r.look(i+1).kind == kindLine
 		}
 	}
 	return false
@@ -314,7 +315,7 @@ func (r *awkReader) onlySplits() bool {
 
 // setsVariable records that the script sets a variable, and reports whether the script may set it. `counts`
 // is true if the value is a result of split.
-func (r *awkReader) setsVariable(name string, counts bool) bool {
+func (r *reader) setsVariable(name string, counts bool) bool {
 	switch {
 	case counts:
 		r.counted[name] = true
@@ -323,12 +324,12 @@ func (r *awkReader) setsVariable(name string, counts bool) bool {
 	default:
 		r.set[name] = true
 	}
-	return isSettable(name) && !r.isBound(name)
+	return IsSettable(name) && !r.isBound(name)
 }
 
 // isFieldOfArray reports whether the array member before the current word is really the number of a field, as in
 // $a[1] = 2.
-func (r *awkReader) isFieldOfArray() bool {
+func (r *reader) isFieldOfArray() bool {
 	depth := 0
 	for i := -1; r.at+i >= 0; i-- {
 		if r.isAt(i, "]") {
@@ -337,7 +338,7 @@ func (r *awkReader) isFieldOfArray() bool {
 			depth--
 		}
 		if depth == 0 {
-			return r.look(i-1).kind != awkName || !isSettable(r.look(i-1).text) || r.isAt(i-2, "$")
+			return r.look(i-1).kind != kindName || !IsSettable(r.look(i-1).text) || r.isAt(i-2, "$")
 		}
 	}
 	return true
