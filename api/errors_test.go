@@ -181,3 +181,23 @@ func TestTheDescriptionNamesEveryRoute(t *testing.T) {
 		t.Error("the description has an error model that no answer has")
 	}
 }
+
+func TestEachNameInTheDescriptionBeginsWithALowerCaseLetter(t *testing.T) {
+	t.Parallel()
+	_, body := ask(t, newServer(t, &scriptedBrain{}).Handler(true), "GET", "/api/openapi.json", "")
+	var spec struct {
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &spec); err != nil {
+		t.Fatal(err)
+	}
+	for of, schema := range spec.Components.Schemas {
+		for name := range schema.Properties {
+			if name[0] < 'a' && name[0] != '$' {
+				t.Errorf("%s has a field %s in JSON", of, name)
+			}
+		}
+	}
+}

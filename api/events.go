@@ -214,7 +214,7 @@ type graphInput struct {
 }
 
 type whyInput struct {
-	Path []string `query:"path,explode" required:"true" minItems:"1" doc:"Absolute path; repeat it for the real path"`
+	Path []string `query:"path,explode" required:"true" minItems:"1" doc:"Absolute path of the file; repeat it for a path without symbolic links"` //nolint:lll // a tag has one line
 	Line int      `query:"line" required:"true" minimum:"1" doc:"Number of the line, from 1"`
 	Text string   `query:"text" doc:"The text of the line"`
 }

@@ -7,19 +7,23 @@ import (
 	"coleo.dev/trigger"
 )
 
+// TriggerHistoryReply answers GET /api/triggers/history.
 type TriggerHistoryReply struct {
 	History []trigger.Entry `json:"history"` // newest first
 }
 
+// HealthReply answers GET /api/health.
 type HealthReply struct {
 	Status  string `json:"status"` // always "ok"
 	Version string `json:"version"`
 }
 
+// HostsReply answers GET /api/agents.
 type HostsReply struct {
 	Agents []coleo.HostInfo `json:"agents"`
 }
 
+// HarnessesReply answers GET /api/harnesses.
 type HarnessesReply struct {
 	Harnesses []coleo.Info `json:"harnesses"`
 }
@@ -36,6 +40,7 @@ type Status struct {
 	LiveHosts int                  `json:"liveAgents"`
 }
 
+// AuditReply answers GET /api/audit.
 type AuditReply struct {
 	Commands []coleo.Audit `json:"commands"` // newest first
 }

@@ -32,6 +32,7 @@ type Control struct {
 	Error   *coleo.Error      `json:"error,omitempty"`
 }
 
+// RemovedArm is the data of a message of /ws that reports the removal of an arm.
 type RemovedArm struct {
 	ID string `json:"id"`
 }

@@ -12,18 +12,22 @@ type Link struct {
 	Expires time.Time `json:"expires"`
 }
 
+// BrowsersReply answers GET /api/browsers.
 type BrowsersReply struct {
 	Browsers []Browser `json:"browsers"`
 }
 
+// SignedOut answers the routes that sign browsers out.
 type SignedOut struct {
-	SignedOut int `json:"SignedOut"` // the number of browsers that were signed out
+	SignedOut int `json:"signedOut"` // the number of browsers that were signed out
 }
 
+// TokenReply answers POST /api/token. It does not contain the new token itself.
 type TokenReply struct {
 	Fingerprint string `json:"fingerprint"` // the fingerprint of the new token; the token itself is in its file
 }
 
+// TokensReply answers GET /api/tokens.
 type TokensReply struct {
 	Tokens []coleo.OperatorToken `json:"tokens"` // sorted by name, without the values
 }

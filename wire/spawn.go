@@ -24,8 +24,8 @@ type SpawnRequest struct {
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
 	// Fallback says which model may be used if the requested model is not available.
-	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"Else config.toml's"`
-	Script   string                 `json:"script,omitempty" doc:"Scripted model's answers: see docs/scripted-model.md"`
+	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"` //nolint:lll // a tag has one line
+	Script   string                 `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`          //nolint:lll // a tag has one line
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
@@ -36,7 +36,7 @@ type SpawnRequest struct {
 	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox untested with the agent CLI"`
 	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
 	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap       []string          `json:"wrap,omitempty" doc:"Put before the agent CLI's command line; must exec it"`
+	Wrap       []string          `json:"wrap,omitempty" doc:"Command put before the agent CLI's command line; must exec it"` //nolint:lll // a tag has one line
 	Args       []string          `json:"args,omitempty" doc:"Arguments appended to the agent CLI's command line"`
 	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
 	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
@@ -79,7 +79,7 @@ type SpawnRequest struct {
 	// Sandbox is the sandbox of the agent CLI. If it is missing, a stopped arm keeps its sandbox.
 	Sandbox *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
 
-	OnLimit coleo.OnLimit `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit: model:NAME, handover:NAME, wait, ask"`
+	OnLimit coleo.OnLimit `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit of the model: a list of model:NAME, handover:HARNESS, and wait or ask"` //nolint:lll // a tag has one line
 
 	ContinueWith string `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt that continues the arm after a limit"`
 
@@ -93,12 +93,12 @@ type SpawnRequest struct {
 
 // Worktree asks for a git worktree that belongs only to the arm.
 type Worktree struct {
-	Branch string `json:"branch,omitempty" doc:"New or existing branch, or pull request pr/NUMBER; else named for the arm"`
+	Branch string `json:"branch,omitempty" doc:"Branch to check out, new or existing, or pr/NUMBER for the head of a pull request; named for the arm if left out"` //nolint:lll // a tag has one line
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; at the commit checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 	// With contains folders of further repositories. Only a new arm can have them.
-	With []string `json:"with,omitempty" doc:"Absolute paths in further repositories; the arm works above its worktrees"`
+	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"` //nolint:lll // a tag has one line
 }
 
 // HandoverRequest asks for a successor of an arm, the first arm. The successor is a new arm in the
