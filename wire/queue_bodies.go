@@ -11,11 +11,10 @@ type FollowUpBody struct {
 	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 }
 
-// AddBody is the body of POST /api/arms/{id}/followup. It repeats the fields of FollowUpBody.
+// AddBody is the body of POST /api/arms/{id}/followup.
 type AddBody struct {
-	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
-	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
-	ID     string   `json:"id,omitempty" pattern:"^[A-Z2-7]{26}$" doc:"The id of the prompt, if the caller chooses it"`
+	FollowUpBody
+	ID string `json:"id,omitempty" pattern:"^[A-Z2-7]{26}$" doc:"The id of the prompt, if the caller chooses it"`
 }
 
 // MoveBody is the body of POST /api/arms/{id}/queue/move.

@@ -29,7 +29,8 @@ func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string)
 // id and chooses another. FollowUpOnce returns EConflict if the prompt has left the queue without a
 // run.
 func (c *Client) FollowUpOnce(ctx context.Context, arm, id, text string) (coleo.QueueReport, error) {
-	return c.queue(ctx, post, armPath(arm, "/followup"), wire.AddBody{Prompt: text, ID: id})
+	body := wire.AddBody{FollowUpBody: wire.FollowUpBody{Prompt: text}, ID: id}
+	return c.queue(ctx, post, armPath(arm, "/followup"), body)
 }
 
 // EditQueued changes an entry of the queue. It returns ENotFound if there is no such entry, and
