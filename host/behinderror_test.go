@@ -36,14 +36,14 @@ func TestAQueueBehindAnErrorGoesOnWhenAPersonResumesIt(t *testing.T) {
 	t.Parallel()
 	s, id, _ := limitStage(t, "")
 	s.meets(id, "429")
-	s.followUp(id, "say Limit: 429")
+	s.followUp(id, "say Limit: 429 again") // the same text could be taken for the error of the turn before
 	s.followUp(id, "say two")
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
 	s.awaitBehindError(id)
 	s.checkNothingSent(id, "ada", 1)
 
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueResumed})
-	s.awaitPrompted("ada", "say Limit: 429", "say Limit: 429")
+	s.awaitPrompted("ada", "say Limit: 429", "say Limit: 429 again")
 	s.parkedNow(id)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
 	s.awaitBehindError(id) // the order was for one prompt only
