@@ -9,6 +9,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/host/diffs"
 	"coleo.dev/store"
+	"coleo.dev/timelimit"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/merge"
 )
@@ -101,7 +102,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree of its own, so there is no branch to merge: "+
 			"'coleo arm spawn --worktree' gives an arm one", a.name())
 	}
-	ctx, cancel := context.WithTimeout(ctx, bus.MergeTime)
+	ctx, cancel := context.WithTimeout(ctx, timelimit.MergeOnHost)
 	defer cancel()
 	unlock := func() {}
 	if o.Request.Commit != "" {

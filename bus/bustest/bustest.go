@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 )
 
 // Bus is a bus for one test. It is shut down when the test ends.
 type Bus struct {
 	t      testing.TB
-	server *bus.Server
+	server *busserver.Server
 	path   string
 	key    bus.Key
 }
@@ -29,7 +30,7 @@ func New(t testing.TB) *Bus {
 		t.Fatal(err)
 	}
 	b := &Bus{t: t, path: filepath.Join(dir, "bus.sock"), key: key}
-	if b.server, err = bus.Listen(b.path, key, nil); err != nil {
+	if b.server, err = busserver.Listen(b.path, key, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.server.Close)
@@ -44,6 +45,7 @@ func (b *Bus) Serve() *bus.Conn {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.t.Cleanup(conn.Close)
 	return conn
 }
 
@@ -61,5 +63,6 @@ func (b *Bus) HostBy(path string) *bus.Conn {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.t.Cleanup(conn.Close)
 	return conn
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
@@ -28,7 +28,7 @@ import (
 type localHost struct {
 	setup  setup.Setup
 	config host.Config // the part of the configuration that host local shares with the host agent
-	bus    *bus.Server
+	bus    *busserver.Server
 	log    *slog.Logger
 	life   context.Context // ends when serve ends
 
