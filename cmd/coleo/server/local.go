@@ -14,6 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/config"
 	"coleo.dev/cost"
 	"coleo.dev/host"
@@ -147,7 +148,7 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
 		Policy: host.PolicyFiles{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
 			GrantFile: s.PolicyGrants()},
-		Workspaces:    s.Worktrees(),
+		Workspaces:    worktrees.Of(s),
 		ScriptedModel: []string{program, model.ScriptedVerb}, ToolServer: []string{program, "mcp", "serve"},
 	}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/bus/busserver"
 	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
@@ -100,7 +101,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	if err := s.Prepare(); err != nil {
 		return err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return err
 	}
