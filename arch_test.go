@@ -17,23 +17,23 @@ const module = "coleo.dev"
 // mayImport contains, for each package, the packages of this module that it may import. A key that
 // ends in / applies to all folders below it. Add an entry only with a good reason.
 var mayImport = map[string][]string{
-	".":          {},
-	"armenv":     {"."},
-	"typingtime": {"."},
-	"timelimit":  {},
-	"waitfor":    {"."},
-	"armname":    {"."},
-	"config":     {".", "printable", "wholefile"},
-	"pty":        {".", "pty/width"},
-	"pty/width":  {},
-	"pty/device": {"pty"},
-	"pty/vt10x":  {".", "pty"},
-	"filewatch":  {},
-	"record":     {".", "filewatch", "printable"},
-	// the tests need a database, because OpenCode's record is one
+	".":                          {},
+	"armenv":                     {"."},
+	"typingtime":                 {"."},
+	"timelimit":                  {},
+	"waitfor":                    {"."},
+	"armname":                    {"."},
+	"config":                     {".", "printable", "wholefile"},
+	"pty":                        {".", "pty/width"},
+	"pty/width":                  {},
+	"pty/device":                 {"pty"},
+	"pty/vt10x":                  {".", "pty"},
+	"filewatch":                  {},
+	"record":                     {".", "filewatch", "printable"},
 	"store/lock":                 {"."},
 	"store/reserve":              {},
-	"record/recordtest":          {".", "record", "sqlite", "trace", "graph"},
+	"record/recordtest":          {".", "record", "trace", "graph"},
+	"record/databasetest":        {".", "record", "record/recordtest", "sqlite"},
 	"sqlite":                     {},
 	"store":                      {".", "armname", "store/lock", "store/reserve", "paths", "sqlite", "trace", "trigger"},
 	"trigger":                    {"."},
@@ -254,7 +254,7 @@ var mayImport = map[string][]string{
 const wholeProgram = "cmd/coleo"
 
 // testOnly contains packages that the tests of every package may import in addition.
-var testOnly = []string{"api/apiclient", "conformance/", "record/recordtest", "workspace/gittest",
+var testOnly = []string{"api/apiclient", "conformance/", "record/recordtest", "record/databasetest", "workspace/gittest",
 	"workspace/pull/fakegh",
 	"workspace/script", "hook", "sandbox/container", "sandbox/container/containertest", "sandbox/inside",
 	"sandbox/limits", "sandbox/proxy", "registry", "pty", "pty/device", "holder",

@@ -64,6 +64,7 @@ func TestABreakWhileAHostAgentBeginsToListenIsNoError(t *testing.T) {
 				t.Fatal(err)
 			}
 			host := testBus.HostBy(path)
+			t.Cleanup(func() { serve.Close(); host.Close() })
 			way.armed.Store(true)
 			if err := begin(host); err != nil {
 				t.Fatalf("it begins to listen: %v", err)

@@ -16,7 +16,9 @@ import (
 func pair(t *testing.T) (serve, host *bus.Conn) {
 	t.Helper()
 	b := bustest.New(t)
-	return b.Serve(), b.Host()
+	serve, host = b.Serve(), b.Host()
+	t.Cleanup(func() { serve.Close(); host.Close() })
+	return serve, host
 }
 
 func TestACommandIsAnsweredWithItsReportOrItsError(t *testing.T) {

@@ -27,7 +27,8 @@ func TestOnlyTheRightKeyEntersTheBus(t *testing.T) {
 func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	t.Parallel()
 	testBus := bustest.New(t)
-	victim, other := testBus.Host(), testBus.Host()
+	victim, other, serve := testBus.Host(), testBus.Host(), testBus.Serve()
+	t.Cleanup(func() { victim.Close(); other.Close(); serve.Close() })
 	ordered := make(chan bus.Op, 2)
 	err := victim.Serve(t.Context(), "victim", func(_ context.Context, op bus.Op, _ json.RawMessage) (any, error) {
 		ordered <- op
@@ -41,7 +42,7 @@ func TestAHostAgentsKeyGivesNoOrders(t *testing.T) {
 	if err := other.Ask(ctx, "victim", bus.OpRespond, bus.RespondOrder{Arm: "a"}, nil); err == nil {
 		t.Error("a host agent's order was answered")
 	}
-	if err := testBus.Serve().Ask(t.Context(), "victim", bus.OpList, nil, nil); err != nil {
+	if err := serve.Ask(t.Context(), "victim", bus.OpList, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if first := <-ordered; first != bus.OpList {

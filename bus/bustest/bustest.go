@@ -37,23 +37,22 @@ func New(t testing.TB) *Bus {
 	return b
 }
 
-// Serve returns a connection that can give orders, like serve's connection. It is closed when the
-// test ends.
+// Serve returns a connection that can give orders, like serve's connection. It breaks when the test
+// ends, unless the test closes it first.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(conn.Close)
 	return conn
 }
 
 // Path returns the path of the bus's unix socket.
 func (b *Bus) Path() string { return b.path }
 
-// Host returns a connection with the rights of a host agent. It is closed when the test ends,
-// unless the test closes it first.
+// Host returns a connection with the rights of a host agent. It breaks when the test ends, unless the
+// test closes it first.
 func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
 
 // HostBy does the same as Host, but connects over another socket that leads to the bus.
@@ -63,6 +62,5 @@ func (b *Bus) HostBy(path string) *bus.Conn {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(conn.Close)
 	return conn
 }
