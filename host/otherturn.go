@@ -10,8 +10,8 @@ import (
 	"coleo.dev/store"
 )
 
-// This file begins the runs of turns that no prompt of Coleo has begun. Such a turn begins when a
-// person types a prompt by hand, or when the agent CLI begins it by itself.
+// The functions in this file open a run for a turn that Coleo did not start with a prompt. A person
+// has typed the prompt by hand, or the agent CLI has started the turn by itself.
 
 // openOther begins the run of a turn whose prompt arrived late, or of a turn that Coleo did not
 // begin.
