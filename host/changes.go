@@ -7,6 +7,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/diffs"
 	"coleo.dev/store"
 	"coleo.dev/timelimit"
@@ -114,7 +115,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
+		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
 		if o.Request.Commit == "" {
