@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"armtools":                        {".", "door"},
 	"operatortools":                   {".", "api/apiclient", "wire"},
 	"bus":                             {".", "typingtime", "localsocket", "boottime", "changes", "wholefile"},
-	"bus/busserver":                   {".", "bus", "localsocket"},
+	"bus/busserver":                   {"bus", "localsocket"},
 	"bus/bustest":                     {"bus", "bus/busserver", "localsocket"},
 	"holder":                          {".", "localsocket", "boottime", "holder/"},
 	"holder/process":                  {"."},

@@ -1,4 +1,4 @@
-package busserver_test
+package bus_test
 
 import (
 	"context"
