@@ -215,7 +215,8 @@ var mayImport = map[string][]string{
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/show"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
-		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/installed", "cmd/coleo/setup", "cmd/coleo/recording"},
+		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/installed", "cmd/coleo/setup",
+		"cmd/coleo/recording"},
 	"cmd/coleo/queue": {".", "api/apiclient", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/arm": {".", "armenv", "armname", "api/apiclient", "wire", "window", "workspace/pull", "checked",
 		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/queue", "cmd/coleo/setup", "cmd/coleo/model",
@@ -244,8 +245,8 @@ var mayImport = map[string][]string{
 	"cmd/coleo/changes": {".", "api/apiclient", "wire", "changes", "workspace", "workspace/pull", "cmd/coleo/verb",
 		"cmd/coleo/show",
 		"cmd/coleo/setup", "cmd/coleo/worktrees", "printable"},
-	"cmd/coleo/server": {".", "api", "api/apiclient", "wire", "brain", "brain/start", "bus", "bus/busserver", "config", "holder/process",
-		"host",
+	"cmd/coleo/server": {".", "api", "api/apiclient", "wire", "brain", "brain/start", "bus", "bus/busserver", "config",
+		"holder/process", "host",
 		"host/armfolder", "localsocket", "pricebook", "cost", "processgroup", "store", "trigger/runner",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/installed", "cmd/coleo/setup", "cmd/coleo/show",
 		"cmd/coleo/model", "cmd/coleo/arm", "cmd/coleo/worktrees", "cmd/coleo/revive", "cmd/coleo/template", "wholefile"},
@@ -255,8 +256,8 @@ var mayImport = map[string][]string{
 const wholeProgram = "cmd/coleo"
 
 // testOnly contains packages that the tests of every package may import in addition.
-var testOnly = []string{"api/apiclient", "conformance/", "record/recordtest", "record/databasetest", "workspace/gittest",
-	"workspace/pull/fakegh",
+var testOnly = []string{"api/apiclient", "conformance/", "record/recordtest", "record/databasetest",
+	"workspace/gittest", "workspace/pull/fakegh",
 	"workspace/script", "hook", "sandbox/container", "sandbox/container/containertest", "sandbox/inside",
 	"sandbox/limits", "sandbox/proxy", "registry", "pty", "pty/device", "holder",
 	"holder/process", "sqlite", "store", "bus", "bus/busserver", "bus/bustest",

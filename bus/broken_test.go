@@ -51,7 +51,9 @@ func TestABreakWhileAHostAgentBeginsToListenIsNoError(t *testing.T) {
 				return struct{}{}, nil
 			})
 		},
-		"for claims":     func(c *bus.Conn) error { return c.Claims(t.Context(), "h", func() bus.Claim { return bus.Claim{} }) },
+		"for claims": func(c *bus.Conn) error {
+			return c.Claims(t.Context(), "h", func() bus.Claim { return bus.Claim{} })
+		},
 		"for roll calls": func(c *bus.Conn) error { return c.RollCalls(t.Context(), func() {}) },
 	}
 	for what, begin := range listen {

@@ -44,7 +44,8 @@ func TestACommandThatIsTooLargeIsRefusedAndNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = serve.Ask(t.Context(), "host.one", bus.OpPrompt, strings.Repeat("x", busserver.MaxPayload+1), nil)
-	if coleo.ErrorCode(err) != coleo.EInvalid || bus.IsUnanswered(err) || !strings.Contains(err.Error(), "nothing was done") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || bus.IsUnanswered(err) ||
+		!strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("ask = %v, want that nothing was done", err)
 	}
 }
