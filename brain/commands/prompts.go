@@ -51,7 +51,8 @@ func (c *Commands) requireFileSupport(ctx context.Context, idOrName string, file
 // EBlocked if a dialog is open.
 func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
 	var out coleo.Steering
-	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, timelimit.Prompt(p.Text)+timelimit.Typing, func(arm coleo.Arm) any {
+	limit := timelimit.Prompt(p.Text) + timelimit.Typing
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, limit, func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
 	}, &out)
 	return out, refused(err)
