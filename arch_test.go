@@ -19,8 +19,7 @@ const module = "coleo.dev"
 var mayImport = map[string][]string{
 	".":                          {},
 	"armenv":                     {"."},
-	"typingtime":                 {"."},
-	"timelimit":                  {},
+	"timelimit":                  {"."},
 	"waitfor":                    {"."},
 	"armname":                    {"."},
 	"config":                     {".", "printable", "wholefile"},
@@ -89,7 +88,7 @@ var mayImport = map[string][]string{
 	"successor":                       {".", "armname", "changes"},
 	"armtools":                        {".", "door"},
 	"operatortools":                   {".", "api/apiclient", "wire"},
-	"bus":                             {".", "typingtime", "localsocket", "boottime", "changes", "wholefile"},
+	"bus":                             {".", "timelimit", "localsocket", "boottime", "changes", "wholefile"},
 	"bus/busserver":                   {"bus", "localsocket"},
 	"bus/bustest":                     {"bus", "bus/busserver", "localsocket"},
 	"holder":                          {".", "localsocket", "boottime", "holder/"},
@@ -99,13 +98,13 @@ var mayImport = map[string][]string{
 	"holder/memory":                   {},
 	"holder/socket":                   {"localsocket", "holder/process"},
 	"sandbox/container/containertest": {".", "sandbox/container"},
-	"harnesses/terminal": {".", "typingtime", "config", "hook", "limit", "pty", "record", "holder",
+	"harnesses/terminal": {".", "timelimit", "config", "hook", "limit", "pty", "record", "holder",
 		"holder/journal", "holder/process",
 		"sandbox/container", "harnesses/terminal/"},
 	"harnesses/":         {".", "harnesses/terminal", "holder", "record"},
 	"harnesses/opencode": {".", "harnesses/terminal", "record", "sqlite"},
 	// this harness drives the same agent CLI as harnesses/opencode
-	"harnesses/opencodeapi": {".", "typingtime", "harnesses/terminal", "harnesses/terminal/launch",
+	"harnesses/opencodeapi": {".", "timelimit", "harnesses/terminal", "harnesses/terminal/launch",
 		"harnesses/terminal/rules",
 		"harnesses/opencode", "holder", "record", "printable"},
 	"harnesses/opencodetui": {".", "harnesses/opencodeapi", "record", "window", "window/pane"},
@@ -154,7 +153,7 @@ var mayImport = map[string][]string{
 	"brain/upkeep":    {"repeat", "store"},
 	"brain/origin":    {".", "changes", "graph", "store", "wire"},
 	"brain/memos":     {".", "brain/armvalue", "memo", "store", "wire"},
-	"api": {".", "typingtime", "armenv", "armname", "wire", "brain", "trigger", "cost", "localsocket",
+	"api": {".", "timelimit", "armenv", "armname", "wire", "brain", "trigger", "cost", "localsocket",
 		"web", "api/signin", "api/sse",
 		"api/token", "graph", "display", "changes", "printable"},
 	"api/apiclient": {".", "wire", "timelimit", "trigger", "cost", "localsocket", "api/sse", "graph", "display",
@@ -186,7 +185,7 @@ var mayImport = map[string][]string{
 	"harnesses/terminal/rules":   {".", "config", "hook", "pty", "printable"},
 	"harnesses/terminal/reading": {".", "hook", "pty", "record", "harnesses/terminal/rules", "printable"},
 	"harnesses/terminal/mend":    {".", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading", "printable"},
-	"harnesses/terminal/typing":  {".", "typingtime", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
+	"harnesses/terminal/typing":  {".", "timelimit", "pty", "harnesses/terminal/rules", "harnesses/terminal/reading"},
 	"harnesses/terminal/past":    {".", "pty", "holder", "holder/journal", "harnesses/terminal/reading"},
 	"harnesses/terminal/launch": {".", "armenv", "paths", "config", "hook", "holder", "sandbox", "sandbox/container",
 		"sandbox/limits", "sandbox/proxy", "harnesses/terminal/rules", "wholefile"},
@@ -263,7 +262,7 @@ var testOnly = []string{"api/apiclient", "conformance/", "record/recordtest", "r
 	"holder/process", "sqlite", "store", "bus", "bus/busserver", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "cost", "loop", "wire",
 	"harnesses/terminal/casttest", "window/pane",
-	"harnesses/terminal", "harnesses/terminal/rules", "record", "waitfor", "typingtime"}
+	"harnesses/terminal", "harnesses/terminal/rules", "record", "waitfor", "timelimit"}
 
 // source is one Go file with its imports.
 type source struct {

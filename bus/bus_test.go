@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/bus/bustest"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // pair starts a bus, and returns a connection of serve and a connection of a host agent.
@@ -126,7 +126,7 @@ func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	type times struct{ Left, Waited time.Duration }
 	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ bus.Op, _ json.RawMessage) (any, error) {
 		end, _ := ctx.Deadline()
-		waited, _ := typingtime.Left(ctx)
+		waited, _ := timelimit.Left(ctx)
 		return times{Left: time.Until(end), Waited: waited}, nil
 	})
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package timelimit contains the time limits of orders that several processes wait for: a client of
-// the API, serve and a host agent. Each of them waits longer than the process that it has asked.
+// the API, serve and a host agent. Each of them waits longer than the process that it has asked. The package
+// also says how much longer the sender of an order waits, so that Coleo types nothing late.
 package timelimit
 
 import "time"
