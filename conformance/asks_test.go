@@ -192,7 +192,8 @@ func TestAPageHasItsOwnKind(t *testing.T) {
 		{coleo.DialogPlan, coleo.DialogPlan, true},
 		{coleo.DialogPlan, coleo.DialogQuestion, false},
 	} {
-		x := attempt{ask: coleo.Ask{Kind: coleo.DialogQuestion}, dialog: &coleo.Dialog{Kind: c.dialog, Options: []string{"Red"}}}
+		x := attempt{ask: coleo.Ask{Kind: coleo.DialogQuestion},
+			dialog: &coleo.Dialog{Kind: c.dialog, Options: []string{"Red"}}}
 		_, _, _, err := x.reply(way{choice: coleo.ChoiceAnswer}, coleo.AskPage{Kind: c.page, Answers: []string{"Red"}})
 		if (err == nil) != c.fits {
 			t.Errorf("a page of the kind %q and a dialog of the kind %q: %v", c.page, c.dialog, err)

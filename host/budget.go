@@ -122,7 +122,8 @@ func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.Budget
 			p.Run = before.Run
 		}
 		parked = true
-		events := armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
+		events := armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p),
+			coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 		if tell != nil {
 			events = append(events, armrecord.RunEvent(r.ID, run, coleo.EventBudget, *tell))
 		}

@@ -115,7 +115,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
+		began := mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)
+		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, began))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
 		if o.Request.Commit == "" {

@@ -233,7 +233,8 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
-	gone := writing{forget: a.record.ID, events: []coleo.Event{armrecord.Event(a.record.ID, coleo.EventRemoved, struct{}{})}}
+	event := armrecord.Event(a.record.ID, coleo.EventRemoved, struct{}{})
+	gone := writing{forget: a.record.ID, events: []coleo.Event{event}}
 	removed := bus.Removed{Dropped: dropped, Stays: done.Stays}
 	for _, one := range append([]workspace.Removal{done}, done.With...) {
 		switch {

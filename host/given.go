@@ -313,7 +313,8 @@ func leftQueue(step coleo.QueueStep, arm, id string) error {
 // begun a run that is open.
 func hasPrompt(r *store.ArmRecord, id string) bool {
 	is := func(p coleo.Receipt) bool { return p.ID == id }
-	return isQueued(r, id) || armrecord.IsIntended(r, id) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run)
+	return isQueued(r, id) || armrecord.IsIntended(r, id) || slices.ContainsFunc(r.Earlier, is) ||
+		r.Run != nil && is(*r.Run)
 }
 
 // readable is the mode of access(2) that checks whether a file can be read.

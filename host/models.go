@@ -113,7 +113,8 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	if o.Failed != "" {
 		return nil, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p = limit.AfterTry(p, o.Failed)
-			return armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.WithoutPrompt()})
+			return armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p),
+				coleo.ParkChange{Step: coleo.ParkTried, Parked: p.WithoutPrompt()})
 		})
 	}
 	defer a.begin()()

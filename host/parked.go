@@ -31,8 +31,8 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		from := r.Spec.AtLimit().OrDefault()
 		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.OnLimit = o.OnLimit })
-		return append([]coleo.Event{armrecord.Event(r.ID, coleo.EventOnLimit, coleo.OnLimitChange{From: from, To: o.OnLimit})},
-			armrecord.Replan(r)...)
+		changed := armrecord.Event(r.ID, coleo.EventOnLimit, coleo.OnLimitChange{From: from, To: o.OnLimit})
+		return append([]coleo.Event{changed}, armrecord.Replan(r)...)
 	})
 	if err != nil {
 		return nil, err

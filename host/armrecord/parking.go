@@ -29,8 +29,8 @@ func Park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bo
 	return SetParked(r, queue.Park(Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 }
 
-// When a user changes what an arm does at a limit, Replan plans the present parking of the arm
-// again. It returns the events, or nil if nothing has changed. It does not change a parking whose
+// Replan plans the present parking of an arm again, after a user has changed what the arm does at a
+// limit. It returns the events, or nil if nothing has changed. It does not change a parking whose
 // alternative is being carried out.
 func Replan(r *store.ArmRecord) []coleo.Event {
 	q := Queue(r)
