@@ -25,7 +25,9 @@ const (
 
 // untilNextTry returns the time to the next attempt to take the lock, for a caller that has waited for some
 // time. It is a tenth of that time, within bounds.
-func untilNextTry(waited time.Duration) time.Duration { return min(max(waited/10, lockPoll), maxLockPoll) }
+func untilNextTry(waited time.Duration) time.Duration {
+	return min(max(waited/10, lockPoll), maxLockPoll)
+}
 
 // lockFolder takes the lock of the folder dir. A holder and its guard share the lock through one
 // open file. The lock is released when both have ended, because no other process has this file
