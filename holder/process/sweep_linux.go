@@ -4,7 +4,6 @@ package process
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +46,7 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // It cannot read the environments of other users' processes, but those do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		env, err := readFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 		if err != nil {
 			return false
 		}
