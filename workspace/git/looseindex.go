@@ -101,7 +101,7 @@ const plainIndex = "DIRC\x00\x00\x00\x02"
 // the result is false, only git knows it.
 func (r *Repo) IndexIsHead() bool {
 	index, err := ReadRegular(filepath.Join(r.Git, "index"), mayTrackBytes)
-	if err != nil || len(index) == mayTrackBytes || !strings.HasPrefix(string(index[:min(len(index), indexHead)]), plainIndex) {
+	if err != nil || len(index) == mayTrackBytes || !bytes.HasPrefix(index, []byte(plainIndex)) {
 		return false
 	}
 	list, idBytes, known := r.looseFiles()
