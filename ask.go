@@ -105,6 +105,9 @@ type AskCall struct {
 
 // AskPage is one question that the model asks the user.
 type AskPage struct {
+	// The kind of the page's dialog, as in `[[dialog]]`. If the key is missing, the page has the
+	// kind of the entry, and so has the first page always.
+	Kind DialogKind `json:"kind,omitempty" toml:"kind"`
 	// The labels of the options. The checks choose each option once. Each time, the model must
 	// receive the label of the chosen option, and no other label.
 	Answers []string `json:"answers" toml:"answers"`

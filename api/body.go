@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/timelimit"
 	"coleo.dev/trigger"
-	"coleo.dev/typingtime"
 	"coleo.dev/wire"
 )
 
@@ -130,7 +130,7 @@ func awaited(next http.Handler) http.Handler {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		if typingtime.Check(r.Context()) != nil || hungUp(r.Context()) {
+		if timelimit.Check(r.Context()) != nil || hungUp(r.Context()) {
 			writeError(w, coleo.Errorf(coleo.ETimeout,
 				"the deadline of the request had passed when it arrived: nothing was done"))
 			return

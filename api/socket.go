@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coleo.dev/wire"
 	"github.com/gorilla/websocket"
+
+	"coleo.dev/wire"
 
 	"coleo.dev"
 )

@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
-	"github.com/gorilla/websocket"
 
 	"coleo.dev"
 )

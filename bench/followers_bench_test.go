@@ -20,6 +20,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/brain"
 	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 	"coleo.dev/localsocket"
 	"coleo.dev/registry"
 	"coleo.dev/store"
@@ -48,7 +49,7 @@ func serveEvents(dir string) error {
 	if err != nil {
 		return err
 	}
-	server, err := bus.Listen(filepath.Join(dir, "bus.sock"), key, nil)
+	server, err := busserver.Listen(filepath.Join(dir, "bus.sock"), key, nil)
 	if err != nil {
 		return err
 	}

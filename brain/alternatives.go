@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
 	"coleo.dev/bus"
 	"coleo.dev/limit"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -95,7 +95,7 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	if comesLater(err) {
 		return false
 	}
-	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpAlternative, commands.PromptTimeout, func(arm coleo.Arm) any {
+	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpAlternative, timelimit.Typing, func(arm coleo.Arm) any {
 		return bus.AlternativeOrder{Arm: arm.ID, At: at, Failed: err.Error()}
 	}, nil)
 	return err == nil

@@ -10,6 +10,7 @@ import (
 	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
+	"coleo.dev/timelimit"
 )
 
 // The functions in this file pass requests about the changes, checkpoints and merges of an arm on to the
@@ -91,7 +92,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, commands.MergeTime, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, timelimit.Merge, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Request: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/modelresolver"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -115,7 +115,7 @@ func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrde
 		}
 	}
 	var report bus.ModelReport
-	err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpModel, commands.PromptTimeout, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpModel, timelimit.Typing, func(arm coleo.Arm) any {
 		return bus.ModelOrder{Arm: arm.ID, ModelOrder: o, InsteadOf: change}
 	}, &report)
 	return report, err

@@ -12,6 +12,7 @@ import (
 	"coleo.dev/brain/placement"
 	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
+	"coleo.dev/timelimit"
 )
 
 // This file orders the starts of arms. It writes the row before the order, chooses the generation,
@@ -33,7 +34,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	var report bus.ArmReport
 	limit := spawnTimeout
 	if o.Config.Worktree != nil {
-		limit += commands.WorktreeTime
+		limit += timelimit.Worktree
 	}
 	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.roster.CatchUp(ctx, arm.AgentID)
@@ -129,7 +130,7 @@ func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any
 func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
-		_ = b.askAboutArm(ctx, ordered, bus.OpRemove, commands.KillTimeout, commands.OnArm(ordered), nil)
+		_ = b.askAboutArm(ctx, ordered, bus.OpRemove, timelimit.Kill, commands.OnArm(ordered), nil)
 		if err := b.DB.DeleteArm(ctx, ordered.ID); err == nil {
 			b.PublishRemoved(ordered.ID)
 		}

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/store"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -58,7 +59,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
-		if err = b.askAboutArm(ctx, arm, bus.OpKill, commands.KillTimeout, commands.OnArm(arm), nil); err == nil {
+		if err = b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnArm(arm), nil); err == nil {
 			err = b.restart(ctx, arm, q, remedy, change)
 		}
 	case recovery.Restart, recovery.RestartResuming:

@@ -3,20 +3,16 @@ package brain
 import (
 	"context"
 	"errors"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
 // The functions in this file remove an arm permanently, first on the arm's host, and then from serve's
 // database.
-
-// removeTimeout is the time limit for the removal of an arm. If the arm's worktree contains much
-// unsaved work, the host agent needs minutes to save it.
-const removeTimeout = 10 * time.Minute
 
 // Remove deletes a stopped arm and its files, including the journal and the queue. It returns the
 // number of prompts that were in the queue.
@@ -42,7 +38,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	}
 	var gone bus.Removed
 	if arm.AgentID != "" {
-		err := b.askAboutArm(ctx, arm, bus.OpRemove, removeTimeout, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
+		err := b.askAboutArm(ctx, arm, bus.OpRemove, timelimit.Remove, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 			return wire.Removed{}, err
 		}

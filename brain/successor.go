@@ -19,6 +19,7 @@ import (
 	"coleo.dev/store"
 	"coleo.dev/successor"
 	"coleo.dev/summary"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -219,7 +220,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	case !interrupt:
 		return false, coleo.Errorf(code, "it asks something: answer it first, or give --interrupt, which also ends its turn")
 	}
-	if err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpAbort, commands.PromptTimeout, commands.OnArm, nil); err != nil {
+	if err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpAbort, timelimit.Typing, commands.OnArm, nil); err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, restTime)

@@ -8,6 +8,7 @@ import (
 	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -35,7 +36,7 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 // o.Allow is false. Other errors come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
-	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMode, commands.PromptTimeout, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMode, timelimit.Typing, func(arm coleo.Arm) any {
 		return bus.ModeOrder{Arm: arm.ID, ModeOrder: o}
 	}, &report)
 	if err != nil {
@@ -60,7 +61,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 		return wire.SpawnReply{}, err
 	}
 	if arm.Status != coleo.StatusStopped {
-		if err := b.askAboutArm(ctx, arm, bus.OpKill, commands.KillTimeout, commands.OnArm(arm), nil); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnArm(arm), nil); err != nil {
 			return wire.SpawnReply{}, err
 		}
 		b.roster.CatchUp(ctx, arm.AgentID)

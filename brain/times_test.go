@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"coleo.dev/brain/commands"
-	"coleo.dev/bus"
+	"coleo.dev/timelimit"
 	"coleo.dev/workspace/script"
 )
 
@@ -14,7 +13,7 @@ import (
 func TestAScriptMayTakeAllOfItsTime(t *testing.T) {
 	t.Parallel()
 	for what, limit := range map[string]time.Duration{
-		"a merge": bus.MergeTime, "a start with a worktree": commands.WorktreeTime,
+		"a merge": timelimit.MergeOnHost, "a start with a worktree": timelimit.Worktree,
 	} {
 		if limit <= script.MaxTimeout {
 			t.Errorf("%s may take %v, and its script %v", what, limit, script.MaxTimeout)

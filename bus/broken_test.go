@@ -1,4 +1,4 @@
-package bus
+package bus_test
 
 import (
 	"bytes"
@@ -6,24 +6,26 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
+	"coleo.dev/localsocket"
 )
 
-// breaking dials a bus. While armed is true, the next connection that sends a PING breaks instead, and
-// armed becomes false.
+// breaking connects to a bus at the given path. While armed is true, the next connection on which a PING
+// is sent breaks instead, and armed becomes false.
 type breaking struct {
-	dialer socketDialer
-	armed  atomic.Bool
+	path  string
+	armed atomic.Bool
 }
 
-func (b *breaking) Dial(network, address string) (net.Conn, error) {
-	conn, err := b.dialer.Dial(network, address)
+func (b *breaking) dial() (net.Conn, error) {
+	conn, err := localsocket.Dial(b.path)
 	return breakingConn{conn, b}, err
 }
 
@@ -43,35 +45,28 @@ func (c breakingConn) Write(p []byte) (int, error) {
 // The host agent must not end. It must listen when the connection is up again.
 func TestABreakWhileAHostAgentBeginsToListenIsNoError(t *testing.T) {
 	t.Parallel()
-	listen := map[string]func(c *Conn) error{
-		"for orders": func(c *Conn) error {
-			return c.Serve(t.Context(), "h", func(context.Context, Op, json.RawMessage) (any, error) {
+	listen := map[string]func(c *bus.Conn) error{
+		"for orders": func(c *bus.Conn) error {
+			return c.Serve(t.Context(), "h", func(context.Context, bus.Op, json.RawMessage) (any, error) {
 				return struct{}{}, nil
 			})
 		},
-		"for claims":     func(c *Conn) error { return c.Claims(t.Context(), "h", func() Claim { return Claim{} }) },
-		"for roll calls": func(c *Conn) error { return c.RollCalls(t.Context(), func() {}) },
+		"for claims": func(c *bus.Conn) error {
+			return c.Claims(t.Context(), "h", func() bus.Claim { return bus.Claim{} })
+		},
+		"for roll calls": func(c *bus.Conn) error { return c.RollCalls(t.Context(), func() {}) },
 	}
 	for what, begin := range listen {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			path, key := socket(t), newKey(t)
-			s, err := Listen(path, key, nil)
-			if err != nil {
+			testBus := bustest.New(t)
+			serve, way := testBus.Serve(), &breaking{path: testBus.Path()}
+			path := filepath.Join(filepath.Dir(testBus.Path()), "breaking.sock")
+			if _, err := bustest.NewWire(path, way.dial); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(s.Close)
-			serve, err := s.Dial("serve")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(serve.Close)
-			way := &breaking{dialer: socketDialer{path}}
-			host, err := dial(key, "host", nats.SetCustomDialer(way), nats.SkipHostLookup(), nats.CustomInboxPrefix(hostInbox))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(host.Close)
+			host := testBus.HostBy(path)
+			t.Cleanup(func() { serve.Close(); host.Close() })
 			way.armed.Store(true)
 			if err := begin(host); err != nil {
 				t.Fatalf("it begins to listen: %v", err)
@@ -83,8 +78,9 @@ func TestABreakWhileAHostAgentBeginsToListenIsNoError(t *testing.T) {
 				return
 			}
 			const pause = 20 * time.Millisecond // between two attempts
+			var err error
 			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(pause) {
-				if err = serve.Ask(t.Context(), "h", OpList, nil, nil); coleo.ErrorCode(err) != coleo.EUnavailable {
+				if err = serve.Ask(t.Context(), "h", bus.OpList, nil, nil); coleo.ErrorCode(err) != coleo.EUnavailable {
 					break
 				}
 			}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"coleo.dev"
+	"coleo.dev/localsocket"
 )
 
 // Conn is a connection to the bus. If the connection breaks, Conn connects again, until Conn is
@@ -33,8 +35,7 @@ type Conn struct {
 const DefaultTimeout = 30 * time.Second
 
 // maxWait is the longest time for which a host agent works on one order. The longest order is a
-// prompt of 1 MiB, the largest prompt that serve accepts. Package brain allows 90 s for a prompt,
-// plus 6 s for each 1,000 bytes.
+// prompt of 1 MiB, the largest prompt that serve accepts: see timelimit.Prompt.
 const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus at the unix socket path. The server's log shows
@@ -47,6 +48,19 @@ func Dial(path string, key Key, name string) (*Conn, error) {
 		return nil, coleo.Errorf(coleo.EUnavailable, "connect to the bus at %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// socketDialer connects a NATS client to the unix socket path. It ignores the address that the NATS
+// client passes to it.
+type socketDialer struct{ path string }
+
+// Dial connects to the unix socket. It ignores its arguments.
+func (d socketDialer) Dial(string, string) (net.Conn, error) { return localsocket.Dial(d.path) }
+
+// DialInProcess connects this process to the bus whose server runs in this process. Only package
+// busserver calls it.
+func DialInProcess(server nats.InProcessConnProvider, key Key, name string) (*Conn, error) {
+	return dial(key, name, nats.InProcessServer(server))
 }
 
 // placeholderURL is an address for the NATS client, which requires one. Nothing connects to it,
@@ -170,6 +184,22 @@ func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 // each message.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
+}
+
+// Rights says what a client may do on the bus. The lists contain subjects.
+type Rights struct {
+	Publish, Subscribe []string
+	ReplyTime          time.Duration // how long the client may reply to a message that it has received
+}
+
+// HostRights returns the rights of a host agent. A host agent can receive orders, reply to them, and
+// publish beats, claims and news about its log.
+func HostRights() Rights {
+	return Rights{
+		Publish:   []string{beatSubject, grewSubject, everyClaim},
+		Subscribe: []string{everyCommand, rollSubject, everyClaim, hostInbox + ".>"},
+		ReplyTime: maxWait,
+	}
 }
 
 func (c *Conn) publish(subject string, v any) error {

@@ -1,77 +1,48 @@
-package bus
+package bus_test
 
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/bus/bustest"
+	"coleo.dev/timelimit"
 )
 
-// socket returns a path for a bus's socket, in a new folder.
-func socket(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "bus.sock")
-}
-
-func newKey(t *testing.T) Key {
-	t.Helper()
-	key, err := NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
 // pair starts a bus, and returns a connection of serve and a connection of a host agent.
-func pair(t *testing.T) (serve, host *Conn) {
+func pair(t *testing.T) (serve, host *bus.Conn) {
 	t.Helper()
-	path, key := socket(t), newKey(t)
-	s, err := Listen(path, key, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	if serve, err = s.Dial("serve"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(serve.Close)
-	if host, err = Dial(path, key, "host"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(host.Close)
+	b := bustest.New(t)
+	serve, host = b.Serve(), b.Host()
+	t.Cleanup(func() { serve.Close(); host.Close() })
 	return serve, host
 }
 
 func TestACommandIsAnsweredWithItsReportOrItsError(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)
-	err := host.Serve(t.Context(), "host.one", func(_ context.Context, op Op, data json.RawMessage) (any, error) {
-		var o ArmOrder
+	err := host.Serve(t.Context(), "host.one", func(_ context.Context, op bus.Op, data json.RawMessage) (any, error) {
+		var o bus.ArmOrder
 		if err := json.Unmarshal(data, &o); err != nil {
 			return nil, err
 		}
 		if o.Arm == "blocked" {
 			return nil, coleo.Blocked(&coleo.Dialog{Title: "Proceed?"})
 		}
-		return ArmReport{ID: o.Arm, Desired: coleo.Desired(op)}, nil
+		return bus.ArmReport{ID: o.Arm, Desired: coleo.Desired(op)}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got ArmReport
-	if err := serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "a"}, &got); err != nil || got.ID != "a" ||
+	var got bus.ArmReport
+	if err := serve.Ask(t.Context(), "host.one", bus.OpKill, bus.ArmOrder{Arm: "a"}, &got); err != nil || got.ID != "a" ||
 		got.Desired != "kill" {
 		t.Fatalf("report = %+v, %v", got, err)
 	}
-	err = serve.Ask(t.Context(), "host.one", OpKill, ArmOrder{Arm: "blocked"}, &got)
+	err = serve.Ask(t.Context(), "host.one", bus.OpKill, bus.ArmOrder{Arm: "blocked"}, &got)
 	e, ok := err.(*coleo.Error)
 	if !ok || e.Code != coleo.EBlocked || e.Dialog == nil || e.Dialog.Title != "Proceed?" {
 		t.Fatalf("error = %v, want the dialog in it", err)
@@ -82,7 +53,7 @@ func TestAHostThatIsNotThereIsUnavailableAtOnce(t *testing.T) {
 	t.Parallel()
 	serve, _ := pair(t)
 	start := time.Now()
-	err := serve.Ask(t.Context(), "nobody", OpList, nil, nil)
+	err := serve.Ask(t.Context(), "nobody", bus.OpList, nil, nil)
 	if coleo.ErrorCode(err) != coleo.EUnavailable || time.Since(start) > 5*time.Second {
 		t.Fatalf("ask = %v after %s, want %s at once", err, time.Since(start), coleo.EUnavailable)
 	}
@@ -95,7 +66,7 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 			t.Parallel()
 			serve, host := pair(t)
 			life, dies := context.WithCancel(t.Context())
-			err := host.Serve(life, "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
+			err := host.Serve(life, "h", func(ctx context.Context, _ bus.Op, _ json.RawMessage) (any, error) {
 				dies()
 				<-ctx.Done()
 				if returns {
@@ -112,9 +83,9 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			err = serve.Ask(ctx, "h", OpPrompt, PromptOrder{}, nil)
-			if coleo.ErrorCode(err) != coleo.EUnavailable || IsUnreachable(err) == returns {
-				t.Fatalf("ask = %v, unreachable %v", err, IsUnreachable(err))
+			err = serve.Ask(ctx, "h", bus.OpPrompt, bus.PromptOrder{}, nil)
+			if coleo.ErrorCode(err) != coleo.EUnavailable || bus.IsUnreachable(err) == returns {
+				t.Fatalf("ask = %v, unreachable %v", err, bus.IsUnreachable(err))
 			}
 		})
 	}
@@ -123,14 +94,14 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 func TestBeatsAndGrowthReachWhoListens(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)
-	beats, grown := make(chan Beat, 1), make(chan Grown, 1)
-	if err := serve.Beats(t.Context(), func(b Beat) { beats <- b }); err != nil {
+	beats, grown := make(chan bus.Beat, 1), make(chan bus.Grown, 1)
+	if err := serve.Beats(t.Context(), func(b bus.Beat) { beats <- b }); err != nil {
 		t.Fatal(err)
 	}
-	if err := serve.Growth(t.Context(), func(g Grown) { grown <- g }); err != nil {
+	if err := serve.Growth(t.Context(), func(g bus.Grown) { grown <- g }); err != nil {
 		t.Fatal(err)
 	}
-	if err := host.RollCalls(t.Context(), func() { _ = host.Beat(Beat{ID: "h"}) }); err != nil {
+	if err := host.RollCalls(t.Context(), func() { _ = host.Beat(bus.Beat{ID: "h"}) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := serve.RollCall(); err != nil {
@@ -139,10 +110,40 @@ func TestBeatsAndGrowthReachWhoListens(t *testing.T) {
 	if b := <-beats; b.ID != "h" {
 		t.Fatalf("beat = %+v", b)
 	}
-	if err := host.Grew(Grown{Host: "h", Head: 7}); err != nil {
+	if err := host.Grew(bus.Grown{Host: "h", Head: 7}); err != nil {
 		t.Fatal(err)
 	}
 	if g := <-grown; g.Head != 7 {
 		t.Fatalf("growth = %+v", g)
+	}
+}
+
+// The host agent must have enough time for a long prompt. But its time must end before the time of
+// the caller, who waits for the answer.
+func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
+	t.Parallel()
+	serve, host := pair(t)
+	type times struct{ Left, Waited time.Duration }
+	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ bus.Op, _ json.RawMessage) (any, error) {
+		end, _ := ctx.Deadline()
+		waited, _ := timelimit.Left(ctx)
+		return times{Left: time.Until(end), Waited: waited}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long = 30 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	var got times
+	if err := serve.Ask(ctx, "h", bus.OpPrompt, bus.PromptOrder{}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Left > long-bus.AnswerTime || got.Left < long/2 {
+		t.Errorf("the order may take %s, want %s less than %s", got.Left, bus.AnswerTime, long)
+	}
+	if got.Waited > bus.GivesUpAfter {
+		t.Errorf("the order is waited for %s, though its sender gives it up after %s of silence", got.Waited,
+			bus.GivesUpAfter)
 	}
 }

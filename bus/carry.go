@@ -9,7 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/boottime"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // waitingSenders contains the orders that this process is carrying out. For each order, it contains
@@ -59,14 +59,14 @@ func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
 	if o.Waiting != 0 { // a sender of an older version does not set it
 		defer c.senders.add(o.ID, o.Waiting)()
-		ctx = typingtime.With(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
+		ctx = timelimit.With(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
 	}
 	if o.End != 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, boottime.Until(o.End))
 		defer cancel()
 	}
-	if typingtime.Check(ctx) != nil {
+	if timelimit.Check(ctx) != nil {
 		return report{Error: coleo.Errorf(coleo.ETimeout,
 			"the deadline of the order to %s had passed when it arrived: nothing was done", o.Op)}
 	}

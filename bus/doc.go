@@ -1,5 +1,5 @@
-// Package bus carries orders, beats and news about logs between host agents and serve. It uses a
-// NATS server that is part of the serve process and listens on a unix socket.
+// Package bus carries orders, beats and news about logs between host agents and serve. It connects
+// to a NATS server, which package busserver contains.
 //
 // The bus stores nothing. Everything that must not be lost is in the logs of the hosts. Serve has a
 // cursor for each log, and reads the events after the cursor. If the bus loses a message about a

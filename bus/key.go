@@ -97,5 +97,8 @@ func makeKeyFile(path string) (Key, error) {
 	return key, nil
 }
 
+// Public returns the public half of the key. The server needs only this half.
+func (k Key) Public() string { return k.public }
+
 // sign returns the NATS option with which a client signs the server's challenge.
 func (k Key) sign() nats.Option { return nats.Nkey(k.public, k.pair.Sign) }

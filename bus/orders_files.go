@@ -1,8 +1,6 @@
 package bus
 
 import (
-	"time"
-
 	"coleo.dev/changes"
 )
 
@@ -28,11 +26,6 @@ type RestoreOrder struct {
 	Arm string `json:"arm"`
 	N   int    `json:"n"`
 }
-
-// MergeTime is the time limit of a host agent for a merge. It includes the time in which the merge
-// waits for other merges into the repository. A check of the project alone may take
-// script.MaxTimeout.
-const MergeTime = 24 * time.Minute
 
 // MergeOrder merges an arm's work into another branch. The arm must have a worktree.
 type MergeOrder struct {

@@ -179,3 +179,23 @@ func TestCallsOfALineComeTogetherOrOneAfterAnother(t *testing.T) {
 		}
 	}
 }
+
+// A page has the kind of its entry, unless it names another one.
+func TestAPageHasItsOwnKind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		page, dialog coleo.DialogKind
+		fits         bool
+	}{
+		{"", coleo.DialogQuestion, true},
+		{"", coleo.DialogPlan, false},
+		{coleo.DialogPlan, coleo.DialogPlan, true},
+		{coleo.DialogPlan, coleo.DialogQuestion, false},
+	} {
+		x := attempt{ask: coleo.Ask{Kind: coleo.DialogQuestion}, dialog: &coleo.Dialog{Kind: c.dialog, Options: []string{"Red"}}}
+		_, _, _, err := x.reply(way{choice: coleo.ChoiceAnswer}, coleo.AskPage{Kind: c.page, Answers: []string{"Red"}})
+		if (err == nil) != c.fits {
+			t.Errorf("a page of the kind %q and a dialog of the kind %q: %v", c.page, c.dialog, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -133,8 +134,8 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 // reply returns the decision that answers one question. The model must receive the texts in yes,
 // and must not receive the texts in no.
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
-	if x.dialog.Kind != x.ask.Kind {
-		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
+	if want := cmp.Or(p.Kind, x.ask.Kind); x.dialog.Kind != want {
+		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s, want %s", x.dialog.Title, x.dialog.Kind, want)
 	}
 	if p.Several != x.dialog.Several {
 		return d, nil, nil, fmt.Errorf("several options can be ticked: %t, want %t", x.dialog.Several, p.Several)

@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/conformance/testprogram"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/choosing"
 	"coleo.dev/registry"
 	"coleo.dev/store"
@@ -113,7 +114,7 @@ func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) 
 		s.check(err)
 		s.check(a.changeParked(s.t.Context(), o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p.Doing = o.At.Step
-			q := queueOf(r)
+			q := armrecord.Queue(r)
 			q.Parked = &p
 			r.Queue = &q
 			return nil

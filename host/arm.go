@@ -9,6 +9,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/judge"
 	"coleo.dev/host/lease"
@@ -121,7 +122,7 @@ func (h *Host) newDialogs(a *arm) *judge.Dialogs {
 			return a.respondBy(ctx, bus.RespondOrder{Arm: a.record.ID, Dialog: p.Dialog, Decision: d}, p.Rule)
 		},
 		Record: func(ctx context.Context, p coleo.PolicyDecision) {
-			if err := h.append(ctx, runEvent(a.record.ID, a.openRun(), coleo.EventPolicy, p)); err != nil {
+			if err := h.append(ctx, armrecord.RunEvent(a.record.ID, a.openRun(), coleo.EventPolicy, p)); err != nil {
 				h.Log.Error("record the decision of a policy", "arm", a.name(), "error", err)
 			}
 		}}}
@@ -245,7 +246,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 		payload = coleo.Note{Text: c.Note, Port: s.Handle().Port}
 		a.keepHandle(ctx, s)
 	}
-	e := event(a.record.ID, kinds[c.Kind], payload)
+	e := armrecord.Event(a.record.ID, kinds[c.Kind], payload)
 	e.Time = c.Time.UTC()
 	a.mu.Lock()
 	if a.run != nil {
@@ -367,7 +368,7 @@ func (a *arm) ended(s coleo.Session) {
 	a.mu.Unlock()
 	_ = s.Close()
 	ctx := context.WithoutCancel(a.host.ctx)
-	if err := a.host.appendAs(ctx, ending, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
+	if err := a.host.appendAs(ctx, ending, armrecord.Event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}
 	a.keepPastOrLog(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
@@ -64,7 +65,7 @@ func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 	const events = 40 // events of 200 kB: together two messages of the bus, although they are far fewer than 500
 	for i := range events {
 		s.check(s.host.append(t.Context(),
-			event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
+			armrecord.Event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
 	}
 	all, pieces := s.readLog()
 	if len(all) != events || pieces < 2 {
@@ -84,9 +85,9 @@ func TestAnEventThatIsTooLargeForTheBusIsCutAndTheNextOneFollows(t *testing.T) {
 		{Text: strings.Repeat("<ä", 5<<17)},
 		{Text: "short", List: strings.Split(strings.Repeat("ab,", 1<<20), ",")},
 	} {
-		s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, large)))
+		s.check(s.host.append(t.Context(), armrecord.Event("a", coleo.EventWitness, large)))
 	}
-	s.check(s.host.append(t.Context(), event("a", coleo.EventWitness, kept{Text: "after"})))
+	s.check(s.host.append(t.Context(), armrecord.Event("a", coleo.EventWitness, kept{Text: "after"})))
 	all, _ := s.readLog()
 	if len(all) != 3 || !strings.Contains(string(all[2].Payload), "after") {
 		t.Fatalf("%d events came, want 3, the last one whole", len(all))
@@ -104,7 +105,7 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	for range 50 {
-		s.check(s.host.append(t.Context(), event(id, coleo.EventWitness, kept{})))
+		s.check(s.host.append(t.Context(), armrecord.Event(id, coleo.EventWitness, kept{})))
 	}
 	bound := store.Bound{Most: 10, Age: time.Hour}
 	thin := func() int {
@@ -141,7 +142,7 @@ func TestNoEventIsBetweenAPieceAndItsHead(t *testing.T) {
 	go func() {
 		var err error
 		for range events {
-			err = errors.Join(err, s.host.append(context.Background(), event("a", coleo.EventWitness, kept{})))
+			err = errors.Join(err, s.host.append(context.Background(), armrecord.Event("a", coleo.EventWitness, kept{})))
 		}
 		written <- err
 	}()

@@ -7,6 +7,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/budget"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/metering"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/spending"
@@ -34,7 +35,7 @@ func (a meteredArm) Facts() metering.Facts {
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
 		// The user can give the scripted model a price. Its calls then count like those of any
 		// model.
-		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
+		Parked: armrecord.Queue(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
 		// If nobody has named a model, use the model that the agent CLI reported last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
 	if a.harness != nil {
@@ -98,7 +99,7 @@ func (a meteredArm) Account() spending.Arm {
 
 // Tell appends an event about a budget.
 func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetChange) error {
-	return a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change))
+	return a.host.append(ctx, armrecord.RunEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
 // Park parks the arm in its open run. It does nothing if the arm is already parked at a budget or
@@ -109,7 +110,7 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 // run.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		before := queueOf(r).Parked
+		before := armrecord.Queue(r).Parked
 		if before != nil && before.Kind.SetByColeo() || a.run == nil && p.Kind == coleo.LimitLoop {
 			return nil
 		}
@@ -117,13 +118,13 @@ func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.Budget
 		if a.run != nil {
 			run = a.run.ID
 			p.Run = run
-		} else if p.Prompt = queue.ContinuesWith(queueOf(r)); before != nil {
+		} else if p.Prompt = queue.ContinuesWith(armrecord.Queue(r)); before != nil {
 			p.Run = before.Run
 		}
 		parked = true
-		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
+		events := armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 		if tell != nil {
-			events = append(events, runEvent(r.ID, run, coleo.EventBudget, *tell))
+			events = append(events, armrecord.RunEvent(r.ID, run, coleo.EventBudget, *tell))
 		}
 		return events
 	})
@@ -231,12 +232,12 @@ func (a *arm) renewParked(ctx context.Context) {
 		return
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		q := queueOf(r)
+		q := armrecord.Queue(r)
 		if q.Parked == nil || *q.Parked != *was {
 			return nil
 		}
 		q.Parked = &now
-		return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: now.WithoutPrompt()})
+		return armrecord.SetParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: now.WithoutPrompt()})
 	})
 	if err != nil {
 		a.host.Log.Error("renew the reason why an arm is parked", "arm", a.name(), "error", err)
@@ -246,6 +247,6 @@ func (a *arm) renewParked(ctx context.Context) {
 // budgetSet returns the event for a budget that a person has given to an arm.
 func budgetSet(id, name string, b coleo.Budget, spent float64) coleo.Event {
 	b.Policy = cmp.Or(b.Policy, coleo.BudgetPark)
-	return event(id, coleo.EventBudget, coleo.BudgetChange{Step: coleo.BudgetSet, BudgetState: coleo.BudgetState{
+	return armrecord.Event(id, coleo.EventBudget, coleo.BudgetChange{Step: coleo.BudgetSet, BudgetState: coleo.BudgetState{
 		Budget: b, Scope: coleo.BudgetOfArm, Of: name, Spent: spent}})
 }

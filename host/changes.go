@@ -7,8 +7,10 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/diffs"
 	"coleo.dev/store"
+	"coleo.dev/timelimit"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/merge"
 )
@@ -101,7 +103,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree of its own, so there is no branch to merge: "+
 			"'coleo arm spawn --worktree' gives an arm one", a.name())
 	}
-	ctx, cancel := context.WithTimeout(ctx, bus.MergeTime)
+	ctx, cancel := context.WithTimeout(ctx, timelimit.MergeOnHost)
 	defer cancel()
 	unlock := func() {}
 	if o.Request.Commit != "" {
@@ -113,7 +115,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
+		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
 		if o.Request.Commit == "" {

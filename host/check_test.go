@@ -13,7 +13,6 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/conformance/fakeagent"
-	"coleo.dev/store"
 )
 
 // numbered is the schema of the checked prompts in these tests.
@@ -209,30 +208,6 @@ func (s *stage) awaitSaid(text string) {
 			return e.Kind == fakeagent.Said && e.Text == text
 		})
 	})
-}
-
-// TestR9TheEndAndTheRetryAreOneChange checks that one change of the record ends the run and queues
-// the retry. So no kill can come between them.
-func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
-	t.Parallel()
-	run := coleo.Receipt{ID: "R1", Text: "Count.", Check: &coleo.Check{Schema: json.RawMessage(numbered), Retries: 1}}
-	end := coleo.RunEnd{Status: coleo.Idle, Answer: "many", Source: "hook"}
-	r := store.ArmRecord{ID: "a1", Run: &run, Queue: &coleo.Queue{Entries: []coleo.Queued{{ID: "Q1", Text: "later"}}}}
-	checkAnswer(run, &end)
-	var kinds []coleo.EventKind
-	for _, e := range endRuns(&r, "R1", end, nil) {
-		kinds = append(kinds, e.Kind)
-	}
-	if want := []coleo.EventKind{coleo.EventOutputValidated, coleo.EventOutputRetry, coleo.EventQueue,
-		coleo.EventRunEnd}; !slices.Equal(kinds, want) {
-		t.Errorf("the change has the events %v, want %v", kinds, want)
-	}
-	if r.Run != nil || len(r.Queue.Entries) != 2 || r.Queue.Entries[0].ID != end.Retry || r.Queue.Entries[1].ID != "Q1" {
-		t.Errorf("after the change the run is %+v and the queue %+v", r.Run, r.Queue)
-	}
-	if events := endRuns(&r, "R1", end, nil); events != nil || len(r.Queue.Entries) != 2 {
-		t.Errorf("a second end of the run: %+v, the queue %+v", events, r.Queue)
-	}
 }
 
 // TestR9ARetryThatIsCutOffIsToldAsLost kills the host agent before it types the retry. The retry

@@ -16,6 +16,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/bus/bustest"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/spending"
 	"coleo.dev/store"
@@ -155,7 +156,7 @@ func (c *clockedArm) park(until time.Duration) {
 	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitRate, Text: "429", Seen: time.Now()}, Run: "run", Try: 1,
 		Wake: c.session.began.Add(until)}
 	c.check(c.change(c.t.Context(), func(r *store.ArmRecord) []coleo.Event {
-		return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
+		return armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
 	}))
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
@@ -69,11 +70,11 @@ func (c *clockedArm) fillDatabase(disk smallDisk) {
 	for _, small := range []func() error{
 		func() error {
 			return c.intend(c.t.Context(), func(r *store.ArmRecord) []coleo.Event {
-				return setQueue(r, queueOf(r), coleo.QueueMoved, "")
+				return armrecord.SetQueue(r, armrecord.Queue(r), coleo.QueueMoved, "")
 			})
 		},
 		func() error {
-			return c.host.appendAs(c.t.Context(), intended, event("arm", coleo.EventBlocked, coleo.Note{}))
+			return c.host.appendAs(c.t.Context(), intended, armrecord.Event("arm", coleo.EventBlocked, coleo.Note{}))
 		},
 	} {
 		var err error
@@ -105,7 +106,7 @@ func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
 		c.wantSent([]string{"say one"}, 0)
 		c.sleepUntil(room)
 		c.wantSent([]string{"say one"}, 0)
-		if r := c.recordNow(); len(queueOf(&r).Entries) != 2 || len(r.Intended) != 0 {
+		if r := c.recordNow(); len(armrecord.Queue(&r).Entries) != 2 || len(r.Intended) != 0 {
 			t.Errorf("on the full disk the queue is %+v, and %+v is being sent", r.Queue, r.Intended)
 		}
 		disk.free()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 )
 
 // Two prompts are sent in quick succession. The agent CLI takes them one after another, and the arm
@@ -17,13 +18,13 @@ func TestAnEarlierPromptGetsItsOwnAnswer(t *testing.T) {
 		source       string
 		whole, valid bool
 	}{
-		"an answer": {[]coleo.Work{said("{}")}, "{}", fromRecord, true, true},
+		"an answer": {[]coleo.Work{said("{}")}, "{}", armrecord.FromRecord, true, true},
 		"an answer after a tool call": {[]coleo.Work{said("I look"), call,
-			coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}, said("{}")}, "{}", fromRecord, true, true},
+			coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}, said("{}")}, "{}", armrecord.FromRecord, true, true},
 		"only a remark before a tool call": {[]coleo.Work{said("I look"), call,
 			coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}}, "", "", false, false},
 		"a text that was cut": {[]coleo.Work{coleo.AssistantText{Block: coleo.Block{Text: "{", Done: true, Truncated: true}}},
-			"{", fromRecord, false, false},
+			"{", armrecord.FromRecord, false, false},
 		"nothing": {nil, "", "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

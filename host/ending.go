@@ -14,6 +14,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/workspace"
 )
@@ -31,7 +32,7 @@ func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		a.reading = reading
 		r.Desired, r.Status, r.State, r.Rule = coleo.DesiredStopped, coleo.StatusStopped, coleo.Dead, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventStopped, reading)}
+		return []coleo.Event{armrecord.Event(r.ID, coleo.EventStopped, reading)}
 	})
 	if err != nil {
 		a.host.Log.Error("record a failed start", "arm", a.name(), "error", err)
@@ -102,7 +103,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.followEnded
-		return unpark(r, "the arm was ended")
+		return armrecord.Unpark(r, "the arm was ended")
 	})
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 		return a.killUnheld(ctx, record)
 	}
 	if err := s.Kill(ctx); err != nil {
-		_ = a.host.append(ctx, event(record.ID, coleo.EventOrphaned, coleo.Note{Text: err.Error()}))
+		_ = a.host.append(ctx, armrecord.Event(record.ID, coleo.EventOrphaned, coleo.Note{Text: err.Error()}))
 		return err
 	}
 	select {
@@ -185,7 +186,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
 	return a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
-		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
+		return append(armrecord.EndAllRuns(r, reading), armrecord.Event(r.ID, coleo.EventStopped, reading))
 	})
 }
 
@@ -226,13 +227,13 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a.typing.Lock() // an order about the queue may be running
 	a.mu.Lock()
 	a.gone = true
-	dropped := len(queueOf(&a.record).Entries)
+	dropped := len(armrecord.Queue(&a.record).Entries)
 	a.mu.Unlock()
 	a.typing.Unlock()
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
-	gone := writing{forget: a.record.ID, events: []coleo.Event{event(a.record.ID, coleo.EventRemoved, struct{}{})}}
+	gone := writing{forget: a.record.ID, events: []coleo.Event{armrecord.Event(a.record.ID, coleo.EventRemoved, struct{}{})}}
 	removed := bus.Removed{Dropped: dropped, Stays: done.Stays}
 	for _, one := range append([]workspace.Removal{done}, done.With...) {
 		switch {

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 )
 
 // verify compares the input of the agent CLIs with the log, the records and the answers to orders.
@@ -42,7 +43,7 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 		return
 	}
 	r := live.recordNow()
-	q, logged := queueOf(&r), h.log.arms[a.id]
+	q, logged := armrecord.Queue(&r), h.log.arms[a.id]
 	pending := 0
 	for _, e := range q.Entries {
 		queued[e.ID]++
@@ -205,7 +206,7 @@ func (h *faultStage) quietly(do func()) bool {
 		live, err := h.host.arm(a.id)
 		h.check(err)
 		r := live.recordNow()
-		q := queueOf(&r)
+		q := armrecord.Queue(&r)
 		empty = empty && len(q.Entries) == 0 && q.Parked == nil
 		if q.Parked != nil && q.Parked.Wake.IsZero() && q.Parked.Why == "" {
 			h.t.Errorf("arm %s waits for a person and does not say why: %+v", a.name, q.Parked)
@@ -226,7 +227,7 @@ func (h *faultStage) help(a *faultArm) {
 	h.check(err)
 	s, _ := live.liveSession()
 	r := live.recordNow()
-	q := queueOf(&r)
+	q := armrecord.Queue(&r)
 	order := func(step coleo.QueueStep) {
 		h.check(h.give(bus.OpQueue, bus.QueueOrder{Arm: a.id, QueueOrder: coleo.QueueOrder{Step: step}}, nil))
 	}

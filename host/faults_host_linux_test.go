@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 )
 
@@ -63,7 +64,7 @@ func (h *faultStage) advanceToWake() {
 			continue
 		}
 		r := live.recordNow()
-		if p := queueOf(&r).Parked; p != nil && !p.Wake.IsZero() && (first.IsZero() || p.Wake.Before(first)) {
+		if p := armrecord.Queue(&r).Parked; p != nil && !p.Wake.IsZero() && (first.IsZero() || p.Wake.Before(first)) {
 			first = p.Wake
 		}
 	}
@@ -184,7 +185,7 @@ func (h *faultStage) unrestOf(a *faultArm, runs bool, state string) string {
 	if now.State == coleo.WaitingApproval {
 		return ""
 	}
-	q := queueOf(&r)
+	q := armrecord.Queue(&r)
 	switch {
 	case open || r.Run != nil || len(r.Intended) > 0:
 		return fmt.Sprintf("is %s, and its record has the run %+v and the intended %+v", now.State, r.Run, r.Intended)

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
@@ -93,7 +94,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 		text := fmt.Sprintf("start %d of arm %s runs, and nothing says how to reattach to it: 'kill %d' ends it",
 			n, id, s.Holder.PID)
 		h.Log.Warn("an orphan is left", "arm", id, "note", text)
-		if err := h.append(ctx, event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
+		if err := h.append(ctx, armrecord.Event(id, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
 			h.Log.Error("record an orphan", "arm", id, "error", err)
 		}
 	}
@@ -212,7 +213,7 @@ func (a *arm) tellOrphans(ctx context.Context) {
 		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it",
 			n, a.name(), a.name())
 		a.host.Log.Warn("an orphan is left", "arm", a.name(), "note", text)
-		if err := a.host.append(ctx, event(a.record.ID, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
+		if err := a.host.append(ctx, armrecord.Event(a.record.ID, coleo.EventOrphaned, coleo.Note{Text: text})); err != nil {
 			a.host.Log.Error("record an orphan", "arm", a.name(), "error", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 )
 
@@ -53,7 +54,7 @@ func TestAParkedArmGoesOnOnlyWhenEveryConditionHolds(t *testing.T) {
 		a := &arm{session: session, reading: now, sending: queueSending{changes: 1}}
 		a.record.Queue = &coleo.Queue{Parked: &coleo.Parked{Wake: wake}}
 		change(a, &now)
-		return queue.Due(queueOf(&a.record), wake) && a.mayFollow(session, now, coleo.Queued{Continues: 1})
+		return queue.Due(armrecord.Queue(&a.record), wake) && a.mayFollow(session, now, coleo.Queued{Continues: 1})
 	}
 	for what, change := range map[string]func(a *arm, now *coleo.Reading){
 		"it shows the error":       func(*arm, *coleo.Reading) {},

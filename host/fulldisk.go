@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
 	"coleo.dev/store/reserve"
@@ -72,7 +73,7 @@ func (a *arm) noteBlocked(ctx context.Context, why string) {
 	if same {
 		return
 	}
-	if err := a.host.append(ctx, event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
+	if err := a.host.append(ctx, armrecord.Event(id, coleo.EventBlocked, coleo.Note{Text: why})); err != nil {
 		a.host.Log.Error("record that the arm is blocked", "arm", a.name(), "blocked", why, "error", err)
 	}
 }

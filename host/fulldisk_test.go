@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
@@ -20,14 +21,14 @@ func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {
 	cancel()
 	s.check(a.change(over, func(r *store.ArmRecord) []coleo.Event {
 		r.Model = "seen"
-		return []coleo.Event{event(id, coleo.EventBlocked, coleo.Note{Text: "has happened"})}
+		return []coleo.Event{armrecord.Event(id, coleo.EventBlocked, coleo.Note{Text: "has happened"})}
 	}))
 	if n := len(s.events(id, coleo.EventBlocked)); n != 1 {
 		t.Errorf("%d events of what has happened were written, want 1", n)
 	}
 	err = a.intend(over, func(r *store.ArmRecord) []coleo.Event {
 		r.Model = "intended"
-		return []coleo.Event{event(id, coleo.EventSpawned, coleo.Note{})}
+		return []coleo.Event{armrecord.Event(id, coleo.EventSpawned, coleo.Note{})}
 	})
 	if coleo.ErrorCode(err) != coleo.EUnavailable {
 		t.Errorf("an intention that nobody waits for = %v", err)

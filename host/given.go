@@ -17,6 +17,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/checked"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/worktree"
 	"coleo.dev/store"
@@ -141,7 +142,7 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 	input, err := checked.Accept(*p.Check)
 	if err != nil {
 		if input.Error != "" {
-			err = errors.Join(err, a.host.append(ctx, event(a.record.ID, coleo.EventInputValidated, input)))
+			err = errors.Join(err, a.host.append(ctx, armrecord.Event(a.record.ID, coleo.EventInputValidated, input)))
 		}
 		return nil, err
 	}
@@ -312,7 +313,7 @@ func leftQueue(step coleo.QueueStep, arm, id string) error {
 // begun a run that is open.
 func hasPrompt(r *store.ArmRecord, id string) bool {
 	is := func(p coleo.Receipt) bool { return p.ID == id }
-	return isQueued(r, id) || isIntended(r, id) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run)
+	return isQueued(r, id) || armrecord.IsIntended(r, id) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run)
 }
 
 // readable is the mode of access(2) that checks whether a file can be read.
@@ -339,7 +340,7 @@ func checkFile(path string) error {
 func (a *arm) worktree() worktree.Keeper {
 	return worktree.Keeper{Trees: a.host.Workspaces, Arm: a.record.ID,
 		Tell: func(ctx context.Context, kind coleo.EventKind, payload any) {
-			if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
+			if err := a.host.append(ctx, armrecord.Event(a.record.ID, kind, payload)); err != nil {
 				a.host.Log.Warn("record what happens to the worktree of an arm", "arm", a.name(), "error", err)
 			}
 		},

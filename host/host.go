@@ -372,14 +372,6 @@ func (h *Host) publish(b bus.Beat) {
 	}
 }
 
-func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
-	data, err := json.Marshal(payload)
-	if err != nil {
-		data = nil // impossible, because all payloads are plain structs of this module
-	}
-	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
-}
-
 // carryOut carries out an order from the bus, and returns its report.
 func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
 	order, ok := h.orders()[op]

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/armname"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/subarm"
 )
@@ -87,7 +88,7 @@ func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 
 // isQueued reports whether the prompt with the given id is in the queue of a record.
 func isQueued(r *store.ArmRecord, id string) bool {
-	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
+	return slices.ContainsFunc(armrecord.Queue(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
 // delist removes an arm that enlist created for a start, if the arm was never started.
@@ -171,10 +172,10 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 			c.Conversation = ""
 			a.meter.ForgetContext()
 		}
-		left := endAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
+		left := armrecord.EndAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
 		if !c.Resume && o.First == nil {
-			left = append(left, pauseAnew(r)...)
+			left = append(left, armrecord.PauseAnew(r)...)
 		}
 		left = append(left, queueFirst(r, o)...)
 		if next == 1 {
@@ -203,7 +204,7 @@ func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event)
 		return nil
 	}
 	if len(chosen.Labels) > 0 {
-		events = append(events, event(id, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
+		events = append(events, armrecord.Event(id, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))
 	}
 	if chosen.Budget != nil {
 		events = append(events, budgetSet(id, name, *chosen.Budget, 0))
@@ -228,9 +229,9 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 		if r.Spec.Sandbox.On() && handle.Sandbox.On() { // the start has found out how its limits are enforced
 			r.Spec.Sandbox = handle.Sandbox
 		}
-		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
+		events := []coleo.Event{armrecord.Event(r.ID, coleo.EventSpawned, handle)}
 		if insteadOf != nil {
-			events = append(events, event(r.ID, coleo.EventModel, coleo.ModelChanged{From: insteadOf.Asked.Model,
+			events = append(events, armrecord.Event(r.ID, coleo.EventModel, coleo.ModelChanged{From: insteadOf.Asked.Model,
 				To: coleo.ModelName(r.Provider, r.Model), Ordered: true, Fallback: insteadOf}))
 		}
 		return events

@@ -12,6 +12,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/lease"
 	"coleo.dev/host/queue"
 	"coleo.dev/store"
@@ -61,9 +62,9 @@ func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 						}
 					}})
 					a.check(a.change(t.Context(), func(r *store.ArmRecord) []coleo.Event { // wakes the queue once
-						q, err := queue.Add(queueOf(r), coleo.Queued{ID: "1", Text: "say one"})
+						q, err := queue.Add(armrecord.Queue(r), coleo.Queued{ID: "1", Text: "say one"})
 						a.check(err)
-						return setQueue(r, q, coleo.QueueAdded, "1")
+						return armrecord.SetQueue(r, q, coleo.QueueAdded, "1")
 					}))
 					synctest.Wait()
 					a.wantSent(nil)
@@ -139,7 +140,7 @@ func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 			inBubble(t, t.TempDir(), func(a *clockedArm) {
 				startsAgain := func() {
 					a.check(a.intend(t.Context(), func(r *store.ArmRecord) []coleo.Event { // does what startWith does
-						return endAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true})
+						return armrecord.EndAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true})
 					}))
 					_, err := a.order(coleo.QueueOrder{Step: coleo.QueueResumed}) // a person resumes the queue
 					a.check(err)
@@ -176,7 +177,7 @@ func TestABudgetDoesNotMakeAnArmForgetItsPrompt(t *testing.T) {
 				a.session.meanwhile(fakeMoments{refuse: func() error { return coleo.Errorf(coleo.EBusy, "not now") }})
 				a.park(until)
 				a.check(a.change(t.Context(), func(r *store.ArmRecord) []coleo.Event {
-					q, p := queueOf(r), *r.Queue.Parked
+					q, p := armrecord.Queue(r), *r.Queue.Parked
 					p.Prompt = "say forgotten"
 					q.Parked, r.Queue = &p, &q
 					return nil
@@ -256,7 +257,7 @@ func TestAPromptThatIsLostAtTheWakeTimeIsNotSentAgain(t *testing.T) {
 					return cause
 				}})
 				a.sleepUntil(7 * 24 * time.Hour)
-				q := queueOf(ptr(a.recordNow()))
+				q := armrecord.Queue(ptr(a.recordNow()))
 				if tries != 1 || q.Paused == "" || q.ByHand || q.Parked != nil || len(q.Entries) != 1 {
 					t.Errorf("after %d tries the queue is %+v", tries, q)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/queue"
 	"coleo.dev/limit"
@@ -112,7 +113,7 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	if o.Failed != "" {
 		return nil, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p = limit.AfterTry(p, o.Failed)
-			return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.WithoutPrompt()})
+			return armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.WithoutPrompt()})
 		})
 	}
 	defer a.begin()()
@@ -129,11 +130,11 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 		if restart { // without a restart, SwitchModel has recorded the change
 			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
-		q := queueOf(r)
+		q := armrecord.Queue(r)
 		p = limit.AfterTry(p, "")
 		q.Parked = &p
 		r.Queue = &q
-		more, _ := a.continued(r, "it continues with the model "+o.Model)
+		more, _ := armrecord.Continue(r, "it continues with the model "+o.Model, h.Now())
 		return append(events, more...)
 	})
 }
@@ -148,7 +149,7 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 	s, dead := a.liveSession()
 	a.mu.Lock()
 	doing, same := false, choosing.ModelOf(a.record) == o.Model
-	p, err := stillParked(&a.record, o.At)
+	p, err := armrecord.StillParked(&a.record, o.At)
 	if err == nil {
 		doing = p.Doing != ""
 		idle := dead == nil && a.mayFollow(s, s.State(), coleo.Queued{Continues: 1})
@@ -163,7 +164,7 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 	if err == nil && !doing {
 		err = a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p.Doing = o.At.Step
-			q := queueOf(r)
+			q := armrecord.Queue(r)
 			q.Parked = &p
 			r.Queue = &q
 			return nil

@@ -7,6 +7,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/armname"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
@@ -247,7 +248,7 @@ func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 	}
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Labels = o.Labels })
-		return []coleo.Event{event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: o.Labels})}
+		return []coleo.Event{armrecord.Event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: o.Labels})}
 	})
 	if err != nil {
 		return nil, err

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"coleo.dev"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 )
 
-// This file begins the runs of turns that no prompt of Coleo has begun. Such a turn begins when a
-// person types a prompt by hand, or when the agent CLI begins it by itself.
+// The functions in this file open a run for a turn that Coleo did not start with a prompt. A person
+// has typed the prompt by hand, or the agent CLI has started the turn by itself.
 
 // openOther begins the run of a turn whose prompt arrived late, or of a turn that Coleo did not
 // begin.
@@ -59,15 +60,15 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		var events []coleo.Event
 		if found {
-			events = append(shownWork(*r, over.ID, end, false), endRuns(r, over.ID, end, earlier)...)
+			events = append(armrecord.ShownWork(*r, over.ID, end, false), armrecord.EndRuns(r, over.ID, end, earlier)...)
 		}
-		open := append([]coleo.Receipt{run}, openRuns(*r)...)
+		open := append([]coleo.Receipt{run}, armrecord.OpenRuns(*r)...)
 		newest := len(open) - 1
 		if r.Earlier, r.Run = open[:newest:newest], &open[newest]; newest == 0 {
 			a.run, r.Earlier = r.Run, nil
 		}
-		events = append(append(events, a.leaveError(r)...), runEvent(r.ID, run.ID, coleo.EventRunStart, run))
-		return append(events, unpark(r, "another turn has begun")...)
+		events = append(append(events, a.leaveError(r)...), armrecord.RunEvent(r.ID, run.ID, coleo.EventRunStart, run))
+		return append(events, armrecord.Unpark(r, "another turn has begun")...)
 	})
 	if found {
 		a.runEnded(ctx, over.ID)
@@ -81,7 +82,7 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	open := openRuns(a.record)
+	open := armrecord.OpenRuns(a.record)
 	i := slices.IndexFunc(open, func(r coleo.Receipt) bool { return r.ID == a.record.Trace.Run })
 	if i < 0 {
 		return coleo.Receipt{}, false

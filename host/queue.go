@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/checked"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 	"coleo.dev/store"
 )
@@ -61,7 +62,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	q := queueOf(&a.record)
+	q := armrecord.Queue(&a.record)
 	if q.Handover != nil {
 		told := q.Handover.WithoutQueue()
 		q.Handover = &told
@@ -121,7 +122,7 @@ func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, er
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
 	}
-	q, err := queueOf(r), error(nil)
+	q, err := armrecord.Queue(r), error(nil)
 	switch o.Step {
 	case coleo.QueueAdded:
 		if o.ID == "" {
@@ -148,43 +149,7 @@ func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, er
 	if err != nil {
 		return nil, err
 	}
-	return setQueue(r, q, o.Step, o.ID), nil
-}
-
-func queueOf(r *store.ArmRecord) coleo.Queue {
-	if r.Queue == nil {
-		return coleo.Queue{}
-	}
-	return *r.Queue
-}
-
-// setQueue stores a queue in the record, and returns the event about the entry with the given id.
-// An id of "" means no entry.
-func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
-	change := coleo.QueueChange{Step: step, ID: id}
-	r.Queue = nil
-	if q.State() != nil {
-		r.Queue = &q
-	}
-	if state := queueState(r); state != nil {
-		change.QueueState = *state
-	}
-	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
-}
-
-// queueState returns the summary of the queue in the record, with the prompt that has left the
-// queue and has no run yet. It returns nil if there is nothing to report.
-func queueState(r *store.ArmRecord) *coleo.QueueState {
-	state := queueOf(r).State()
-	at := slices.IndexFunc(r.Intended, func(p coleo.Receipt) bool { return p.FollowUp })
-	if at < 0 {
-		return state
-	}
-	if state == nil {
-		state = &coleo.QueueState{}
-	}
-	state.Sending = r.Intended[at].ID
-	return state
+	return armrecord.SetQueue(r, q, o.Step, o.ID), nil
 }
 
 // wake makes sendQueue check whether it can send a prompt.
@@ -269,7 +234,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	a.goOn(ctx, s)
 	reading := s.State()
 	a.mu.Lock()
-	begun, q := a.sending.changes, queueOf(&a.record)
+	begun, q := a.sending.changes, armrecord.Queue(&a.record)
 	first, _, may := queue.Take(q)
 	behind := may && a.isBehindError(s, reading, first)
 	may = may && a.mayFollow(s, reading, first)
@@ -305,12 +270,12 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	taken := false
 	a.errors.take() // forget the errors of the last turn
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
-		head, rest, ok := queue.Take(queueOf(r))
+		head, rest, ok := queue.Take(armrecord.Queue(r))
 		if taken = ok && a.mayFollow(s, reading, head) && sameEntry(head, first); !taken {
 			return nil // the queue has changed meanwhile, and the change has woken sendQueue
 		}
 		r.Intended = append(slices.Clip(r.Intended), run)
-		return setQueue(r, rest, coleo.QueueSent, run.ID)
+		return armrecord.SetQueue(r, rest, coleo.QueueSent, run.ID)
 	})
 	switch {
 	case err == nil && taken:
@@ -372,19 +337,19 @@ func refusedUntyped(code coleo.Code) bool {
 // moved, changed or removed it meanwhile. In this case, putBack changes nothing.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
-		q := queueOf(r)
-		if isIntended(r, e.ID) {
+		q := armrecord.Queue(r)
+		if armrecord.IsIntended(r, e.ID) {
 			q = queue.PutBack(q, e, refusal.Error())
 		} else if len(q.Entries) == 0 || !sameEntry(q.Entries[0], e) {
 			return nil
 		}
 		a.sending.tried, a.sending.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
-		r.Intended = withoutReceipt(r.Intended, e.ID)
+		r.Intended = armrecord.WithoutReceipt(r.Intended, e.ID)
 		q.Held = refusal.Error()
-		events = setQueue(r, q, coleo.QueueHeld, e.ID)
+		events = armrecord.SetQueue(r, q, coleo.QueueHeld, e.ID)
 		if code := coleo.ErrorCode(refusal); code == coleo.EInvalid || code == coleo.EUnsupported {
 			q = queue.Pause(q, "its first prompt cannot be sent: "+refusal.Error(), false)
-			events = append(events, setQueue(r, q, coleo.QueuePaused, "")...)
+			events = append(events, armrecord.SetQueue(r, q, coleo.QueuePaused, "")...)
 		}
 		return events
 	})

@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/paths"
@@ -34,7 +35,7 @@ func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	var out []toolcalls.Relative
 	for _, a := range o.host.allArms() {
 		a.mu.Lock()
-		r, q := a.record, queueOf(&a.record)
+		r, q := a.record, armrecord.Queue(&a.record)
 		here, asks := !a.gone, a.reading.Dialog != nil
 		a.mu.Unlock()
 		if here && related(&r) {
@@ -133,7 +134,7 @@ func (o otherArms) Await(ctx context.Context, id string) (string, error) {
 func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r, q := &a.record, queueOf(&a.record)
+	r, q := &a.record, armrecord.Queue(&a.record)
 	switch {
 	case a.gone || r.Status == coleo.StatusStopped:
 		return "has ended", nil
@@ -185,7 +186,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 			refusal = coleo.Errorf(coleo.EExited, "the arm %s has ended", r.Name)
 		}
 		gone = a.gone
-		q, err := queue.Add(queueOf(r), e)
+		q, err := queue.Add(armrecord.Queue(r), e)
 		if refusal == nil {
 			refusal = err
 		}
@@ -193,7 +194,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 			c = store.ToolChange{} // so that changeWith writes nothing
 			return nil
 		}
-		return append(setQueue(r, q, coleo.QueueAdded, e.ID), events...)
+		return append(armrecord.SetQueue(r, q, coleo.QueueAdded, e.ID), events...)
 	})
 	if refusal == nil && err == nil {
 		a.allowRetry()

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armrecord"
 )
 
 // pulse returns what this process knows about the arms, and what the kernel shows about their
@@ -235,7 +236,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
 		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease.Now(),
-		Queue:  queueState(&a.record),
+		Queue:  armrecord.QueueState(&a.record),
 		Config: startedAs(a.record.Spec),
 	}
 	if a.session != nil {

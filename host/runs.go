@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/budget"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/trace"
 	"coleo.dev/waitfor"
@@ -143,7 +144,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 		err = a.settle(context.WithoutCancel(ctx), s, run)
 	default:
 		err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-			r.Intended = withoutReceipt(r.Intended, run.ID)
+			r.Intended = armrecord.WithoutReceipt(r.Intended, run.ID)
 			return nil
 		})
 	}
@@ -158,11 +159,11 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 // it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
-		if !isIntended(r, run.ID) {
+		if !armrecord.IsIntended(r, run.ID) {
 			return nil // the session has already shown what became of the prompt
 		}
 		run.Unsettled = true
-		r.Intended = append(withoutReceipt(r.Intended, run.ID), run)
+		r.Intended = append(armrecord.WithoutReceipt(r.Intended, run.ID), run)
 		return nil
 	})
 	if err != nil {
@@ -200,8 +201,8 @@ func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 		return nil
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = withoutReceipt(r.Intended, run.ID)
-		return pauseAfter(r, run)
+		r.Intended = armrecord.WithoutReceipt(r.Intended, run.ID)
+		return armrecord.PauseAfter(r, run)
 	})
 }
 
@@ -210,41 +211,23 @@ func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 // does nothing.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if receipt.Origin == "" && !isIntended(r, receipt.ID) {
+		if receipt.Origin == "" && !armrecord.IsIntended(r, receipt.ID) {
 			return nil
 		}
 		if r.Run != nil {
 			r.Earlier = append(slices.Clip(r.Earlier), *r.Run)
 		}
 		a.run, r.Run = &receipt, &receipt
-		r.Intended = withoutReceipt(r.Intended, receipt.ID)
-		events := append(a.leaveError(r), runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt))
+		r.Intended = armrecord.WithoutReceipt(r.Intended, receipt.ID)
+		events := append(a.leaveError(r), armrecord.RunEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt))
 		if receipt.Continues == 0 {
-			events = append(events, unpark(r, "another turn has begun")...)
+			events = append(events, armrecord.Unpark(r, "another turn has begun")...)
 		}
 		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // a prompt with a wrong input begins no run
-			events = append(events, runEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
+			events = append(events, armrecord.RunEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
 		}
 		return append(events, a.inputWork(receipt)...)
 	})
-}
-
-// withoutReceipt returns a copy of a list without the receipt with the given id. It returns nil if
-// the copy is empty.
-func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
-	var out []coleo.Receipt
-	for _, r := range list {
-		if r.ID != id {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// isIntended reports whether a prompt is still in r.Intended. This list contains the prompts that the
-// host agent is about to type. When the agent CLI ends, another goroutine removes them.
-func isIntended(r *store.ArmRecord, id string) bool {
-	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
 }
 
 // resolve settles the prompts that an earlier host agent was about to type when it was killed. If
@@ -278,18 +261,12 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	}
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if !isIntended(r, p.ID) {
+		if !armrecord.IsIntended(r, p.ID) {
 			return nil
 		}
-		r.Intended = withoutReceipt(r.Intended, p.ID)
-		return lostPromptEvents(r, p, reading)
+		r.Intended = armrecord.WithoutReceipt(r.Intended, p.ID)
+		return armrecord.LosePrompt(r, p, reading)
 	})
-}
-
-func runEvent(arm, run string, kind coleo.EventKind, payload any) coleo.Event {
-	e := event(arm, kind, payload)
-	e.Run = run
-	return e
 }
 
 // work is a part of the agent CLI's work, as one source has reported it.
@@ -346,7 +323,7 @@ func (a *arm) noteLateWork(ctx context.Context) error {
 // returns the events that they cause. An activity whose run has not begun stays in a.late. The caller
 // holds mu.
 func (a *arm) takeWork() (events []coleo.Event) {
-	runs := trace.Runs{Open: openRuns(a.record), Intended: a.record.Intended}
+	runs := trace.Runs{Open: armrecord.OpenRuns(a.record), Intended: a.record.Intended}
 	for len(a.late) > 0 {
 		w := a.late[0]
 		next, more, left := a.record.Trace.Take(w.record, w.list, runs)
@@ -362,15 +339,6 @@ func (a *arm) takeWork() (events []coleo.Event) {
 		events[i].Arm = a.record.ID
 	}
 	return events
-}
-
-// openRuns returns the open runs, in order.
-func openRuns(r store.ArmRecord) []coleo.Receipt {
-	open := slices.Clone(r.Earlier)
-	if r.Run != nil {
-		open = append(open, *r.Run)
-	}
-	return open
 }
 
 // openRun returns the id of the newest open run, or "" if no run is open.
@@ -389,5 +357,5 @@ func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	if a.harness == nil || !a.harness.Info().NoModel {
 		return nil
 	}
-	return []coleo.Event{screenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
+	return []coleo.Event{armrecord.ScreenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
 }

@@ -131,24 +131,6 @@ func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
 	}
 }
 
-// A turn that ends in an unproven idle state does not count as finished. After an interrupt by
-// Coleo it counts as interrupted.
-func TestAnUnprovenEndIsNoFinish(t *testing.T) {
-	t.Parallel()
-	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,
-		true: coleo.OutcomeInterrupted} {
-		r := store.ArmRecord{ID: "a", Run: &coleo.Receipt{ID: "r", Interrupted: interrupted}}
-		reading := coleo.Reading{State: coleo.Idle, Rule: coleo.RuleUnprovenIdle}
-		end := endBy(reading)
-		end.Answer, end.Source = "so far", "hook"
-		events := endRuns(&r, "r", end, nil)
-		end, err := coleo.DecodeRunEnd(events[0])
-		if err != nil || end.Outcome != want || end.Whole {
-			t.Errorf("interrupted %v: the run ended %+v, %v, want %s", interrupted, end, err, want)
-		}
-	}
-}
-
 // A turn that Coleo has not begun must be a separate run, unless a run is open or a prompt is on
 // its way.
 func TestATurnThatBeginsByItselfIsARun(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/waitfor"
 )
@@ -83,7 +84,7 @@ func (a *arm) noteRules(ctx context.Context, what string) {
 		return
 	}
 	a.host.Log.Warn("the harness of an arm has changed", "arm", name, "note", what)
-	if err := a.host.append(ctx, event(id, coleo.EventRules, coleo.Note{Text: what})); err != nil {
+	if err := a.host.append(ctx, armrecord.Event(id, coleo.EventRules, coleo.Note{Text: what})); err != nil {
 		a.host.Log.Error("record a change of rules", "arm", name, "error", err)
 	}
 }
@@ -223,7 +224,7 @@ func (a *arm) adopt(ctx context.Context) error {
 		a.run = &run
 	}
 	a.mu.Unlock()
-	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
+	if err := a.host.append(ctx, armrecord.Event(record.ID, coleo.EventReattached, *handle)); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	a.fileOrLog()
@@ -309,7 +310,7 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 		}
 		a.reading, a.run = reading, nil
 		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
-		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
+		return append(armrecord.EndAllRuns(r, reading), armrecord.Event(r.ID, coleo.EventStopped, reading))
 	})
 	if err != nil {
 		return err
@@ -328,7 +329,7 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 		from := r.State
 		a.reading, a.silent = reading, true
 		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventState,
+		return []coleo.Event{armrecord.Event(r.ID, coleo.EventState,
 			coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/host/queue"
 	"coleo.dev/store"
 )
@@ -61,11 +62,11 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 	}
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if to := queueOf(r).Handover; to != nil && to.Arm == o.Spawn.ID {
+		if to := armrecord.Queue(r).Handover; to != nil && to.Arm == o.Spawn.ID {
 			refusal = ordered
 			return nil
 		}
-		return []coleo.Event{event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverFailed,
+		return []coleo.Event{armrecord.Event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverFailed,
 			From: linkOf(r), To: coleo.ArmLink{ID: o.Spawn.ID, Name: o.Spawn.Name, Harness: o.Spawn.Harness},
 			Why: o.Failed})}
 	})
@@ -87,7 +88,7 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 	var refusal error
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if at != nil {
-			_, refusal = stillParked(r, *at)
+			_, refusal = armrecord.StillParked(r, *at)
 		}
 		if refusal == nil {
 			refusal = a.checkAtRest(r)
@@ -96,14 +97,14 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 			return nil
 		}
 		var q coleo.Queue
-		q, moved = queue.HandOver(queueOf(r), coleo.Handover{Run: firstPrompt, Arm: to.ID, Name: to.Name,
+		q, moved = queue.HandOver(armrecord.Queue(r), coleo.Handover{Run: firstPrompt, Arm: to.ID, Name: to.Name,
 			Harness: to.Harness})
 		var events []coleo.Event
-		if p := queueOf(r).Parked; p != nil {
-			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkEnded,
+		if p := armrecord.Queue(r).Parked; p != nil {
+			events = append(events, armrecord.Event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkEnded,
 				Why: "its task was handed over", Parked: p.WithoutPrompt()}))
 		}
-		events = append(events, setQueue(r, q, coleo.QueuePaused, "")...)
+		events = append(events, armrecord.SetQueue(r, q, coleo.QueuePaused, "")...)
 		return append(events, handoverEvent(r, coleo.HandoverBegun, moved, ""))
 	})
 	return moved, errors.Join(refusal, err)
@@ -139,7 +140,7 @@ func (a *arm) checkAtRest(r *store.ArmRecord) error {
 // endHandover records that the successor has started.
 func (a *arm) endHandover(ctx context.Context) {
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		events := setQueue(r, queue.HandedOver(queueOf(r)), coleo.QueuePaused, "")
+		events := armrecord.SetQueue(r, queue.HandedOver(armrecord.Queue(r)), coleo.QueuePaused, "")
 		return append(events, handoverEvent(r, coleo.HandoverDone, nil, ""))
 	})
 	if err != nil {
@@ -151,32 +152,32 @@ func (a *arm) endHandover(ctx context.Context) {
 // removes the prompts from the successor's queue, so that no two arms have the same prompt.
 func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	a.mu.Lock()
-	to := queueOf(&a.record).Handover
+	to := armrecord.Queue(&a.record).Handover
 	a.mu.Unlock()
 	if s, err := h.arm(to.Arm); err == nil {
 		err = s.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 			if r.Queue == nil {
 				return nil
 			}
-			return setQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
+			return armrecord.SetQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
 		})
 		if err != nil {
 			return err // the next host agent will do it
 		}
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		q, back := queue.TakeBack(queueOf(r))
+		q, back := queue.TakeBack(armrecord.Queue(r))
 		events := []coleo.Event{handoverEvent(r, coleo.HandoverFailed, back, why)}
 		if q.Parked != nil {
-			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkedNow(coleo.ParkBegun, *q.Parked)))
+			events = append(events, armrecord.Event(r.ID, coleo.EventParked, coleo.ParkedNow(coleo.ParkBegun, *q.Parked)))
 		}
 		step := coleo.QueueResumed
 		if q.Paused != "" {
 			step = coleo.QueuePaused
 		}
-		events = append(events, setQueue(r, q, step, "")...)
+		events = append(events, armrecord.SetQueue(r, q, step, "")...)
 		for _, e := range back {
-			events = append(events, setQueue(r, q, coleo.QueueAdded, e.ID)...)
+			events = append(events, armrecord.SetQueue(r, q, coleo.QueueAdded, e.ID)...)
 		}
 		return events
 	})
@@ -188,7 +189,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 func (h *Host) settleHandovers(ctx context.Context) {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
-		to := queueOf(&a.record).Handover
+		to := armrecord.Queue(&a.record).Handover
 		a.mu.Unlock()
 		if to == nil || !to.Open {
 			continue
@@ -212,10 +213,10 @@ func (h *Host) settleHandovers(ctx context.Context) {
 // handoverEvent returns the event about one step of the hand-over in the record.
 func handoverEvent(r *store.ArmRecord, step coleo.HandoverStep, moved []coleo.Queued, why string) coleo.Event {
 	c := coleo.HandoverChange{Step: step, From: linkOf(r), Moved: idsOf(moved), Why: why}
-	if to := queueOf(r).Handover; to != nil {
+	if to := armrecord.Queue(r).Handover; to != nil {
 		c.To, c.Run = coleo.ArmLink{ID: to.Arm, Name: to.Name, Harness: to.Harness}, to.Run
 	}
-	return event(r.ID, coleo.EventHandover, c)
+	return armrecord.Event(r.ID, coleo.EventHandover, c)
 }
 
 func linkOf(r *store.ArmRecord) coleo.ArmLink {
@@ -240,12 +241,12 @@ func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
 		if isQueued(r, e.ID) {
 			continue
 		}
-		q := queueOf(r)
+		q := armrecord.Queue(r)
 		q.Entries = slices.Insert(slices.Clone(q.Entries), min(at, len(q.Entries)), e)
-		events = append(events, setQueue(r, q, coleo.QueueAdded, e.ID)...)
+		events = append(events, armrecord.SetQueue(r, q, coleo.QueueAdded, e.ID)...)
 	}
 	if by := o.Config.Succeeds; by != nil {
-		events = append(events, event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverReceived,
+		events = append(events, armrecord.Event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverReceived,
 			From: by.ArmLink, To: linkOf(r), Run: o.First.ID, Moved: idsOf(o.Then)}))
 	}
 	return events

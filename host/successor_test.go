@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 )
 
 // successor returns the order that hands the task of an arm over to the arm "two".
@@ -50,7 +51,7 @@ func (s *stage) tookBack(id string, queued []string) {
 		!slices.Equal(list[len(list)-1].Moved, queued) {
 		s.t.Errorf("its events tell %+v", list)
 	}
-	if two, err := s.host.arm(s.id("two")); err == nil && len(queueOf(&two.record).Entries) > 0 {
+	if two, err := s.host.arm(s.id("two")); err == nil && len(armrecord.Queue(&two.record).Entries) > 0 {
 		s.t.Errorf("the successor has the queue %+v", two.record.Queue)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
 	"coleo.dev/store"
 	"coleo.dev/waitfor"
 )
@@ -54,7 +55,7 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 		}
 		return err
 	}
-	if err := a.host.append(ctx, runEvent(a.record.ID, a.openRun(), coleo.EventDecision,
+	if err := a.host.append(ctx, armrecord.RunEvent(a.record.ID, a.openRun(), coleo.EventDecision,
 		coleo.Decided{Dialog: *d, Decision: o.Decision, Policy: rule})); err != nil || words == "" {
 		return err
 	}
@@ -178,7 +179,7 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	}
 	defer end()
 	a.mu.Lock()
-	waiting := len(queueOf(&a.record).Entries) > 0
+	waiting := len(armrecord.Queue(&a.record).Entries) > 0
 	a.mu.Unlock()
 	if waiting {
 		if err := a.orderQueue(ctx, &coleo.QueueOrder{Step: coleo.QueuePaused, Why: "the arm was aborted"}); err != nil {
@@ -190,7 +191,7 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	a.delivering.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return coleo.Aborted{Interruption: done, Queue: queueState(&a.record)}, err
+	return coleo.Aborted{Interruption: done, Queue: armrecord.QueueState(&a.record)}, err
 }
 
 // lease grants, renews or releases the lease of an arm.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/record/recordtest"
+	"coleo.dev/record/databasetest"
 )
 
 // eventsPage is a page that ends with a generated table. The table is made from the recordings of
@@ -101,7 +101,7 @@ func sourcesByKind(t *testing.T, b builtin) map[coleo.EventKind][]string {
 	out := map[coleo.EventKind][]string{}
 	for _, path := range recordingsOf(t, b.name) {
 		kinds := map[string]coleo.ToolKind{} // the kind of each call's tool, by the id of the call
-		for _, a := range recordtest.WorkIn(t, b.hooks.Record, path) {
+		for _, a := range databasetest.WorkIn(t, b.hooks.Record, path) {
 			for _, kind := range kindsOf(a, kinds) {
 				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
 					out[kind] = append(out[kind], string(a.Source))

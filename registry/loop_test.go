@@ -6,7 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/loop"
-	"coleo.dev/record/recordtest"
+	"coleo.dev/record/databasetest"
 )
 
 // The loop breaker must stop no turn of any recording.
@@ -23,7 +23,7 @@ func TestNoRecordingGoesInCircles(t *testing.T) {
 		}
 		for _, path := range append(recordingsOf(t, b.name), more...) {
 			var s loop.State
-			for _, a := range recordtest.WorkIn(t, b.hooks.Record, path) {
+			for _, a := range databasetest.WorkIn(t, b.hooks.Record, path) {
 				switch a.Work.(type) {
 				case coleo.Prompted:
 					s, runs = loop.State{}, runs+1

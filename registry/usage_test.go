@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/record/recordtest"
+	"coleo.dev/record/databasetest"
 )
 
 // A budget can stop a turn only if tokens are reported during the turn. So if a reply calls a tool,
@@ -18,7 +18,7 @@ func TestTheTokensOfAReplyAreReportedDuringTheTurn(t *testing.T) {
 		for _, path := range recordingsOf(t, b.name) {
 			begun, counted, most := 0, 0, 0
 			last := ""
-			for _, a := range recordtest.WorkIn(t, b.hooks.Record, path) {
+			for _, a := range databasetest.WorkIn(t, b.hooks.Record, path) {
 				switch a.Work.(type) {
 				case coleo.Prompted:
 					begun, counted, last = 0, 0, ""

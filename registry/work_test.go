@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/record/databasetest"
 	"coleo.dev/record/recordtest"
 )
 
@@ -20,7 +21,7 @@ func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)
 			t.Parallel()
 			var list []coleo.Activity
 			for _, path := range recordingsOf(t, b.name) {
-				list = append(list, recordtest.WorkIn(t, b.hooks.Record, path)...)
+				list = append(list, databasetest.WorkIn(t, b.hooks.Record, path)...)
 			}
 			check(t, list)
 		})

@@ -3,6 +3,7 @@ package web
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -33,6 +34,28 @@ func TestEveryKindOfEventHasWordsOnTheDashboard(t *testing.T) {
 	for _, kind := range worded {
 		if !slices.Contains(coleo.EventKinds(), kind) {
 			t.Errorf("%s is no kind of event", kind)
+		}
+	}
+}
+
+// The panel of a dialog has a heading for each kind, and its buttons approve in the same kinds as the rest of Coleo.
+func TestEveryKindOfDialogIsKnownToTheDashboard(t *testing.T) {
+	t.Parallel()
+	data, err := files.ReadFile("static/dialog.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := regexp.MustCompile(`(?s)const kinds = {(.*?)\n};`).FindSubmatch(data)
+	approvals := regexp.MustCompile(`const approvals = \[(.*?)\];`).FindSubmatch(data)
+	if headings == nil || approvals == nil {
+		t.Fatal("dialog.js has no list of kinds, or no list of approvals")
+	}
+	for _, kind := range coleo.DialogKinds() {
+		if !strings.Contains(string(headings[1]), "\n  "+string(kind)+": ") {
+			t.Errorf("the panel has no heading for %s", kind)
+		}
+		if has := strings.Contains(string(approvals[1]), `"`+string(kind)+`"`); has != kind.Approves() {
+			t.Errorf("the panel approves in dialogs of the kind %s: %t, want %t", kind, has, kind.Approves())
 		}
 	}
 }

@@ -219,8 +219,8 @@ func isRepository(dir string) bool {
 // repositories.
 var ownFolders = []string{"objects", "refs", "logs", "hooks", "info", "lfs", "modules", "worktrees"}
 
-// hiddenIn returns repositories at an unusual place within another repository. An old git makes one if a
-// submodule's name begins with another submodule's name and a slash.
+// hiddenIn returns repositories at an unusual place within another repository. Old versions of git
+// create such a repository: that of a submodule `a/b` lies within that of a submodule `a`.
 func hiddenIn(dir string) (hidden []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

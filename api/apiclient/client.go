@@ -18,8 +18,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
 	"coleo.dev/localsocket"
+	"coleo.dev/timelimit"
 	"coleo.dev/wire"
 )
 
@@ -207,12 +207,12 @@ const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
 	// for answering a dialog, interrupting or compacting; promptTime is the limit for a prompt
-	steerTime  = 90*time.Second + answerMargin
-	killTime   = 30*time.Second + answerMargin // for ending all processes of an arm
-	removeTime = 10*time.Minute + answerMargin // for removing an arm; saving a large worktree takes minutes
+	steerTime  = timelimit.Typing + answerMargin
+	killTime   = timelimit.Kill + answerMargin
+	removeTime = timelimit.Remove + answerMargin
 	// for merging the work of an arm; afterwards, Coleo may send the arm a prompt with the
 	// conflicts, which takes up to 3 minutes
-	mergeTime = commands.MergeTime + 3*time.Minute + answerMargin
+	mergeTime = timelimit.Merge + 3*time.Minute + answerMargin
 	// for a hand-over: serve interrupts, reads the conversation and the diff, and starts the
 	// successor
 	handoverTime = 5*time.Minute + answerMargin
@@ -310,7 +310,7 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 }
 
 // promptTime returns how long a client waits for the proof that a prompt was delivered.
-func promptTime(text string) time.Duration { return commands.PromptTime(text) + answerMargin }
+func promptTime(text string) time.Duration { return timelimit.Prompt(text) + answerMargin }
 
 // notDelivered sets Delivered to false in the error of a prompt that no server
 // received. It returns any other error unchanged.
@@ -327,7 +327,7 @@ func notDelivered(err error) error {
 // spawnTime returns how long a client waits for the start of an arm.
 func spawnTime(r wire.SpawnRequest) time.Duration {
 	if r.Worktree != nil {
-		return startTime + commands.WorktreeTime
+		return startTime + timelimit.Worktree
 	}
 	return startTime
 }

@@ -13,21 +13,6 @@ import (
 	"coleo.dev/bus"
 )
 
-// These constants are the time limits of commands to host agents.
-const (
-	PromptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
-	// promptPerKB is added to PromptTimeout for each 1,000 bytes of the prompt. An agent CLI can be
-	// unresponsive while it reads a long prompt, shows the prompt and begins to work on it.
-	promptPerKB = 6 * time.Second
-	KillTimeout = 30 * time.Second
-	// MergeTime is the time limit for a merge. It is longer than bus.MergeTime, after which the
-	// host agent itself ends the merge.
-	MergeTime = bus.MergeTime + time.Minute
-	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
-	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
-	WorktreeTime = 25 * time.Minute
-)
-
 // Config contains what Commands needs.
 type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound

@@ -191,10 +191,3 @@ func TestFilesGoOnlyToAHostAgentThatTakesThem(t *testing.T) {
 		t.Errorf("a prompt without a file: %v", err)
 	}
 }
-
-func TestALongPromptHasMoreTime(t *testing.T) {
-	t.Parallel()
-	if short, long := PromptTime("hello"), PromptTime(strings.Repeat("x", 10_000)); long-short != 10*promptPerKB {
-		t.Errorf("10,000 more bytes have %v more time, want %v", long-short, 10*promptPerKB)
-	}
-}

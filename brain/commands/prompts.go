@@ -2,10 +2,10 @@ package commands
 
 import (
 	"context"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/timelimit"
 )
 
 // Prompt sends a prompt to an arm. The ID of the receipt is the id of the run that the prompt
@@ -13,7 +13,7 @@ import (
 //
 // Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
 // before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable if the host
-// agent cannot be asked. It returns ETimeout if the delivery takes longer than PromptTime. Other
+// agent cannot be asked. It returns ETimeout if the delivery takes longer than timelimit.Prompt. Other
 // errors come from the host agent.
 //
 // If the field Delivered of an error is set to false, the prompt was not delivered. After any other error,
@@ -27,15 +27,10 @@ func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, 
 	if p.Check != nil {
 		op, text = bus.OpChecked, text+string(p.Check.Input)+string(p.Check.Schema)
 	}
-	err := c.OrderAndCatchUp(ctx, idOrName, op, PromptTime(text), func(arm coleo.Arm) any {
+	err := c.OrderAndCatchUp(ctx, idOrName, op, timelimit.Prompt(text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
 	return r, refused(err)
-}
-
-// PromptTime returns the time limit for the delivery of a prompt.
-func PromptTime(text string) time.Duration {
-	return PromptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
 // requireFileSupport returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
@@ -56,7 +51,8 @@ func (c *Commands) requireFileSupport(ctx context.Context, idOrName string, file
 // EBlocked if a dialog is open.
 func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
 	var out coleo.Steering
-	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+PromptTimeout, func(arm coleo.Arm) any {
+	limit := timelimit.Prompt(p.Text) + timelimit.Typing
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, limit, func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
 	}, &out)
 	return out, refused(err)
@@ -68,7 +64,7 @@ func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (
 // returns the errors of Prompt.
 func (c *Commands) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
 	var r coleo.Receipt
-	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpCompact, PromptTimeout, OnArm, &r)
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpCompact, timelimit.Typing, OnArm, &r)
 	return r, refused(err)
 }
 
@@ -80,7 +76,7 @@ func (c *Commands) Compact(ctx context.Context, idOrName string) (coleo.Receipt,
 // agent cannot be asked. Other errors come from the host agent.
 func (c *Commands) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	return c.OrderAndCatchUp(ctx, idOrName, bus.OpRespond, PromptTimeout, func(arm coleo.Arm) any {
+	return c.OrderAndCatchUp(ctx, idOrName, bus.OpRespond, timelimit.Typing, func(arm coleo.Arm) any {
 		return bus.RespondOrder{Arm: arm.ID, Dialog: dialog, Decision: d, Lease: lease}
 	}, nil)
 }
@@ -91,7 +87,7 @@ func (c *Commands) Respond(ctx context.Context, idOrName string, dialog coleo.Fi
 // agent cannot be asked. Other errors come from the host agent.
 func (c *Commands) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
 	var out coleo.Interruption
-	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpInterrupt, PromptTimeout, OnArm, &out)
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpInterrupt, timelimit.Typing, OnArm, &out)
 	return out, err
 }
 
@@ -99,7 +95,7 @@ func (c *Commands) Interrupt(ctx context.Context, idOrName string) (coleo.Interr
 // Abort returns the errors of Interrupt.
 func (c *Commands) Abort(ctx context.Context, idOrName string) (coleo.Aborted, error) {
 	var out coleo.Aborted
-	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpAbort, PromptTimeout, OnArm, &out)
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpAbort, timelimit.Typing, OnArm, &out)
 	return out, err
 }
 
@@ -108,7 +104,7 @@ func (c *Commands) Abort(ctx context.Context, idOrName string) (coleo.Aborted, e
 // never run. It returns EUnavailable if the host agent cannot be asked. Other errors
 // come from the host agent.
 func (c *Commands) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
-	if err := c.OrderAndCatchUp(ctx, idOrName, bus.OpKill, KillTimeout, OnArm, nil); err != nil {
+	if err := c.OrderAndCatchUp(ctx, idOrName, bus.OpKill, timelimit.Kill, OnArm, nil); err != nil {
 		return coleo.Arm{}, err
 	}
 	return c.config.Find(ctx, idOrName)

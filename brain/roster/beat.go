@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
+	"coleo.dev/timelimit"
 )
 
 // TakeBeat stores a beat of a host agent and publishes what the beat changes.
@@ -150,7 +150,7 @@ func (r *Roster) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row 
 	r.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", host, "generation",
 		a.Generation, "newer", row.Generation)
 	r.following.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, commands.KillTimeout)
+		ctx, cancel := context.WithTimeout(ctx, timelimit.Kill)
 		defer cancel()
 		if err := r.Bus.Ask(ctx, host, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
 			r.Log.Error("end an older generation", "arm", row.Name, "host", host, "error", err)

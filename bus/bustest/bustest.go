@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 )
 
 // Bus is a bus for one test. It is shut down when the test ends.
 type Bus struct {
 	t      testing.TB
-	server *bus.Server
+	server *busserver.Server
 	path   string
 	key    bus.Key
 }
@@ -29,15 +30,15 @@ func New(t testing.TB) *Bus {
 		t.Fatal(err)
 	}
 	b := &Bus{t: t, path: filepath.Join(dir, "bus.sock"), key: key}
-	if b.server, err = bus.Listen(b.path, key, nil); err != nil {
+	if b.server, err = busserver.Listen(b.path, key, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.server.Close)
 	return b
 }
 
-// Serve returns a connection that can give orders, like serve's connection. It is closed when the
-// test ends.
+// Serve returns a connection that can give orders, like serve's connection. It breaks when the test
+// ends, unless the test closes it first.
 func (b *Bus) Serve() *bus.Conn {
 	b.t.Helper()
 	conn, err := b.server.Dial("serve")
@@ -50,8 +51,8 @@ func (b *Bus) Serve() *bus.Conn {
 // Path returns the path of the bus's unix socket.
 func (b *Bus) Path() string { return b.path }
 
-// Host returns a connection with the rights of a host agent. It is closed when the test ends,
-// unless the test closes it first.
+// Host returns a connection with the rights of a host agent. It breaks when the test ends, unless the
+// test closes it first.
 func (b *Bus) Host() *bus.Conn { return b.HostBy(b.path) }
 
 // HostBy does the same as Host, but connects over another socket that leads to the bus.

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/fanout"
+	"coleo.dev/cmd/coleo/installed"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/template"
@@ -126,7 +127,7 @@ func completeArgs(words wordsAfter) offer {
 }
 
 func harnessNames(_ context.Context, s setup.Setup) []string {
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return nil
 	}

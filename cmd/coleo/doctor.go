@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -121,7 +122,7 @@ func checkSettings(_ context.Context, s setup.Setup) []finding {
 }
 
 func checkHarnesses(_ context.Context, s setup.Setup) []finding {
-	reg, err := s.ReadRegistry()
+	reg, err := installed.ReadRegistry(s)
 	if reg == nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
@@ -139,7 +140,7 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 // checkPacks reports the packs that are installed but not used. It also reports each installed
 // agent CLI whose version was not tested with the rules.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
-	reg, _ := s.ReadRegistry()
+	reg, _ := installed.ReadRegistry(s)
 	if reg == nil {
 		return nil
 	}
@@ -155,7 +156,7 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 		if err != nil {
 			continue
 		}
-		if version := s.InstalledVersion(h.Info()); version != "" && !h.Info().Judged(version) {
+		if version := installed.Version(s, h.Info()); version != "" && !h.Info().Judged(version) {
 			out = append(out, finding{Wrong: fmt.Sprintf("%s %s is installed, and nobody has tested the rules with it",
 				h.Info().Title, version), Mend: "coleo harness test " + name + " tests them; docs/packs.md"})
 		}
@@ -272,7 +273,7 @@ func checkArms(ctx context.Context, s setup.Setup) []finding {
 }
 
 func checkAgents(_ context.Context, s setup.Setup) []finding {
-	reg, _ := s.ReadRegistry()
+	reg, _ := installed.ReadRegistry(s)
 	if reg == nil {
 		return nil
 	}

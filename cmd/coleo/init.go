@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -78,7 +79,7 @@ func initialise(s setup.Setup) (out initialised, err error) {
 	case !errors.Is(err, fs.ErrExist):
 		return out, fmt.Errorf("write %s: %w", out.File, err)
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return out, err
 	}

@@ -72,7 +72,7 @@ func TestHarnessListShowsWhatIsInstalled(t *testing.T) {
 func TestTheFileOfInitHasEachKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/config.toml"
-	whole := regexp.MustCompile(`(?m)^#([a-z_]+ = )`).ReplaceAllString(string(firstConfig), "$1")
+	whole := regexp.MustCompile(`(?m)^#([a-z_]+ = |\[\[)`).ReplaceAllString(string(firstConfig), "$1")
 	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +109,15 @@ func checkHasEachKey(t *testing.T, name, text string) {
 		for i := range of.NumField() {
 			f := of.Field(i)
 			key, want := f.Tag.Get("toml"), "\n"
-			switch f.Type.Kind() {
-			case reflect.Struct:
+			switch kind := f.Type.Kind(); {
+			case kind == reflect.Struct:
 				want += "[" + table + key + "]\n"
 				check(f.Type, table+key+".")
-			case reflect.Map:
+			case kind == reflect.Map:
 				want += "[" + table + key + "]\n"
+			case kind == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+				want += "[[" + table + key + "]]\n"
+				check(f.Type.Elem(), table+key+".")
 			default:
 				want += key + " = "
 			}

@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 	"coleo.dev/host"
 	"coleo.dev/registry"
 	"coleo.dev/store"
@@ -45,7 +46,7 @@ type Arm struct {
 	id     string
 	seeing *seeing
 	key    bus.Key // the key with which the host agent connects to the bus
-	server *bus.Server
+	server *busserver.Server
 	serve  *bus.Conn // the connection that gives orders
 	log    *os.File
 
@@ -87,7 +88,7 @@ func (a *Arm) openBus() (err error) {
 	if a.key, err = bus.NewKey(); err != nil {
 		return err
 	}
-	if a.server, err = bus.Listen(a.socket(), a.key, nil); err != nil {
+	if a.server, err = busserver.Listen(a.socket(), a.key, nil); err != nil {
 		return err
 	}
 	a.serve, err = a.server.Dial("serve")

@@ -101,7 +101,7 @@ func (t *tail) Next() []record.Entry {
 	if err != nil {
 		return nil
 	}
-	return t.work.placed(t.state(messages), t.work.read(tx, t.conversation))
+	return t.work.mergeState(t.state(messages), t.work.read(tx, t.conversation))
 }
 
 // state returns the new facts in the messages about the state of the agent CLI.

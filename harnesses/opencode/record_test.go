@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev/record"
+	"coleo.dev/record/databasetest"
 	"coleo.dev/record/recordtest"
 )
 
@@ -12,7 +13,7 @@ const recorded = "testdata/record-1.18.33.jsonl.gz"
 
 // database is a database like OpenCode's.
 type database struct {
-	*recordtest.Database
+	*databasetest.Database
 
 	t *testing.T
 }
@@ -21,7 +22,7 @@ func newDatabase(t *testing.T) database { return newDatabaseOf(t, recorded) }
 
 func newDatabaseOf(t *testing.T, path string) database {
 	t.Helper()
-	return database{Database: recordtest.NewDatabase(t, path), t: t}
+	return database{Database: databasetest.NewDatabase(t, path), t: t}
 }
 
 func (d database) tail(since int64) record.Tail {
@@ -75,11 +76,11 @@ func TestAMessageIsReadOnceWhenItIsWritten(t *testing.T) {
 	expect("nothing is written")
 	d.Put(prompt, string(prompt.Data))
 	expect("the prompt has no text yet")
-	d.Put(recordtest.Row{Part: "p1", Message: prompt.Message}, `{"type":"text","text":"do it"}`)
+	d.Put(databasetest.Row{Part: "p1", Message: prompt.Message}, `{"type":"text","text":"do it"}`)
 	expect("the prompt is whole", record.Prompt)
 	d.Put(reply, `{"role":"assistant","time":{"created":1}}`)
 	expect("the reply begins", record.Answer)
-	d.Put(recordtest.Row{Part: "p2", Message: reply.Message}, `{"type":"text","text":"a"}`)
+	d.Put(databasetest.Row{Part: "p2", Message: reply.Message}, `{"type":"text","text":"a"}`)
 	expect("the reply grows")
 	d.Put(reply, `{"role":"assistant","finish":"stop","time":{"completed":2}}`)
 	expect("the reply is whole", record.Answer, record.End)
@@ -92,7 +93,7 @@ func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	d := newDatabase(t)
 	reply := d.Rows[1]
 	d.Put(reply, `{"role":"assistant","finish":"tool-calls"}`)
-	d.Put(recordtest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","state":{"status":"error",
+	d.Put(databasetest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","state":{"status":"error",
 		"error":"The user rejected permission to use this specific tool call with the following feedback: no"}}`)
 	if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.Tool {
 		t.Errorf("the record says %+v, want a tool", got)
@@ -127,7 +128,7 @@ func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 		d := newDatabase(t)
 		reply := d.Rows[1]
 		d.Put(reply, `{"role":"assistant","finish":"tool-calls"}`)
-		d.Put(recordtest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","tool":"question","state":`+state+`}`)
+		d.Put(databasetest.Row{Part: "p", Message: reply.Message}, `{"type":"tool","tool":"question","state":`+state+`}`)
 		if got := d.tail(0).Next(); len(got) != 1 || got[0].Kind != record.End || got[0].Ending != record.Denied {
 			t.Errorf("%s: the record says %+v, want a denied end", name, got)
 		}
@@ -137,7 +138,7 @@ func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 func TestACommandOfTheUserIsNoTurn(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"testdata/work-1.18.33.jsonl.gz", "testdata/work-kilo-7.7.7.jsonl.gz"} {
-		for _, n := range []int{1, recordtest.AtTheEnd} {
+		for _, n := range []int{1, databasetest.AtTheEnd} {
 			d := newDatabaseOf(t, path)
 			recordtest.CheckUserCommands(t, d.Entries(account{"opencode"}.record(), n))
 		}

@@ -366,10 +366,10 @@ func endOf(p eventPart) coleo.ToolEnd {
 	return record.Succeeded(p.Call, s.Output)
 }
 
-// placed merges the entries about the state with the work. It puts each prompt after the work of
-// the previous turn and before the work of its own turn. The entries about the state keep their
-// order.
-func (w *worker) placed(state []record.Entry, work []told) (out []record.Entry) {
+// mergeState merges the work with the entries of `state`: the prompts and other entries that have no place
+// in the work. It puts each prompt between the work of the previous turn and that of the prompt's own turn.
+// The entries of `state` keep their order.
+func (w *worker) mergeState(state []record.Entry, work []told) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {
 		at = work[0].entry.Position

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/record"
+	"coleo.dev/record/databasetest"
 	"coleo.dev/record/recordtest"
 )
 
@@ -33,7 +34,7 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 
 func checkRecordedWork(t *testing.T, path string, unknown coleo.ToolKind, lost ...int) {
 	t.Helper()
-	list := record.Activities(newDatabaseOf(t, path).work(recordtest.AtTheEnd))
+	list := record.Activities(newDatabaseOf(t, path).work(databasetest.AtTheEnd))
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
 	recordtest.CheckWork(t, path, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
 		failed, failed, done, done, done}, lost...)
@@ -53,7 +54,7 @@ func checkRecordedWork(t *testing.T, path string, unknown coleo.ToolKind, lost .
 
 func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	t.Parallel()
-	list := record.Activities(newDatabaseOf(t, recordedWork).work(recordtest.AtTheEnd))
+	list := record.Activities(newDatabaseOf(t, recordedWork).work(databasetest.AtTheEnd))
 	tasks := recordtest.All[coleo.TasksUpdated](list)
 	want := []coleo.Task{{ID: "1", Text: "first", Status: coleo.TaskDone}, {ID: "2", Text: "second",
 		Status: coleo.TaskRunning},
@@ -152,7 +153,7 @@ func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 
 func checkPlaces(t *testing.T, path string) {
 	t.Helper()
-	want := record.Activities(newDatabaseOf(t, path).work(recordtest.AtTheEnd))
+	want := record.Activities(newDatabaseOf(t, path).work(databasetest.AtTheEnd))
 	last, places := int64(0), map[string]bool{}
 	for _, a := range want {
 		place := fmt.Sprint(a.Position, " ", a.Key)
@@ -182,7 +183,7 @@ func firstDifference(a, b []coleo.Activity) int {
 // The entries about the state come from the messages, so they must be the same with and without events.
 func TestEventsDoNotChangeTheState(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, recordtest.AtTheEnd} {
+	for _, n := range []int{1, databasetest.AtTheEnd} {
 		with, without := newDatabaseOf(t, recordedWork), newDatabaseOf(t, recordedWork)
 		without.NoEvents = true
 		got, want := states(with.work(n)), states(without.work(n))
@@ -208,7 +209,7 @@ func states(entries []record.Entry) (out []record.Entry) {
 func TestTheTokensOfSubagentsAreTold(t *testing.T) {
 	t.Parallel()
 	const subagent = "ses_df876b94cffeL55Zgcnf6BOJU6"
-	for _, n := range []int{1, 7, recordtest.AtTheEnd} {
+	for _, n := range []int{1, 7, databasetest.AtTheEnd} {
 		d := newDatabaseOf(t, recordedWork)
 		d.Exec("INSERT INTO message VALUES ('msg_sub', ?, 1, ?)", subagent,
 			`{"role":"assistant","modelID":"small","tokens":{"input":5,"output":3,"reasoning":1,"cache":{"read":20,"write":2}}}`)

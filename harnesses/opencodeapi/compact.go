@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // compactTimeout is how long the request for a summary may take. The server answers only after the
@@ -29,7 +29,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid,
 			"name a provider and a model for the arm: a summary needs them")
 	}
-	if err := typingtime.Check(ctx); err != nil {
+	if err := timelimit.Check(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
 	defer s.deliver()()

@@ -17,7 +17,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/printable"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // startTimeout is how long the server may take to report its address. On a loaded machine, OpenCode
@@ -114,7 +114,7 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 // command sends a request that makes the server do something. It is like do, but sends nothing if
 // the caller no longer waits for the result.
 func (s *server) command(ctx context.Context, path string, in, out any) error {
-	if err := typingtime.Check(ctx); err != nil {
+	if err := timelimit.Check(ctx); err != nil {
 		return err
 	}
 	return s.do(ctx, http.MethodPost, path, in, out)

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/pty"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // A prompt must not be typed after its sender has given up. If the sender gives up after the text
@@ -22,7 +22,7 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 	st.say(s, []byte(composing("type")))
 	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
 	var over atomic.Bool
-	waiting := typingtime.With(t.Context(), func() time.Duration {
+	waiting := timelimit.With(t.Context(), func() time.Duration {
 		if over.Load() {
 			return -time.Millisecond
 		}

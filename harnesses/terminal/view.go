@@ -9,7 +9,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/typing"
 	"coleo.dev/holder"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // knownTimeout is how long Still repeats a check that returns a TransientError. Within this time, the
@@ -100,11 +100,11 @@ func (v view) Update(change func(*reading.Reader) bool) {
 // Write implements typing.View. The holder types the keys only if the caller still waits for them.
 // It types nothing if this process or the holder was stopped for too long meanwhile.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
-	if err := typingtime.Check(ctx); err != nil {
+	if err := timelimit.Check(ctx); err != nil {
 		return false, typing.CallerGoneError{Err: err}
 	}
 	w := holder.Write{ID: k.ID, Kind: holder.WriteKeys, Data: k.Data, OnlyIfEnd: k.IfSeen, SeenOffset: k.Seen}
-	if left, bounded := typingtime.Left(ctx); bounded {
+	if left, bounded := timelimit.Left(ctx); bounded {
 		w.TypeWithin(left)
 	}
 	r, unlock := v.live.lock()

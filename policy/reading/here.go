@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// This file answers a judgement's questions about the machine on which Coleo runs.
+// The functions in this file tell the policy about this machine: its paths, links and files.
 
 const (
 	// mostLinks is the largest number of symbolic links in one path. Linux has the same limit.

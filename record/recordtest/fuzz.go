@@ -19,7 +19,7 @@ const mostPayload = 3*6*coleo.MaxWorkText + 64<<10
 func Fuzz(f *testing.F, start func() record.Decoder, paths ...string) {
 	f.Helper()
 	for _, path := range paths {
-		raw, err := read(path)
+		raw, err := Read(path)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func turnsOf(entries []record.Entry) []Turn {
 // Entries returns the entries that d decodes from the recording at path.
 func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	t.Helper()
-	raw, err := read(path)
+	raw, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func Entries(t *testing.T, d record.Decoder, path string) []record.Entry {
 	return out
 }
 
-// read returns the lines of the recording at path.
-func read(path string) ([]byte, error) {
+// Read returns the lines of the recording at path.
+func Read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

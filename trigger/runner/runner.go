@@ -16,9 +16,9 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain"
-	"coleo.dev/brain/commands"
 	"coleo.dev/store"
 	"coleo.dev/template"
+	"coleo.dev/timelimit"
 	"coleo.dev/trigger"
 	"coleo.dev/wire"
 )
@@ -55,7 +55,7 @@ type bounds struct {
 }
 
 func defaultBounds() bounds {
-	return bounds{slow: 30 * time.Second, start: commands.WorktreeTime + 10*time.Minute, template: 10 * time.Second}
+	return bounds{slow: 30 * time.Second, start: timelimit.Worktree + 10*time.Minute, template: 10 * time.Second}
 }
 
 // Config is the configuration of a Runner.

@@ -13,6 +13,9 @@ const kinds = {
   other: "Asks something",
 };
 
+/** The kinds of dialog in which the user approves or denies something. In the others, the user answers a question. */
+const approvals = ["permission", "trust", "plan"];
+
 /** Reports whether no rule of Coleo knows the dialog. */
 const isUnknown = (d) => d.kind === "other" && d.title === "unknown" && !d.options?.length;
 
@@ -79,7 +82,7 @@ export class DialogPanel {
   }
 
   parts(d) {
-    const asks = d.kind === "question" || d.kind === "login" || d.kind === "update" || d.kind === "other";
+    const asks = d.several || !approvals.includes(d.kind);
     return [
       el("p", { class: "kind", text: this.busy || this.kind(d) }),
       el("h2", { text: d.title }),

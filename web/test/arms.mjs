@@ -76,7 +76,7 @@ export async function checkDialog(page, report, base, arm) {
   if (arm.dialog.several) return checkSeveral(page, report, arm.dialog);
   report.same("its options", await page.$$eval(".dialog .option", (all) => all.map((b) => b.textContent)), arm.dialog.options ?? []);
   const answers = await page.$$eval(".dialog > .answers button", (all) => all.map((b) => b.textContent));
-  const asks = ["question", "login", "update", "other"].includes(arm.dialog.kind);
+  const asks = !["permission", "trust", "plan"].includes(arm.dialog.kind);
   report.same("its answers", answers, asks ? ["Answer", "Dismiss"] : ["Approve", "Approve always", "Deny"]);
 }
 

@@ -99,7 +99,7 @@ func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 	total := int64(0)
 	for line := range strings.Lines(string(sizes)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		size, _ := strconv.ParseInt(text, 10, 64) // 0 for an object that is missing, which git finds later
+		size, _ := strconv.ParseInt(text, 10, 64) // 0 if the object is missing; git reports that later
 		if total += size; size > mostObject || total > mostBytes {
 			return coleo.Errorf(coleo.EConflict, "the new objects of %s are too large (%s has %d MB, one may have %d MB, and "+
 				"all %d MB): they are not copied; let the arm make its commits again without the large files", r.Common, id,

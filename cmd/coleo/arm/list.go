@@ -17,6 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/printable"
 	"coleo.dev/workspace/pull"
 )
@@ -309,7 +310,7 @@ func pullText(arm string) string {
 		return ""
 	}
 	ids := []string{arm}
-	if all, err := s.Worktrees().Group(arm); err == nil && len(all) > 1 {
+	if all, err := worktrees.Of(s).Group(arm); err == nil && len(all) > 1 {
 		for _, w := range all[1:] {
 			ids = append(ids, w.ID)
 		}

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/printable"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/pull"
@@ -84,7 +85,7 @@ func worktreeOf(ctx context.Context, client *apiclient.Client, name, repo string
 	if err != nil {
 		return trees, tree, err
 	}
-	trees = s.Worktrees()
+	trees = worktrees.Of(s)
 	tree, found, err := trees.Choose(ctx, arm.ID, repo)
 	if err == nil && !found {
 		err = coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree on this machine: nothing was pushed; its host is %s, "+

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/printable"
 	"coleo.dev/wire"
 	"coleo.dev/workspace/pull"
@@ -96,7 +97,7 @@ func pushedRepo(ctx context.Context, client *apiclient.Client, name string) (str
 	if err != nil {
 		return "", err
 	}
-	all, err := s.Worktrees().Group(arm.ID)
+	all, err := worktrees.Of(s).Group(arm.ID)
 	if err != nil {
 		return "", err
 	}

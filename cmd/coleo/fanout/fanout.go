@@ -26,6 +26,7 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/wire"
 )
 
@@ -158,7 +159,7 @@ func (f *flags) begin(c *cobra.Command, task string) (*apiclient.Client, begun, 
 	if err := f.prepare(c, task); err != nil {
 		return nil, out, err
 	}
-	if out.Base, err = s.Worktrees().Commit(c.Context(), f.q.Workdir, f.base); err != nil {
+	if out.Base, err = worktrees.Of(s).Commit(c.Context(), f.q.Workdir, f.base); err != nil {
 		return nil, out, err
 	}
 	client, err := arm.StartedClient(c, s, false)

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/workspace"
 )
 
@@ -55,7 +56,7 @@ func newKeepCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k := keeping{client: client, trees: s.Worktrees(), kept: heads[at], force: force}
+			k := keeping{client: client, trees: worktrees.Of(s), kept: heads[at], force: force}
 			k.choose(all)
 			if err := k.check(c.Context()); err != nil && !force {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/harnesses/terminal/mend"
@@ -180,7 +181,7 @@ func describedBy(name string) (mend.Description, error) {
 	if err != nil {
 		return mend.Description{}, err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return mend.Description{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/conformance"
@@ -40,7 +41,7 @@ that installs it.`,
 			if err != nil {
 				return err
 			}
-			reg, err := s.Registry()
+			reg, err := installed.Registry(s)
 			if err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ type listed struct {
 func newListed(s setup.Setup, i coleo.Info) listed {
 	out := listed{Info: i}
 	if i.Command != "" {
-		out.Path, out.Installed = s.FindProgram(i.Command), s.InstalledVersion(i)
+		out.Path, out.Installed = s.FindProgram(i.Command), installed.Version(s, i)
 	}
 	return out
 }
@@ -185,7 +186,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	if err != nil {
 		return err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -41,7 +42,7 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 			if err != nil {
 				return err
 			}
-			reg, err := s.Registry()
+			reg, err := installed.Registry(s)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/harnesses/terminal/pack"
@@ -60,12 +61,12 @@ func newPackListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			installed, err := s.PackStore().Installed(time.Now())
+			packs, err := installed.Packs(s).Installed(time.Now())
 			if err != nil {
 				return err
 			}
 			list := []packInfo{}
-			for _, i := range installed {
+			for _, i := range packs {
 				var wrong []error
 				if i.Wrong != nil {
 					wrong = []error{i.Wrong}
@@ -120,7 +121,7 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	}
 	p, problems := pack.Check(file, data)
 	if p != nil {
-		problems = append(problems, s.PackStore().Problems(p, time.Now())...)
+		problems = append(problems, installed.Packs(s).Problems(p, time.Now())...)
 		if err := fits(s, p, recordings); err != nil {
 			problems = append(problems, err)
 		}
@@ -164,7 +165,7 @@ func readPack(file string) ([]byte, error) {
 // harness. If recordingsDir is not "", it also checks that the recordings in this folder are read
 // as their labels require.
 func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
-	reg, err := s.ReadRegistry()
+	reg, err := installed.ReadRegistry(s)
 	if reg == nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	if err := s.Prepare(); err != nil {
 		return err
 	}
-	store := s.PackStore()
+	store := installed.Packs(s)
 	if err := store.Prepare(); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/netns"
@@ -33,7 +34,7 @@ func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff
 	if err != nil {
 		return nil, false, err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return nil, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/recording"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
@@ -112,7 +113,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	if err != nil {
 		return nil, err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
@@ -163,7 +164,7 @@ func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 // runOnBus runs the host agent. It returns when ctx ends, or when the connection to the
 // bus has ended permanently.
 func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB, conn *bus.Conn) error {
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/config"
 	"coleo.dev/cost"
 	"coleo.dev/host"
@@ -28,7 +29,7 @@ import (
 type localHost struct {
 	setup  setup.Setup
 	config host.Config // the part of the configuration that host local shares with the host agent
-	bus    *bus.Server
+	bus    *busserver.Server
 	log    *slog.Logger
 	life   context.Context // ends when serve ends
 
@@ -147,7 +148,7 @@ func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 		AllowSudo: s.Arms.AllowSudo, StartedAt: time.Now().UTC(), Now: now,
 		Policy: host.PolicyFiles{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
 			GrantFile: s.PolicyGrants()},
-		Workspaces:    s.Worktrees(),
+		Workspaces:    worktrees.Of(s),
 		ScriptedModel: []string{program, model.ScriptedVerb}, ToolServer: []string{program, "mcp", "serve"},
 	}, nil
 }

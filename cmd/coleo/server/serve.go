@@ -20,7 +20,9 @@ import (
 	"coleo.dev/brain"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
+	"coleo.dev/bus/busserver"
 	"coleo.dev/cmd/coleo/executable"
+	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
@@ -99,7 +101,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	if err := s.Prepare(); err != nil {
 		return err
 	}
-	reg, err := s.Registry()
+	reg, err := installed.Registry(s)
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 }
 
 // openBus starts serve's bus and connects this process to the bus.
-func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
+func openBus(s setup.Setup) (*busserver.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
 		_ = os.Remove(old) // removes a file of an earlier version, whose bus listened on TCP
 	}
@@ -179,7 +181,7 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := bus.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error {
+	server, err := busserver.Listen(s.BusSocket(), hosts, func(p localsocket.Peer) error {
 		return process.OutsideArms(p.PID)
 	})
 	if err != nil {

@@ -3,23 +3,13 @@
 package setup
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"time"
 
-	"coleo.dev"
-	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/config"
-	"coleo.dev/harnesses/terminal/launch"
-	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/holder/process"
-	"coleo.dev/registry"
-	"coleo.dev/workspace"
-	"coleo.dev/workspace/script"
 )
 
 // Setup contains the folders and the settings of Coleo. All verbs need them.
@@ -66,21 +56,6 @@ func (s Setup) AgentPath() []string {
 	return out
 }
 
-// Worktrees returns the worktrees of arms on this machine.
-func (s Setup) Worktrees() workspace.Workspaces {
-	scripts := script.Runner{Trusts: script.Trusts{File: s.ScriptTrust()}, Environ: os.Environ(),
-		Timeout: time.Duration(s.Workspace.ScriptTimeout) * time.Second}
-	if program, err := executable.Path(); err == nil { // without this path, no script can run
-		scripts.Guard = []string{program, "workspace", GuardVerb}
-	}
-	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
-		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now, Scripts: scripts,
-		EmptySubmodules: s.Workspace.Submodules != nil && !*s.Workspace.Submodules}
-}
-
-// GuardVerb is the hidden verb of coleo workspace that guards a project's script while it runs.
-const GuardVerb = "guard-script"
-
 // FindProgram returns the path of the program with the given name. Like the host agent, it looks
 // first in the folders of AgentPath, and then in PATH. It returns "" if there is no such program.
 func (s Setup) FindProgram(command string) string {
@@ -97,16 +72,6 @@ func (s Setup) FindProgram(command string) string {
 	return path
 }
 
-// InstalledVersion returns the version of the agent CLI that a new arm would run. It returns "" if
-// the agent CLI is not installed, or if its files do not contain the version.
-func (s Setup) InstalledVersion(info coleo.Info) string {
-	path := s.FindProgram(info.Command)
-	if path == "" {
-		return ""
-	}
-	return launch.InstalledVersion(path, info.Package)
-}
-
 // RemoteOnly reports whether an environment variable forbids arms without a host agent.
 func RemoteOnly() bool { return isSet("COLEO_REMOTE_ARMS_ONLY") }
 
@@ -118,32 +83,4 @@ func AllowsLocal() bool { return isSet("COLEO_ALLOW_LOCAL_HARNESS_FALLBACK") && 
 func isSet(name string) bool {
 	on, err := strconv.ParseBool(os.Getenv(name))
 	return on && err == nil
-}
-
-// Registry returns the built-in harnesses and the user's own harnesses. It omits a bad file of the
-// user, and prints the error to standard error.
-func (s Setup) Registry() (*registry.Registry, error) {
-	reg, err := s.ReadRegistry()
-	if reg == nil {
-		return nil, err
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "coleo: left out:", strings.ReplaceAll(err.Error(), "\n", "\ncoleo: left out: "))
-	}
-	return reg, nil
-}
-
-// PackStore returns the store of the installed packs.
-func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
-
-// ReadRegistry returns the built-in harnesses and the user's own harnesses. If some of the user's
-// files are bad, it returns the other harnesses together with an error. If the registry is nil, no
-// harness can be used.
-func (s Setup) ReadRegistry() (*registry.Registry, error) {
-	holderCommand, err := executable.HolderCommand()
-	if err != nil {
-		return nil, err
-	}
-	store := s.PackStore()
-	return registry.NewWithPacks(s.Harnesses(), &store, holderCommand)
 }

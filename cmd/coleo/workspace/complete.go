@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/workspace"
 )
 
 // Names returns the names of the arms that have or had a worktree, for completions in a shell.
 func Names(_ context.Context, s setup.Setup) []string {
-	all, err := s.Worktrees().List()
+	all, err := worktrees.Of(s).List()
 	if err != nil {
 		return nil
 	}
@@ -19,7 +20,7 @@ func Names(_ context.Context, s setup.Setup) []string {
 
 // KeptNames returns the names of the arms whose worktrees were kept under a ref, for completions in a shell.
 func KeptNames(ctx context.Context, s setup.Setup) []string {
-	all, err := s.Worktrees().Kept(ctx)
+	all, err := worktrees.Of(s).Kept(ctx)
 	if err != nil {
 		return nil
 	}

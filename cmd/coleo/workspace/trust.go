@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/printable"
 	"coleo.dev/workspace/script"
 )
@@ -74,7 +75,7 @@ func trust(c *cobra.Command, dir string, f trustFlags) error {
 	if err != nil {
 		return err
 	}
-	trees, path := s.Worktrees(), script.Setup
+	trees, path := worktrees.Of(s), script.Setup
 	if f.check {
 		path = script.Check
 	}
@@ -172,7 +173,7 @@ func shownScript(s trustState) string {
 
 func newGuardCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                setup.GuardVerb + " MARK -- COMMAND [ARG...]",
+		Use:                worktrees.GuardVerb + " MARK -- COMMAND [ARG...]",
 		Short:              "Run a script, and end all its processes when the input ends",
 		Hidden:             true,
 		DisableFlagParsing: true,

@@ -20,6 +20,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/cmd/coleo/worktrees"
 	"coleo.dev/paths"
 	"coleo.dev/printable"
 	"coleo.dev/workspace"
@@ -68,7 +69,7 @@ written.`,
 }
 
 func list(ctx context.Context, s setup.Setup) ([]listed, error) {
-	trees := s.Worktrees()
+	trees := worktrees.Of(s)
 	all, err := trees.List()
 	if err != nil {
 		return nil, err
@@ -170,11 +171,11 @@ stay, and this prints why.`,
 			if err != nil {
 				return err
 			}
-			merges, err := merge.Recover(c.Context(), s.Worktrees())
+			merges, err := merge.Recover(c.Context(), worktrees.Of(s))
 			if err != nil {
 				return err
 			}
-			done, err := s.Worktrees().Prune(c.Context(), func(w workspace.Workspace) bool { return user(s, w) != "" })
+			done, err := worktrees.Of(s).Prune(c.Context(), func(w workspace.Workspace) bool { return user(s, w) != "" })
 			if err != nil {
 				return err
 			}
@@ -236,7 +237,7 @@ repository.`,
 			if err != nil {
 				return err
 			}
-			w, err := s.Worktrees().Workspace(args[0])
+			w, err := worktrees.Of(s).Workspace(args[0])
 			if err != nil {
 				return err
 			}
@@ -244,7 +245,7 @@ repository.`,
 				return coleo.Errorf(coleo.EConflict, "the arm %s works in the worktree: nothing was removed; "+
 					"use 'coleo arm remove %s' first", name, name)
 			}
-			done, err := s.Worktrees().Remove(c.Context(), w.ID, force)
+			done, err := worktrees.Of(s).Remove(c.Context(), w.ID, force)
 			if err != nil {
 				return err
 			}
@@ -285,7 +286,7 @@ func newKeptCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := s.Worktrees().Kept(c.Context())
+			all, err := worktrees.Of(s).Kept(c.Context())
 			if err != nil {
 				return err
 			}
@@ -330,11 +331,11 @@ you delete it: git update-ref -d REF.`,
 			if err != nil {
 				return err
 			}
-			k, others, err := chosen(c.Context(), s.Worktrees(), args[0])
+			k, others, err := chosen(c.Context(), worktrees.Of(s), args[0])
 			if err != nil {
 				return err
 			}
-			done, err := s.Worktrees().Restore(c.Context(), k, path)
+			done, err := worktrees.Of(s).Restore(c.Context(), k, path)
 			if err != nil {
 				return err
 			}

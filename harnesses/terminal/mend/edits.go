@@ -33,7 +33,7 @@ const (
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
-	costUnnamed = 30 // a new dialog whose first condition is new and not for the title
+	costUnnamed = 30 // a new dialog whose first condition is new and does not look at the title
 )
 
 // These constants limit a search. Each limit is several times what a typical change needs.

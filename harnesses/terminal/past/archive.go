@@ -103,8 +103,8 @@ func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns the offset of the output's end at a moment, and the number of marks in the index up to that
-// moment.
+// endAt returns how long the output was at a time, as an offset. It also returns how many marks of the index are
+// not later than that time.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -115,8 +115,8 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// endBeforeTyping is like endAt, but looks for the first key that was typed at the moment or later. It
-// leaves out the output after that key.
+// endBeforeTyping is like endAt, but leaves out the output after the first key that was typed at that time or
+// later.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
 	for m := range a.from(at) {

@@ -57,8 +57,8 @@ type appearances struct {
 	kind      coleo.DialogKind // kind of the last dialog
 	since     time.Time        // start of this appearance
 	keysTyped bool             // keys that may have answered the dialog were typed
-	// hiddenSinceKeys is true if a picture that no rule recognizes came after keys that
-	// may have answered the dialog.
+	// hiddenSinceKeys is true if keys were typed that may have answered the dialog, and a later picture was
+	// one that no rule recognizes.
 	hiddenSinceKeys bool
 	doubtful        bool // a dialog with the same text was hidden after keys that may have answered it
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // TestAHostileSpecIsOneClearLine checks the error for each hostile file. The error must come
@@ -67,7 +68,7 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 			"x.toml:6: timing.begin_ms = -5 is not between 0 and 600000"},
 		"a kind that is none": {"[[rule]]",
 			"[[dialog]]\nname = \"d\"\nkind = \"permision\"\nselect = \"keys\"\nwhen = [" + cond + "]\n[[rule]]",
-			`x.toml:10: dialog "d": kind must be one of login, other, permission`},
+			`x.toml:10: dialog "d": kind must be one of ` + printable.List(coleo.DialogKinds())},
 		"an option without a label": {"[[rule]]",
 			"[[dialog]]\nname = \"d\"\nselect = \"digit\"\ntitle = \"x\"\noption = \"^x\"\nwhen = [" + cond +
 				"]\n[[rule]]",

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -201,10 +202,19 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 		}
 	}
 	for i, p := range a.Pages {
+		page := fmt.Sprintf("%s.page[%d]", at, i)
+		switch {
+		case p.Kind == "":
+		case i == 0:
+			c.fail(page+".kind", "[[asks]] %q: the first page has the kind of the entry", a.Name)
+		case !slices.Contains(coleo.DialogKinds(), p.Kind):
+			c.fail(page+".kind", "[[asks]] %q: a kind is one of %s, not %q", a.Name,
+				printable.List(coleo.DialogKinds()), p.Kind)
+		}
 		// A page of a plan that accepts words needs no labels, because the model never receives the
 		// labels of a plan's options.
-		if len(p.Answers) == 0 && (a.Kind != coleo.DialogPlan || !p.Words) {
-			c.fail(fmt.Sprintf("%s.page[%d]", at, i), "[[asks]] %q: a page needs answers", a.Name)
+		if len(p.Answers) == 0 && (cmp.Or(p.Kind, a.Kind) != coleo.DialogPlan || !p.Words) {
+			c.fail(page, "[[asks]] %q: a page needs answers", a.Name)
 		}
 	}
 }

@@ -101,6 +101,10 @@ func TestAWrongSpecIsReportedWithFileAndLine(t *testing.T) {
 			`[[asks]] "a": a choice is one of approve, deny, answer and words, not "shout"`},
 		"a page without answers": {"[[rule]]", askLine + "tool = \"T\"\n[[asks.page]]\nwords = true\n[[rule]]",
 			`[[asks]] "a": a page needs answers`},
+		"a first page of another kind": {"[[rule]]", askLine + "tool = \"T\"\n[[asks.page]]\nanswers = [\"x\"]\n" +
+			"kind = \"plan\"\n[[rule]]", `[[asks]] "a": the first page has the kind of the entry`},
+		"a page of a kind that is none": {"[[rule]]", askLine + "tool = \"T\"\n[[asks.page]]\nanswers = [\"x\"]\n" +
+			"[[asks.page]]\nanswers = [\"x\"]\nkind = \"alarm\"\n[[rule]]", `[[asks]] "a": a kind is one of `},
 		"an option that is no pattern": {"[[rule]]", askLine + "tool = \"T\"\noptions = [\"(\"]\n[[rule]]",
 			`x.toml:13: asks[0].options[0]: error parsing regexp`},
 	} {

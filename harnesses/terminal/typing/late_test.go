@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // A prompt must not be typed after its sender has given up. If the sender gives up after the text
@@ -20,7 +20,7 @@ func TestNothingIsTypedForWhoHasGivenUp(t *testing.T) {
 		st.say(composing("type"))
 		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
 		var over atomic.Bool
-		waiting := typingtime.With(t.Context(), func() time.Duration {
+		waiting := timelimit.With(t.Context(), func() time.Duration {
 			if over.Load() {
 				return -time.Millisecond
 			}

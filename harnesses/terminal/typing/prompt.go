@@ -10,7 +10,7 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/pty"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 const (
@@ -159,7 +159,7 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		}
 		left.text = text
 		if !t.awaitHeld(ctx, text) {
-			if typingtime.Check(ctx) != nil {
+			if timelimit.Check(ctx) != nil {
 				return t.unsubmittedError()
 			}
 			return t.notHeldError(ctx, text)
@@ -211,7 +211,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 
 // lostError returns the error for a prompt if nothing proves that the prompt arrived.
 func (t *Typist) lostError(ctx context.Context, why string) error {
-	if typingtime.Check(ctx) != nil {
+	if timelimit.Check(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
 			"time was up before it was seen what became of the prompt: whether %s took it is not known", t.Spec().Title)
 	}

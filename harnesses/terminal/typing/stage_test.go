@@ -12,7 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // patience limits each wait of these tests, in fake time. A wait ends as soon as its condition
@@ -216,7 +216,7 @@ func (s *show) Update(change func(*reading.Reader) bool) {
 }
 
 func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
-	if err := typingtime.Check(ctx); err != nil {
+	if err := timelimit.Check(ctx); err != nil {
 		return false, CallerGoneError{err}
 	}
 	s.mu.Lock()

@@ -7,7 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
-	"coleo.dev/typingtime"
+	"coleo.dev/timelimit"
 )
 
 // startTimeout is how long the agent CLI may take to begin work after the submit key. On a loaded
@@ -42,7 +42,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	var refusal *coleo.Error
 	switch {
 	case err == nil:
-	case typingtime.Check(ctx) != nil:
+	case timelimit.Check(ctx) != nil:
 		return coleo.Receipt{}, t.unsubmittedError()
 	case errors.As(err, &refusal) && refusal.Code == coleo.EBlocked:
 		return coleo.Receipt{}, unsubmittedAt(refusal.Dialog)
@@ -54,7 +54,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	t.view.Update(func(r *reading.Reader) bool { r.Submitted(submitted, time.Now()); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
-	if outcome == undecided && also == nil && !sent.before.busy && typingtime.Check(ctx) == nil {
+	if outcome == undecided && also == nil && !sent.before.busy && timelimit.Check(ctx) == nil {
 		outcome = t.submitAfterProbe(ctx, sent)
 	}
 	switch {

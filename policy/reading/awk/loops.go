@@ -158,7 +158,7 @@ func (r *reader) parts(prints bool) error {
 			slices.Contains(assigns, word.text) && !r.mayAssign():
 			return r.wrong()
 		case word.text == "=":
-			r.sets(begin)
+			r.recordSet(begin)
 		case word.text == "~", word.text == "!~":
 			if value := r.valueFrom(r.at + 1); !r.isPattern(value) {
 				return r.wrong()

@@ -217,9 +217,8 @@ func (r *reader) uses(kind useKind, target string, words []scriptWord) {
 	r.growth.uses = append(r.growth.uses, u)
 }
 
-// sets handles an operator that sets a variable, a field or a member of an array. It records what the
-// operator sets.
-func (r *reader) sets(begin int) {
+// recordSet records what an operator sets: a variable, a field or a member of an array.
+func (r *reader) recordSet(begin int) {
 	words := r.valueFrom(r.at + 1)
 	switch {
 	case r.isAt(-2, "$"):

@@ -1,4 +1,6 @@
-package recordtest
+// Package databasetest gives tests a record that is a real database, filled with the rows of a
+// recording.
+package databasetest
 
 import (
 	"bytes"
@@ -12,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/record"
+	"coleo.dev/record/recordtest"
 	"coleo.dev/sqlite"
 )
 
@@ -49,7 +52,7 @@ func NewDatabase(t *testing.T, path string) *Database {
 	d.Exec("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)")
 	d.Exec("CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, time_created INTEGER, data TEXT)")
 	d.Exec("CREATE TABLE event (id TEXT PRIMARY KEY, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)")
-	raw, err := read(path)
+	raw, err := recordtest.Read(path)
 	d.check(err)
 	for line := range bytes.Lines(raw) {
 		var r Row
@@ -139,7 +142,7 @@ const AtTheEnd = 1 << 20
 // lines, or the rows of a database.
 func WorkIn(t *testing.T, source record.Source, path string) []coleo.Activity {
 	t.Helper()
-	raw, err := read(path)
+	raw, err := recordtest.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package bus
+// Package busserver contains the server of the bus. It is a NATS server that is part of the serve
+// process and listens on a unix socket. All other processes connect to it with package bus alone.
+package busserver
 
 import (
 	"errors"
@@ -8,18 +10,18 @@ import (
 	"sync"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats-server/v2/server"
 
+	"coleo.dev/bus"
 	"coleo.dev/localsocket"
 )
 
 // readyTimeout is the time limit for the start of the NATS server. A measured start took 38 ms.
 const readyTimeout = 10 * time.Second
 
-// maxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a piece of output
+// MaxPayload is the maximum size of one message, in bytes. A prompt of 100 kB or a piece of output
 // is much smaller.
-const maxPayload = 4 << 20
+const MaxPayload = 4 << 20
 
 // acceptRetry is the pause before the next attempt after accept has failed, for example
 // because the process has too many open files.
@@ -28,8 +30,8 @@ const acceptRetry = 100 * time.Millisecond
 // Server is a NATS server in this process. It has no TCP port. Clients of the same user
 // connect to it over a unix socket.
 type Server struct {
-	ns     *natsserver.Server
-	own    Key // the key of this process; it is new at each start, and exists only in memory
+	ns     *server.Server
+	own    bus.Key // the key of this process; it is new at each start, and exists only in memory
 	socket *localsocket.Listener
 	joined sync.WaitGroup
 }
@@ -38,17 +40,17 @@ type Server struct {
 // connection with this key cannot give orders. The server calls checkPeer for each process that connects, and
 // refuses the process if checkPeer returns an error. If checkPeer is nil, the server accepts every process of
 // this user. Listen returns the errors of localsocket.Listen.
-func Listen(path string, hostKey Key, checkPeer func(localsocket.Peer) error) (*Server, error) {
-	own, err := NewKey()
+func Listen(path string, hostKey bus.Key, checkPeer func(localsocket.Peer) error) (*Server, error) {
+	own, err := bus.NewKey()
 	if err != nil {
 		return nil, err
 	}
-	ns, err := natsserver.NewServer(&natsserver.Options{
-		Nkeys: []*natsserver.NkeyUser{
-			{Nkey: own.public},
-			{Nkey: hostKey.public, Permissions: hostPermissions()},
+	ns, err := server.NewServer(&server.Options{
+		Nkeys: []*server.NkeyUser{
+			{Nkey: own.Public()},
+			{Nkey: hostKey.Public(), Permissions: hostPermissions()},
 		},
-		MaxPayload: maxPayload, NoSigs: true, NoLog: true, DontListen: true,
+		MaxPayload: MaxPayload, NoSigs: true, NoLog: true, DontListen: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the bus: %w", err)
@@ -68,14 +70,13 @@ func Listen(path string, hostKey Key, checkPeer func(localsocket.Peer) error) (*
 	return s, nil
 }
 
-// hostPermissions returns the permissions of host agents. A host agent can receive orders, reply to
-// them, and publish beats, claims and news about its log.
-func hostPermissions() *natsserver.Permissions {
-	return &natsserver.Permissions{
-		Publish: &natsserver.SubjectPermission{Allow: []string{beatSubject, grewSubject, everyClaim}},
-		Subscribe: &natsserver.SubjectPermission{Allow: []string{everyCommand, rollSubject, everyClaim,
-			hostInbox + ".>"}},
-		Response: &natsserver.ResponsePermission{MaxMsgs: 1, Expires: maxWait},
+// hostPermissions returns the permissions of host agents. NATS denies everything else.
+func hostPermissions() *server.Permissions {
+	rights := bus.HostRights()
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: rights.Publish},
+		Subscribe: &server.SubjectPermission{Allow: rights.Subscribe},
+		Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: rights.ReplyTime},
 	}
 }
 
@@ -114,9 +115,7 @@ func (s *Server) join(conn net.Conn) {
 
 // Dial connects this process to the bus, with the right to give orders. No other connection has
 // this right.
-func (s *Server) Dial(name string) (*Conn, error) {
-	return dial(s.own, name, nats.InProcessServer(s.ns))
-}
+func (s *Server) Dial(name string) (*bus.Conn, error) { return bus.DialInProcess(s.ns, s.own, name) }
 
 // Close shuts down the server, ends its connections, and waits until both have ended.
 func (s *Server) Close() {
@@ -125,10 +124,3 @@ func (s *Server) Close() {
 	s.ns.WaitForShutdown()
 	s.joined.Wait()
 }
-
-// socketDialer connects a NATS client to the unix socket path. It ignores the address that the NATS
-// client passes to it.
-type socketDialer struct{ path string }
-
-// Dial connects to the unix socket. It ignores its arguments.
-func (d socketDialer) Dial(string, string) (net.Conn, error) { return localsocket.Dial(d.path) }

@@ -1,6 +1,4 @@
-// Package typingtime says how long Coleo is allowed to type for an order. The time ends when the
-// sender of the order no longer waits.
-package typingtime
+package timelimit
 
 import (
 	"context"

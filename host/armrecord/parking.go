@@ -1,0 +1,108 @@
+package armrecord
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/host/queue"
+	"coleo.dev/limit"
+	"coleo.dev/store"
+)
+
+// Park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
+// events. The caller writes both together with the end of the run. A compaction does not park the
+// arm, because the prompt that continues an arm would not repeat the compaction.
+//
+// hasReplied says whether the model has replied in the run. Some agent CLIs forget a turn without a
+// reply. Their arms later continue with the prompt of the run.
+func Park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bool) []coleo.Event {
+	if end.Limit == nil || run.Compact {
+		return nil
+	}
+	p := limit.Plan(*end.Limit, run.ID, r.ID, run.Continues, r.Spec.AtLimit(), run.Tried)
+	if p.Forgets && !hasReplied {
+		p.Prompt = run.Text
+	}
+	return SetParked(r, queue.Park(Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
+}
+
+// When a user changes what an arm does at a limit, Replan plans the present parking of the arm
+// again. It returns the events, or nil if nothing has changed. It does not change a parking whose
+// alternative is being carried out.
+func Replan(r *store.ArmRecord) []coleo.Event {
+	q := Queue(r)
+	if q.Parked == nil || q.Parked.Kind.SetByColeo() || q.Parked.Doing != "" {
+		return nil
+	}
+	was := *q.Parked
+	p := limit.Plan(was.Limit, was.Run, r.ID, was.Try-1, r.Spec.AtLimit(), was.Tried)
+	if p.Prompt, p.Failed = was.Prompt, was.Failed; p == was {
+		return nil
+	}
+	q.Parked = &p
+	return SetParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: p.WithoutPrompt()})
+}
+
+// Unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
+// the arm. It returns the events, or nil if there was nothing to change.
+func Unpark(r *store.ArmRecord, why string) []coleo.Event {
+	q, changed := queue.Unpark(Queue(r))
+	if !changed {
+		return nil
+	}
+	return SetParked(r, q, coleo.ParkChange{Step: coleo.ParkEnded, Why: why})
+}
+
+// SetParked stores the queue of an arm whose parking has begun, changed or ended. It returns the
+// events.
+func SetParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
+	if c.IsParked() {
+		c = coleo.ParkedNow(c.Step, c.Parked)
+	} else if r.Queue != nil && r.Queue.Parked != nil {
+		c.Parked = r.Queue.Parked.WithoutPrompt()
+	}
+	if r.Queue = nil; q.State() != nil {
+		r.Queue = &q
+	}
+	return []coleo.Event{Event(r.ID, coleo.EventParked, c)}
+}
+
+// Continue ends the parking of an arm in its record, and adds the prompt that continues the arm.
+// It returns the events, and the id of the prompt. If a budget refused a prompt and so parked the
+// arm, no turn was cut off. In this case, Continue adds no prompt, and id is "".
+func Continue(r *store.ArmRecord, why string, now time.Time) (events []coleo.Event, id string) {
+	text := coleo.ContinuePrompt
+	switch p := Queue(r).Parked; {
+	case p != nil && p.Prompt == "" && p.Run == "":
+		return Unpark(r, why), ""
+	case p != nil && p.Prompt != "":
+		text = p.Prompt
+	case strings.TrimSpace(r.Spec.ContinueWith) != "":
+		text = r.Spec.ContinueWith
+	}
+	id = rand.Text()
+	q := queue.Continue(Queue(r), id, text, now)
+	events = SetParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
+	return append(events, SetQueue(r, q, coleo.QueueAdded, id)...), id
+}
+
+// StillParked returns the parking of an arm. It returns EStale if the arm has left the given
+// parking, or has already tried the given alternative. It returns EBusy if the queue is paused.
+func StillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
+	q := Queue(r)
+	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {
+		return coleo.Parked{}, coleo.Errorf(coleo.EStale, "arm %s is no longer parked at this limit: nothing was done",
+			r.Name)
+	}
+	if step, ok := limit.First(*q.Parked); !ok || coleo.OnLimit(step.String()) != at.Step {
+		return coleo.Parked{}, coleo.Errorf(coleo.EStale, "arm %s has already tried %s: nothing was done", r.Name,
+			at.Step)
+	}
+	if q.Paused != "" {
+		return coleo.Parked{}, coleo.Errorf(coleo.EBusy, "the queue of arm %s is paused: nothing was done", r.Name)
+	}
+	return *q.Parked, nil
+}

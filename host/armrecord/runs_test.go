@@ -1,0 +1,53 @@
+package armrecord
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// TestR9TheEndAndTheRetryAreOneChange checks that one change of the record ends the run and queues
+// the retry. So no kill can come between them.
+func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
+	run := coleo.Receipt{ID: "R1", Text: "Count.", Check: &coleo.Check{Schema: json.RawMessage(schema), Retries: 1}}
+	end := coleo.RunEnd{Status: coleo.Idle, Answer: "many", Source: "hook"}
+	r := store.ArmRecord{ID: "a1", Run: &run, Queue: &coleo.Queue{Entries: []coleo.Queued{{ID: "Q1", Text: "later"}}}}
+	CheckAnswer(run, &end)
+	var kinds []coleo.EventKind
+	for _, e := range EndRuns(&r, "R1", end, nil) {
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []coleo.EventKind{coleo.EventOutputValidated, coleo.EventOutputRetry, coleo.EventQueue,
+		coleo.EventRunEnd}; !slices.Equal(kinds, want) {
+		t.Errorf("the change has the events %v, want %v", kinds, want)
+	}
+	if r.Run != nil || len(r.Queue.Entries) != 2 || r.Queue.Entries[0].ID != end.Retry || r.Queue.Entries[1].ID != "Q1" {
+		t.Errorf("after the change the run is %+v and the queue %+v", r.Run, r.Queue)
+	}
+	if events := EndRuns(&r, "R1", end, nil); events != nil || len(r.Queue.Entries) != 2 {
+		t.Errorf("a second end of the run: %+v, the queue %+v", events, r.Queue)
+	}
+}
+
+// A turn that ends in an unproven idle state does not count as finished. After an interrupt by
+// Coleo it counts as interrupted.
+func TestAnUnprovenEndIsNoFinish(t *testing.T) {
+	t.Parallel()
+	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,
+		true: coleo.OutcomeInterrupted} {
+		r := store.ArmRecord{ID: "a", Run: &coleo.Receipt{ID: "r", Interrupted: interrupted}}
+		reading := coleo.Reading{State: coleo.Idle, Rule: coleo.RuleUnprovenIdle}
+		end := EndBy(reading)
+		end.Answer, end.Source = "so far", "hook"
+		events := EndRuns(&r, "r", end, nil)
+		end, err := coleo.DecodeRunEnd(events[0])
+		if err != nil || end.Outcome != want || end.Whole {
+			t.Errorf("interrupted %v: the run ended %+v, %v, want %s", interrupted, end, err, want)
+		}
+	}
+}
