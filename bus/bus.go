@@ -71,6 +71,7 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 	c := &Conn{lost: make(chan struct{}, 1), back: make(chan struct{}, 1), over: make(chan struct{})}
 	options := append([]nats.Option{
 		nats.Name(name), key.sign(), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.SyncQueueLen(mostClaims),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
 		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.over) }),

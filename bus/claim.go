@@ -20,6 +20,9 @@ const (
 	// All host agents with the same id receive the request at the same moment. If a claim arrives
 	// later, the next contest finds it.
 	claimQuiet = 100 * time.Millisecond
+	// mostClaims is how many claims can wait until Contest reads them. Each contest makes a queue of this
+	// length. The default of the library would take half a megabyte.
+	mostClaims = 1024
 )
 
 // Claim is the message with which a host agent claims an id. All host agents with this id receive

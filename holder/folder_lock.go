@@ -18,9 +18,16 @@ const (
 	// first ends the processes that the previous holder left behind. So lockTimeout is the sum of
 	// guardGrace, process.KillTimeout and 5 s as a margin.
 	lockTimeout = 12 * time.Second
-	// lockPoll is the time between two attempts to take the lock.
-	lockPoll = 2 * time.Millisecond
+	// lockPoll and maxLockPoll are the shortest and the longest time between two attempts to take the lock.
+	lockPoll    = 2 * time.Millisecond
+	maxLockPoll = 20 * time.Millisecond
 )
+
+// untilNextTry returns the time to the next attempt to take the lock, for a caller that has waited for some
+// time. It is a tenth of that time, within bounds.
+func untilNextTry(waited time.Duration) time.Duration {
+	return min(max(waited/10, lockPoll), maxLockPoll)
+}
 
 // lockFolder takes the lock of the folder dir. A holder and its guard share the lock through one
 // open file. The lock is released when both have ended, because no other process has this file
@@ -30,7 +37,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the holder's lock: %w", err)
 	}
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockPoll) {
+	for began := time.Now(); ; time.Sleep(untilNextTry(time.Since(began))) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -39,7 +46,7 @@ func lockFolder(dir string) (*os.File, error) {
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > lockTimeout {
 			f.Close()
 			return nil, coleo.Errorf(coleo.EConflict, "a holder in %s has not ended yet", dir)
 		}
@@ -70,7 +77,7 @@ func AwaitGuard(dir string) error {
 		return fmt.Errorf("open the holder's lock: %w", err)
 	}
 	defer f.Close()
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockPoll) {
+	for began := time.Now(); ; time.Sleep(untilNextTry(time.Since(began))) {
 		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
 			return nil
 		}
@@ -78,7 +85,7 @@ func AwaitGuard(dir string) error {
 			conn.Close()
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > lockTimeout {
 			return coleo.Errorf(coleo.ETimeout, "the guard in %s has not ended yet", dir)
 		}
 	}

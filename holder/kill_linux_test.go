@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -167,6 +168,18 @@ func firstDifference(a, b []byte) int {
 
 // children returns the live child processes of a process.
 func children(pid int) []int {
+	list := process.Children(pid)
+	if unix.Access("/proc/thread-self/children", unix.R_OK) != nil { // this kernel lists no children
+		list = childrenByParent(pid)
+	}
+	return slices.DeleteFunc(list, func(child int) bool {
+		_, err := process.Identify(child)
+		return err != nil // the child has ended
+	})
+}
+
+// childrenByParent finds the children of a process among all processes of the machine.
+func childrenByParent(pid int) []int {
 	var out []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -176,7 +189,7 @@ func children(pid int) []int {
 		}
 		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // state, parent, …
-		if err == nil && len(fields) > 1 && fields[0] != "Z" && fields[1] == strconv.Itoa(pid) {
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
 			out = append(out, child)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,30 @@ func (s *stage) readLog() (all []coleo.Event, pieces int) {
 		last := piece.List[len(piece.List)-1]
 		from.After, from.Epoch = last.Seq, last.Epoch
 	}
+}
+
+// readings is the log at the newest call of wholeLog, with the state of the database at that time.
+type readings struct {
+	mu            sync.Mutex
+	db            *store.HostDB
+	epoch         string
+	head, deleted uint64
+	all           []coleo.Event
+}
+
+// wholeLog returns the host's log. While a test waits for an event, it calls wholeLog often. So wholeLog reads the
+// log only if the log has changed since the last call, or if another host agent runs.
+func (s *stage) wholeLog() []coleo.Event {
+	s.t.Helper()
+	r := &s.readings
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	epoch, head, deleted := s.db.Epoch(), s.db.Head(), s.db.Deleted()
+	if r.db != s.db || r.epoch != epoch || r.head != head || r.deleted != deleted {
+		r.all, _ = s.readLog()
+		r.db, r.epoch, r.head, r.deleted = s.db, epoch, head, deleted
+	}
+	return r.all
 }
 
 func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {

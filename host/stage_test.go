@@ -56,6 +56,8 @@ type stage struct {
 	conn *bus.Conn
 	stop context.CancelFunc
 	done chan error
+
+	readings readings // what wholeLog has read
 }
 
 const hostID = "host.one"
@@ -246,8 +248,7 @@ func (s *stage) prompt(id, text string) coleo.Receipt {
 func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 	s.t.Helper()
 	var out []coleo.Event
-	all, _ := s.readLog()
-	for _, e := range all {
+	for _, e := range s.wholeLog() {
 		if e.Arm == id && e.Kind == kind {
 			out = append(out, e)
 		}

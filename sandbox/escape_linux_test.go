@@ -43,7 +43,9 @@ func TestMain(m *testing.M) {
 		os.Exit(escape())
 	default:
 		process.CloseDescriptorsOnExec() // a holder does the same before it starts an agent CLI
-		os.Exit(m.Run())
+		code := m.Run()
+		_ = os.RemoveAll(holderDir)
+		os.Exit(code)
 	}
 	os.Exit(1)
 }

@@ -115,7 +115,7 @@ func delegated() string {
 // ownFolder returns the folder of this process's own group, or "" if there is no unified hierarchy.
 func ownFolder() string {
 	mount := unifiedMount()
-	raw, err := os.ReadFile("/proc/self/cgroup")
+	raw, err := readFile("/proc/self/cgroup")
 	if mount == "" || err != nil {
 		return ""
 	}

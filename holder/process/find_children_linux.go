@@ -30,7 +30,7 @@ func Children(pid int) []int {
 	}
 	var out []int
 	for _, t := range tasks { // each thread has its own list
-		raw, err := os.ReadFile(dir + "/" + t.Name() + "/children")
+		raw, err := readFile(dir + "/" + t.Name() + "/children")
 		if err != nil {
 			continue
 		}

@@ -52,17 +52,22 @@ func identify(pid int) (coleo.Identity, error) {
 	if len(fields) <= statState || fields[statState] == "Z" {
 		return coleo.Identity{}, unix.ESRCH
 	}
-	return identifyAny(pid)
+	return identityOf(pid, fields)
 }
 
 // identifyAny returns the identity of a process that may have ended, if its parent has not waited
 // for it yet.
 func identifyAny(pid int) (coleo.Identity, error) {
-	boot, err := bootID()
+	fields, err := statFields(pid)
 	if err != nil {
 		return coleo.Identity{}, err
 	}
-	fields, err := statFields(pid)
+	return identityOf(pid, fields)
+}
+
+// identityOf returns the identity of the process pid with the given fields of its stat file.
+func identityOf(pid int, fields []string) (coleo.Identity, error) {
+	boot, err := bootID()
 	if err != nil {
 		return coleo.Identity{}, err
 	}
@@ -107,7 +112,7 @@ func pidfdInode(pid int) (uint64, error) {
 // statFields returns the fields of /proc/PID/stat after the command's name. It looks for the last
 // closing bracket, because the name itself can contain spaces and brackets.
 func statFields(pid int) ([]string, error) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	raw, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil, err
 	}

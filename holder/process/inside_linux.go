@@ -7,7 +7,6 @@ package process
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -77,7 +76,7 @@ func OutsideOtherArms(pid int, arm string) error {
 // holderArm reports whether the process pid is the holder of an arm, and returns the arm's id. It
 // returns "unknown" for a holder of an earlier version, whose argv does not contain the id.
 func holderArm(pid int) (string, bool) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	raw, err := readFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
 		return "", false
 	}
@@ -94,7 +93,7 @@ func holderArm(pid int) (string, bool) {
 // groupArm reports whether the process pid is in the control group of an arm, and
 // returns the arm's id.
 func groupArm(pid int) (string, bool) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	raw, err := readFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
 		return "", false
 	}
@@ -109,7 +108,7 @@ func groupArm(pid int) (string, bool) {
 // markArm reports whether the initial environment of the process pid contains the mark of an arm,
 // and returns the arm's id. It returns false for a process below a holder that a person runs.
 func markArm(pid int) (string, bool) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	raw, err := readFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return "", false
 	}
@@ -130,7 +129,7 @@ func markArm(pid int) (string, bool) {
 // Environ returns the initial environment of the process with the identity id. If the process has
 // ended, the error is EExited.
 func Environ(id coleo.Identity) ([]string, error) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/environ")
+	raw, err := readFile("/proc/" + strconv.Itoa(id.PID) + "/environ")
 	if err != nil {
 		return nil, fmt.Errorf("read the environment of process %d: %w", id.PID, err)
 	}

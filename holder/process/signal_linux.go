@@ -12,25 +12,61 @@ import (
 
 // awaitEnd waits until all processes in list have ended, but at most for the duration limit.
 func awaitEnd(list []procEntry, limit time.Duration) {
-	deadline := time.Now().Add(limit)
-	var set []unix.PollFd
+	e := watchEnds(list)
+	defer e.close()
+	e.await(limit)
+}
+
+// ends watches the ends of processes.
+type ends struct {
+	open []unix.PollFd // a pidfd for each process that has not ended
+	old  bool          // the kernel has no pidfds: before Linux 5.3
+}
+
+// watchEnds returns the ends of the processes in list. The caller must close them.
+func watchEnds(list []procEntry) *ends {
+	e := &ends{}
 	for _, p := range list {
 		fd, err := unix.PidfdOpen(p.pid, 0)
-		if err == unix.ENOSYS { // before Linux 5.3
-			time.Sleep(PollEvery)
-			return
-		}
+		e.old = e.old || err == unix.ENOSYS
 		if err == nil {
-			defer unix.Close(fd)
-			set = append(set, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+			e.open = append(e.open, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		}
 	}
-	for len(set) > 0 {
-		n, err := unix.Poll(set, int(time.Until(deadline).Milliseconds())+1)
-		if n == 0 || err != nil && err != unix.EINTR || time.Now().After(deadline) {
-			return
+	return e
+}
+
+// await waits until all processes have ended, but at most for the duration limit. It reports whether they
+// have ended. On a kernel without pidfds it cannot know that. There it waits for PollEvery and returns true,
+// so that its caller looks for the processes again.
+func (e *ends) await(limit time.Duration) bool {
+	if e.old {
+		time.Sleep(min(PollEvery, limit))
+		return true
+	}
+	deadline := time.Now().Add(limit)
+	for len(e.open) > 0 {
+		n, err := unix.Poll(e.open, max(0, int(time.Until(deadline).Milliseconds()+1)))
+		if err != nil && err != unix.EINTR || n == 0 {
+			return false
 		}
-		set = slices.DeleteFunc(set, func(p unix.PollFd) bool { return p.Revents != 0 })
+		e.open = slices.DeleteFunc(e.open, func(p unix.PollFd) bool {
+			if p.Revents != 0 {
+				_ = unix.Close(int(p.Fd))
+			}
+			return p.Revents != 0
+		})
+		if len(e.open) > 0 && time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// close stops watching.
+func (e *ends) close() {
+	for _, p := range e.open {
+		_ = unix.Close(int(p.Fd))
 	}
 }
 

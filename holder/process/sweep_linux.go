@@ -4,7 +4,6 @@ package process
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 			return pidsOf(left)
 		}
 		signalAll(left, unix.SIGKILL)
-		time.Sleep(PollEvery)
+		awaitEnd(left, maxPoll)
 	}
 }
 
@@ -47,7 +46,7 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // It cannot read the environments of other users' processes, but those do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		env, err := readFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 		if err != nil {
 			return false
 		}
@@ -63,16 +62,20 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 }
 
 // EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
-// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly, and calls
-// betweenChecks after each check. betweenChecks must take about PollEvery. EndMarked returns the
-// pids of processes that still exist KillTimeout after the KILL.
+// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly, because a
+// process can start another one. Between two checks it calls meanwhile repeatedly: until the processes
+// that it has found have ended, but at most for the rest of the grace time, and later for maxPoll.
+// meanwhile must take about PollEvery. EndMarked returns the pids of processes that still exist
+// KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
-	betweenChecks func()) []int {
+	meanwhile func()) []int {
 	polite := false
 	start := time.Now()
 	for {
 		tree := markedTree(g, arm, which)
-		switch now := time.Since(start); {
+		now := time.Since(start)
+		wait := max(maxPoll, grace-now+time.Millisecond) // the first check after the grace time sends the KILL
+		switch {
 		case len(tree) == 0 || now > grace+KillTimeout:
 			return pidsOf(tree)
 		case now > grace:
@@ -81,6 +84,19 @@ func EndMarked(g Group, arm string, which func(generation int, start string) boo
 			polite = true
 			signalAll(tree, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 		}
-		betweenChecks()
+		untilEnded(tree, wait, meanwhile)
+	}
+}
+
+// untilEnded calls meanwhile until the processes in list have ended, but at most for the duration limit. It
+// calls meanwhile at least once.
+func untilEnded(list []procEntry, limit time.Duration, meanwhile func()) {
+	e := watchEnds(list)
+	defer e.close()
+	for deadline := time.Now().Add(limit); ; {
+		meanwhile()
+		if e.await(0) || time.Now().After(deadline) {
+			return
+		}
 	}
 }

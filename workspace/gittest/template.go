@@ -2,8 +2,10 @@ package gittest
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +33,11 @@ type Template struct {
 var empty = &Template{Fill: func(s *Stage) {
 	s.Write(s.Settings(), settings)
 	s.Git(s.Root, "init", "-q", s.Repo)
+	samples, err := filepath.Glob(filepath.Join(s.Repo, ".git/hooks/*.sample"))
+	s.Check(err)
+	for _, path := range samples { // no copy needs the examples that git has put there
+		s.Check(os.Remove(path))
+	}
 }}
 
 // New returns a copy of the stage.
@@ -57,11 +64,31 @@ func (x *Template) New(t testing.TB) *Stage {
 	if x.Moves {
 		files = moved(files, x.root, s.Root)
 	}
-	s.Check(os.CopyFS(s.Root, files))
+	s.Check(lay(s.Root, files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
-		s.Git(s.Repo, "update-index", "-q", "--refresh") // the index has the times of the copied files from now on
+		s.Refresh(s.Repo)
 	}
 	return s
+}
+
+// lay makes the files in a folder. It takes less time than os.CopyFS, which needs a buffer of 32 kB for each file.
+func lay(dir string, files fstest.MapFS) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) { // a folder comes before its content
+		path, file := filepath.Join(dir, name), files[name]
+		var err error
+		switch {
+		case file.Mode.IsDir():
+			err = os.MkdirAll(path, 0o777)
+		case file.Mode&fs.ModeSymlink != 0:
+			err = os.Symlink(string(file.Data), path)
+		default:
+			err = os.WriteFile(path, file.Data, 0o666|file.Mode.Perm())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // moved returns the files of a stage with the folder to in place of the folder from, and with the ids of its arms.
