@@ -115,8 +115,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		began := mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)
-		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, began))
+		change := mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)
+		return h.append(ctx, armrecord.Event(o.Arm, coleo.EventMerge, change))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
 		if o.Request.Commit == "" {

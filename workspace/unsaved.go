@@ -218,9 +218,12 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFo
 		return err
 	}
 	defer os.RemoveAll(dir)
-	index := filepath.Join(dir, "index")
-	fresh := []string{"GIT_INDEX_FILE=" + index}
-	if err := freshIndex(ctx, r, head, index, fresh); err != nil {
+	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	from := "HEAD"
+	if !head.exists {
+		from = "--empty"
+	}
+	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", from}, Env: fresh}); err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -232,19 +235,6 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFo
 		return err
 	}
 	return errors.Join(u.takeUnseen(ctx, r, head), u.takeIndex(ctx, r, head))
-}
-
-// freshIndex makes an index of the checked-out commit in the file at path. Git finds this file by env.
-func freshIndex(ctx context.Context, r *git.Repo, head commitFound, path string, env []string) error {
-	from := "--empty"
-	if head.exists {
-		from = "HEAD"
-		if written, err := r.WriteFreshIndex(path); written || err != nil {
-			return err
-		}
-	}
-	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", from}, Env: env})
-	return err
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which `ours`
@@ -293,9 +283,6 @@ func lastField(entry string, n int) string {
 
 // takeIndex adds to u the files whose changes are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, head commitFound) error {
-	if head.exists && r.IndexIsHead() {
-		return ctx.Err()
-	}
 	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--"}, u.Uncommitted
 	if !head.exists { // without a commit, each file is new
 		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)

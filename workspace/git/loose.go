@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // This file answers questions about objects and about the index from the files of the repository if it can. It avoids
@@ -34,7 +33,11 @@ func (r *Repo) looseObject(id string) (kind string, content []byte) {
 	if err != nil {
 		return "", nil
 	}
-	object, err := inflate(packed, mostLoose)
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", nil
+	}
+	object, err := io.ReadAll(io.LimitReader(z, mostLoose))
 	if err != nil || len(object) == mostLoose || hashOf(object, len(id)) != id {
 		return "", nil
 	}
@@ -44,25 +47,6 @@ func (r *Repo) looseObject(id string) (kind string, content []byte) {
 		return "", nil
 	}
 	return kind, content
-}
-
-// inflaters contains readers of zlib for inflate. Each has a window of 32 kB.
-var inflaters sync.Pool
-
-// inflate returns at most `most` bytes of what zlib has packed.
-func inflate(packed []byte, most int64) ([]byte, error) {
-	from := bytes.NewReader(packed)
-	z, err := inflaters.Get(), error(nil)
-	if z == nil {
-		z, err = zlib.NewReader(from)
-	} else {
-		err = z.(zlib.Resetter).Reset(from, nil)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer inflaters.Put(z)
-	return io.ReadAll(io.LimitReader(z.(io.Reader), most))
 }
 
 // hashOf returns the id of an object in the format whose ids have the given length.

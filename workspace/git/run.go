@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -327,29 +326,6 @@ type bounded struct {
 	most int64
 	full func()
 	cut  bool
-}
-
-// buffers contains the buffers of ReadFrom. Each start of git needs two.
-var buffers = sync.Pool{New: func() any { return new([outputRoom]byte) }}
-
-// outputRoom is the size in bytes of a buffer for the output of git.
-const outputRoom = 32 << 10
-
-// ReadFrom writes everything that it can read from r. io.Copy calls it, and then makes no buffer of its own.
-func (b *bounded) ReadFrom(r io.Reader) (all int64, err error) {
-	buf := buffers.Get().(*[outputRoom]byte)
-	defer buffers.Put(buf)
-	for {
-		n, err := r.Read(buf[:])
-		all += int64(n)
-		_, _ = b.Write(buf[:n])
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-	}
 }
 
 // Write never returns an error, because git would end if the pipe were closed.
