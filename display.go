@@ -62,9 +62,9 @@ func (a Arm) Need() (need Need, why string) {
 		return NeedsYou, "it asks something that its screen shows"
 	case a.Runtime.State == HealthBlocked:
 		return NeedsYou, "blocked: " + a.Runtime.Reason
-	case a.Queue != nil && a.Queue.Parked != nil && !a.parked():
+	case a.Queue != nil && a.Queue.Parked != nil && !a.isParked():
 		return NeedsYou, a.Queue.Parked.Line()
-	case a.parked() && !a.Runtime.Stale && !a.Runtime.Frozen:
+	case a.isParked() && !a.Runtime.Stale && !a.Runtime.Frozen:
 		return NeedParked, a.Queue.Parked.Line()
 	case a.Runtime.Stale || a.Runtime.Frozen || a.Runtime.Display == DisplayStuck:
 		return NeedsYou, a.Runtime.Reason
@@ -82,7 +82,7 @@ func (a Arm) Need() (need Need, why string) {
 	return NeedWorking, ""
 }
 
-// parked reports whether the arm has met a limit and will continue by itself.
-func (a Arm) parked() bool {
+// isParked reports whether the arm has met a limit and will continue by itself.
+func (a Arm) isParked() bool {
 	return a.Queue != nil && a.Queue.Parked != nil && a.Queue.Parked.ByItself()
 }

@@ -135,10 +135,10 @@ func Summarise(s Signals, now time.Time) Runtime {
 }
 
 func judge(s Signals, r Runtime, now time.Time) (Health, string) {
-	output := within(s.LastOutput, now, OutputActive)
-	activity := within(s.LastActivity, now, ActivityQuiet)
-	heartbeat := within(s.LastHeartbeat, now, HeartbeatStale)
-	if health, reason := unwatched(s, now); health != "" {
+	output := isWithin(s.LastOutput, now, OutputActive)
+	activity := isWithin(s.LastActivity, now, ActivityQuiet)
+	heartbeat := isWithin(s.LastHeartbeat, now, HeartbeatStale)
+	if health, reason := unwatchedHealth(s, now); health != "" {
 		return health, reason
 	}
 	status := s.Status
@@ -154,27 +154,28 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	case StatusStopped:
 		return HealthStopped, "the arm is stopped"
 	case StatusError:
-		return recoverable(r, "its last turn, or its start, ended in an error")
+		return recoverableHealth(r, "its last turn, or its start, ended in an error")
 	case StatusBusy, StatusRunning:
 		return judgeBusy(s, r, now, output || activity, heartbeat)
 	case StatusIdle, StatusPaused, StatusPlanningBlocked:
 		if output || activity || heartbeat {
 			return HealthQuiet, "waits for work; its session is alive"
 		}
-		return recoverable(r, "no sign of life from its session for "+age(s.LastHeartbeat, now))
+		return recoverableHealth(r, "no sign of life from its session for "+ageText(s.LastHeartbeat, now))
 	}
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatched returns the health of an arm that no host agent watches, or that cannot continue, with
-// the reason. It returns "" for a stopped arm, and for an arm that is watched and can continue.
-func unwatched(s Signals, now time.Time) (Health, string) {
+// unwatchedHealth returns the health of an arm that no host agent watches, or that cannot continue,
+// with the reason. It returns "" for a stopped arm, and for an arm that is watched and can
+// continue.
+func unwatchedHealth(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:
 		return "", ""
 	case s.Watch.Missing != "":
 		return HealthUnknown, fmt.Sprintf("nobody watches it: %s; its state is as of %s ago",
-			s.Watch.Missing, age(s.Watch.AsOf, now))
+			s.Watch.Missing, ageText(s.Watch.AsOf, now))
 	case s.Watch.Frozen != 0:
 		return HealthHung, fmt.Sprintf("a signal has stopped its agent CLI: 'kill -CONT %d' continues it",
 			s.Watch.Frozen)
@@ -193,24 +194,24 @@ func judgeBusy(s Signals, r Runtime, now time.Time, recent, heartbeat bool) (Hea
 	}
 	if !heartbeat && !recent {
 		if r.HasRuntime {
-			return HealthHung, "busy, and no sign of life for " + age(s.LastHeartbeat, now)
+			return HealthHung, "busy, and no sign of life for " + ageText(s.LastHeartbeat, now)
 		}
-		return recoverable(r, "busy without a runtime")
+		return recoverableHealth(r, "busy without a runtime")
 	}
 	if !recent && !s.LastOutput.IsZero() && now.Sub(s.LastOutput) > OutputHung {
-		return HealthHung, "working, and no output for " + age(s.LastOutput, now)
+		return HealthHung, "working, and no output for " + ageText(s.LastOutput, now)
 	}
-	return HealthActive, "works; last output " + age(s.LastOutput, now) + " ago"
+	return HealthActive, "works; last output " + ageText(s.LastOutput, now) + " ago"
 }
 
-func recoverable(r Runtime, why string) (Health, string) {
+func recoverableHealth(r Runtime, why string) (Health, string) {
 	if r.CanRecover {
 		return HealthRecoverable, why + "; it can be recovered"
 	}
 	return HealthUnknown, why + ", and nothing is known to recover it from"
 }
 
-func within(t, now time.Time, limit time.Duration) bool {
+func isWithin(t, now time.Time, limit time.Duration) bool {
 	d := now.Sub(t)
 	return !t.IsZero() && d >= 0 && d <= limit
 }
@@ -223,7 +224,7 @@ func secondsSince(t, now time.Time) *int {
 	return &n
 }
 
-func age(t, now time.Time) string {
+func ageText(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "an unknown time"
 	}

@@ -84,7 +84,7 @@ func (s *Server) patchMemo(ctx context.Context, in *armBody[wire.MemoPatch]) (*r
 }
 
 func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.SpawnReply], error) {
-	if err := named(in.Body); err != nil {
+	if err := requireName(in.Body); err != nil {
 		return nil, err
 	}
 	_, err := s.brain.Arm(ctx, in.Body.Name)

@@ -39,10 +39,10 @@ var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt
 // returns a value that describes the request. The audit stores this value as JSON.
 type auditDetail[I any] func(*I) (arm string, detail any)
 
-// audited wraps the function of a route that changes something. The wrapper first writes the caller
+// withAudit wraps the function of a route that changes something. The wrapper first writes the caller
 // and the request's detail into the audit. It then calls the route's function, and adds the
 // function's result to the audit.
-func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error),
+func withAudit[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error),
 	detailOf auditDetail[I]) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
 		arm, detail := detailOf(in)

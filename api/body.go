@@ -94,14 +94,14 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 func refuseBody(w http.ResponseWriter, err error) {
-	f := fail(coleo.Errorf(coleo.EInvalid, "read the request's body: %w", err))
+	f := failureOf(coleo.Errorf(coleo.EInvalid, "read the request's body: %w", err))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		f.status = http.StatusRequestEntityTooLarge
 		f.Err.Message = "a request's body has at most 1 MiB"
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		f = fail(coleo.Errorf(coleo.ETimeout, "the request's body did not arrive in time"))
+		f = failureOf(coleo.Errorf(coleo.ETimeout, "the request's body did not arrive in time"))
 	}
 	w.Header().Set("Connection", "close")
 	writeFailure(w, f)
@@ -110,10 +110,10 @@ func refuseBody(w http.ResponseWriter, err error) {
 // connKey is the key under which the context of a request stores the request's connection.
 type connKey struct{}
 
-// awaited refuses a request if its deadline has passed, or if the caller has closed the connection. Such a
-// request waited in the socket while the process of serve was suspended, and its caller has already received
-// an error.
-func awaited(next http.Handler) http.Handler {
+// refuseExpired refuses a request if its deadline has passed, or if the caller has closed the
+// connection. Such a request waited in the socket while the process of serve was suspended, and its
+// caller has already received an error.
+func refuseExpired(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			next.ServeHTTP(w, r)

@@ -165,28 +165,28 @@ func fingerprint(token string) string {
 // visitor is the process at the other end of a socket connection.
 type visitor struct {
 	caller  coleo.Caller
-	refused error // why the process is not allowed to call the API; nil if it is allowed
+	refusal error // why the process is not allowed to call the API; nil if it is allowed
 	place   place
 }
 
 // visitorKey is the key under which the context of a connection stores the visitor.
 type visitorKey struct{}
 
-// connected finds the process at the other end of a socket connection, and stores the process in
+// withVisitor finds the process at the other end of a socket connection, and stores the process in
 // the connection's context. For a TCP connection it stores nothing, because the kernel does not
 // reveal the process.
-func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
+func (s *Server) withVisitor(ctx context.Context, conn net.Conn) context.Context {
 	ctx = noteConn(ctx, conn)
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return ctx
 	}
-	return context.WithValue(ctx, visitorKey{}, s.inspect(c))
+	return context.WithValue(ctx, visitorKey{}, s.visitorAt(c))
 }
 
-func (s *Server) inspect(conn syscall.Conn) visitor {
+func (s *Server) visitorAt(conn syscall.Conn) visitor {
 	v := visitor{caller: coleo.Caller{Kind: coleo.CallerSocket}}
-	v.refused = localsocket.Inspect(conn, func(p localsocket.Peer) error {
+	v.refusal = localsocket.Inspect(conn, func(p localsocket.Peer) error {
 		v.caller.UID, v.caller.PID, v.caller.Program = p.UID, p.PID, programOf(p.PID)
 		if s.armOf != nil {
 			arm, err := s.armOf(p.PID)

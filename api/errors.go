@@ -52,8 +52,8 @@ type failure struct {
 func (f *failure) Error() string  { return f.Err.Message }
 func (f *failure) GetStatus() int { return f.status }
 
-// fail returns the body and the status of the answer that reports err.
-func fail(err error) *failure {
+// failureOf returns the body and the status of the answer that reports err.
+func failureOf(err error) *failure {
 	e := asError(err)
 	status, ok := statusOf[e.Code]
 	if !ok {
@@ -76,7 +76,7 @@ func asError(err error) *coleo.Error {
 }
 
 // writeError sends the answer that reports err, for a request that reached no route of the table.
-func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
+func writeError(w http.ResponseWriter, err error) { writeFailure(w, failureOf(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
 	w.Header().Set("Content-Type", "application/json")

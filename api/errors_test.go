@@ -91,7 +91,7 @@ func TestOtherErrorsGetACode(t *testing.T) {
 		context.Canceled:         coleo.EUnavailable,
 		coleo.Errorf("new", "x"): "new",
 	} {
-		if got := fail(err); got.Err.Code != want || got.status < 400 {
+		if got := failureOf(err); got.Err.Code != want || got.status < 400 {
 			t.Errorf("%v: %s with status %d, want %s", err, got.Err.Code, got.status, want)
 		}
 	}

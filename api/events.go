@@ -114,9 +114,9 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[wire.Ev
 	return &reply[wire.EventsReply]{wire.EventsReply{Events: list(events), Next: next}}, err
 }
 
-// followed answers requests that want to receive new events as they happen. It passes all other requests to
-// `next`.
-func (s *Server) followed(next http.Handler) http.Handler {
+// followEvents answers requests that want to receive new events as they happen. It passes all other
+// requests to `next`.
+func (s *Server) followEvents(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
 	for _, path := range []string{"/api/events", "/api/arms/{id}/events", "/api/runs/{run}/events"} {
 		streams.HandleFunc("GET "+path, s.stream)

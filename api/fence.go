@@ -65,9 +65,9 @@ func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) st
 	})
 }
 
-// outside returns the error for an arm or a run that the caller does not reach. The error is the same as for
-// an arm or a run that does not exist. An example of `what` is "arm NAME".
-func outside(t coleo.OperatorToken, what string) error {
+// notReachable returns the error for an arm or a run that the caller does not reach. The error is the same
+// as for an arm or a run that does not exist. An example of `what` is "arm NAME".
+func notReachable(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
 
@@ -77,7 +77,7 @@ func (f fence) reachableArm(ctx context.Context, word string) (coleo.Arm, error)
 	arm, err := f.Arm(ctx, word)
 	t, limited := limitsOf(ctx)
 	if limited && (coleo.ErrorCode(err) == coleo.ENotFound || err == nil && !t.Reaches(arm.ID, arm.Labels)) {
-		return coleo.Arm{}, outside(t, "arm "+word)
+		return coleo.Arm{}, notReachable(t, "arm "+word)
 	}
 	return arm, err
 }
@@ -136,7 +136,7 @@ func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
 	run, err := f.Brain.FindRun(ctx, id)
 	t, limited := limitsOf(ctx)
 	if limited && (coleo.ErrorCode(err) == coleo.ENotFound || err == nil && !f.reaches(ctx, run.Arm)) {
-		return coleo.Run{}, outside(t, "run "+id)
+		return coleo.Run{}, notReachable(t, "run "+id)
 	}
 	return run, err
 }
@@ -180,9 +180,9 @@ func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string,
 	}
 }
 
-// filterable returns ENotFound if the caller is limited and a filter names an arm or a run that the
+// checkFilter returns ENotFound if the caller is limited and a filter names an arm or a run that the
 // caller does not reach.
-func (f fence) filterable(ctx context.Context, q wire.EventFilter) error {
+func (f fence) checkFilter(ctx context.Context, q wire.EventFilter) error {
 	if _, limited := limitsOf(ctx); !limited {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (f fence) filterable(ctx context.Context, q wire.EventFilter) error {
 }
 
 func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventFilter, error) {
-	if err := f.filterable(ctx, q); err != nil {
+	if err := f.checkFilter(ctx, q); err != nil {
 		return q, err
 	}
 	return f.Brain.WholeFilter(ctx, q)
@@ -208,7 +208,7 @@ func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventF
 
 // Like Runs, Events reads pages until it finds an event that the caller reaches.
 func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
-	if err := f.filterable(ctx, q); err != nil {
+	if err := f.checkFilter(ctx, q); err != nil {
 		return nil, "", err
 	}
 	for {
@@ -222,7 +222,7 @@ func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, s
 }
 
 func (f fence) Follow(ctx context.Context, q wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error) {
-	if err := f.filterable(ctx, q); err != nil {
+	if err := f.checkFilter(ctx, q); err != nil {
 		return nil, err
 	}
 	updates, err := f.Brain.Follow(ctx, q, beat)

@@ -42,8 +42,8 @@ func (s *Server) trust(next http.Handler) http.Handler {
 		v := visitorOf(r)
 		value, ok := headerToken(r)
 		operates := ok && token.IsValue(value)
-		if v.refused != nil && (!operates || v.place.arm == "") {
-			writeError(w, v.refused)
+		if v.refusal != nil && (!operates || v.place.arm == "") {
+			writeError(w, v.refusal)
 			return
 		}
 		if operates {
@@ -73,7 +73,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.page(w, r)
 			return
 		}
-		shown, err := s.shown(w, r)
+		shown, err := s.passFor(w, r)
 		switch {
 		case err != nil:
 			refuse(w, err)
@@ -153,10 +153,10 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// shown returns a pass for the caller of a request, based on the token or the signature in the
-// request. If the request contains neither, shown returns nil and no error. A wrong token is always
-// an error, even if the request also has a signature.
-func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
+// passFor returns a pass for the caller of a request, based on the token or the signature in the
+// request. If the request contains neither, passFor returns nil and no error. A wrong token is
+// always an error, even if the request also has a signature.
+func (s *Server) passFor(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	value, ok := headerToken(r)
 	switch {
 	case !ok:

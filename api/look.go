@@ -171,7 +171,7 @@ func (s *Server) outputRoute(d huma.API) {
 	}, func(ctx context.Context, in *outputInput) (*outputReply, error) {
 		out, err := s.output(ctx, in)
 		if err != nil {
-			return nil, fail(err)
+			return nil, failureOf(err)
 		}
 		return out, nil
 	})

@@ -68,27 +68,27 @@ func (s *Server) queueRoutes(d table) {
 		"Send all comments to the arm as one prompt", 0}, do(s.brain.SendComments), onlyArm)
 }
 
-func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {
+func (s *Server) orderQueue(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {
 	out, err := s.brain.Queue(ctx, arm, o)
 	return &reply[coleo.QueueReport]{out}, err
 }
 
 func (s *Server) followUp(ctx context.Context, in *armBody[wire.AddBody]) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueAdded, ID: in.Body.ID, Text: in.Body.Prompt,
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueAdded, ID: in.Body.ID, Text: in.Body.Prompt,
 		Files: in.Body.Files, By: callerWord(callerOf(ctx))})
 }
 
 func (s *Server) editQueued(ctx context.Context, in *entryBody) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueEdited, ID: in.Entry, Text: in.Body.Prompt,
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueEdited, ID: in.Entry, Text: in.Body.Prompt,
 		Files: in.Body.Files})
 }
 
 func (s *Server) removeQueued(ctx context.Context, in *entryOnly) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueRemoved, ID: in.Entry})
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueRemoved, ID: in.Entry})
 }
 
 func (s *Server) moveQueued(ctx context.Context, in *armBody[wire.MoveBody]) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueMoved, ID: in.Body.Entry, To: in.Body.To})
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueMoved, ID: in.Body.Entry, To: in.Body.To})
 }
 
 func (s *Server) pauseQueue(ctx context.Context, in *armBody[*wire.PauseBody]) (*reply[coleo.QueueReport], error) {
@@ -99,11 +99,11 @@ func (s *Server) pauseQueue(ctx context.Context, in *armBody[*wire.PauseBody]) (
 	if why == "" {
 		why = "paused by " + callerWord(callerOf(ctx))
 	}
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueuePaused, Why: why})
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueuePaused, Why: why})
 }
 
 func (s *Server) resumeQueue(ctx context.Context, in *armOnly) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueResumed})
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueResumed})
 }
 
 func (s *Server) unpark(ctx context.Context, in *armBody[*wire.UnparkBody]) (*reply[coleo.QueueReport], error) {
@@ -111,7 +111,7 @@ func (s *Server) unpark(ctx context.Context, in *armBody[*wire.UnparkBody]) (*re
 	if in.Body != nil && in.Body.Cancel {
 		step = coleo.QueueUnparked
 	}
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: step})
+	return s.orderQueue(ctx, in.ID, coleo.QueueOrder{Step: step})
 }
 
 func (s *Server) onLimit(ctx context.Context, in *armOnly) (*reply[coleo.OnLimitReport], error) {

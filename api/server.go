@@ -119,7 +119,7 @@ func New(c Config) (*Server, error) {
 //   - If trusted is true, requests need no token. This handler is for a socket that only the user can open.
 //   - If trusted is false, requests need the token or a signed-in browser. This handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
-	h := s.limitByToken(s.boundBodies(awaited(s.followed(s.routes))))
+	h := s.limitByToken(s.boundBodies(refuseExpired(s.followEvents(s.routes))))
 	if trusted {
 		h = s.trust(h)
 	} else {
@@ -137,7 +137,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, trusted bool) error 
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       s.connected,
+		ConnContext:       s.withVisitor,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	stopped := make(chan error, 1)
@@ -298,7 +298,7 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 // together with the result of detailOf.
 func change[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error),
 	detailOf auditDetail[I]) {
-	register(described, o, audited(described.s, o.id, f, detailOf))
+	register(described, o, withAudit(described.s, o.id, f, detailOf))
 }
 
 // register adds a route. It switches off huma's limits for the body, because boundBodies already
@@ -321,7 +321,7 @@ func register[I, O any](described table, o operation, f func(context.Context, *I
 	huma.Register(described.API, op, func(ctx context.Context, in *I) (*reply[O], error) {
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, fail(err)
+			return nil, failureOf(err)
 		}
 		return out, nil
 	})

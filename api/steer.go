@@ -84,15 +84,15 @@ func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[
 }
 
 func (s *Server) answerSuspension(ctx context.Context, in *suspensionInput) (*reply[wire.SuspensionReply], error) {
-	return s.answered(ctx, "", in.ID, in.Body)
+	return s.answerWith(ctx, "", in.ID, in.Body)
 }
 
 func (s *Server) answerArm(ctx context.Context,
 	in *armBody[wire.SuspensionBody]) (*reply[wire.SuspensionReply], error) {
-	return s.answered(ctx, in.ID, in.Body.ID, in.Body)
+	return s.answerWith(ctx, in.ID, in.Body.ID, in.Body)
 }
 
-func (s *Server) answered(ctx context.Context, arm, id string,
+func (s *Server) answerWith(ctx context.Context, arm, id string,
 	b wire.SuspensionBody) (*reply[wire.SuspensionReply], error) {
 	d := coleo.Decision{Choice: b.Decision, Option: b.Option, Options: b.Options, Words: b.Text}
 	if d.Choice == "" {
@@ -139,7 +139,7 @@ func (s *Server) switchModel(ctx context.Context, in *armBody[wire.ModelBody]) (
 func (s *Server) respond(ctx context.Context, in *armBody[wire.RespondBody]) (*reply[doneReply], error) {
 	b := in.Body
 	d := coleo.Decision{Choice: b.Choice, Option: b.Option, Options: b.Options, Words: b.Words, Key: b.Key}
-	return done(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
+	return doneReplyOf(s.brain.Respond(ctx, in.ID, b.Dialog, d, b.Lease))
 }
 
 func (s *Server) interrupt(ctx context.Context, in *armOnly) (*reply[wire.InterruptReply], error) {
@@ -169,13 +169,13 @@ func (s *Server) input(ctx context.Context, in *armBody[wire.InputBody]) (*reply
 	if in.Body.Text != "" {
 		data = []byte(in.Body.Text)
 	}
-	return done(s.brain.Input(ctx, in.ID, in.Body.Lease, data))
+	return doneReplyOf(s.brain.Input(ctx, in.ID, in.Body.Lease, data))
 }
 
 func (s *Server) resize(ctx context.Context, in *armBody[wire.ResizeBody]) (*reply[doneReply], error) {
-	return done(s.brain.Resize(ctx, in.ID, in.Body.Lease, in.Body.Cols, in.Body.Rows))
+	return doneReplyOf(s.brain.Resize(ctx, in.ID, in.Body.Lease, in.Body.Cols, in.Body.Rows))
 }
 
-func done(err error) (*reply[doneReply], error) {
+func doneReplyOf(err error) (*reply[doneReply], error) {
 	return &reply[doneReply]{doneReply{err == nil}}, err
 }

@@ -137,8 +137,8 @@ func (s *Server) deleteThread(ctx context.Context, in *threadDelete) (*reply[wir
 	return &reply[wire.DeleteReply]{wire.DeleteReply{Deleted: err == nil}}, err
 }
 
-// named returns EInvalid if a request for a new arm has no name.
-func named(r wire.SpawnRequest) error {
+// requireName returns EInvalid if a request for a new arm has no name.
+func requireName(r wire.SpawnRequest) error {
 	if r.Name == "" {
 		return coleo.Errorf(coleo.EInvalid, "a new arm needs a name")
 	}
@@ -146,7 +146,7 @@ func named(r wire.SpawnRequest) error {
 }
 
 func (s *Server) forkArm(ctx context.Context, in *armBody[wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
-	if err := named(in.Body); err != nil {
+	if err := requireName(in.Body); err != nil {
 		return nil, err
 	}
 	out, err := s.brain.ForkArm(ctx, in.ID, in.Body)
@@ -159,7 +159,7 @@ func (s *Server) handOver(ctx context.Context, in *armBody[wire.HandoverRequest]
 }
 
 func (s *Server) cloneThread(ctx context.Context, in *threadClone) (*reply[wire.SpawnReply], error) {
-	if err := named(in.Body); err != nil {
+	if err := requireName(in.Body); err != nil {
 		return nil, err
 	}
 	named := in.Body

@@ -147,9 +147,9 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// prompts must be called before a prompt is sent. If the caller has an operator token, prompts stores a note
-// that the token prompts the arm.
-func (f fence) prompts(ctx context.Context, word string) error {
+// notePrompter must be called before a prompt is sent. If the caller has an operator token, notePrompter
+// stores a note that the token prompts the arm.
+func (f fence) notePrompter(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
 		return nil
@@ -161,9 +161,9 @@ func (f fence) prompts(ctx context.Context, word string) error {
 	return f.tokens.NotePrompted(ctx, o.token, arm.ID, "")
 }
 
-// answers checks an answer of a caller with an operator token. The answer must name the dialog,
+// checkAnswer checks an answer of a caller with an operator token. The answer must name the dialog,
 // because otherwise the answer could go to a later dialog. An answer in words counts as a prompt.
-func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
+func (f fence) checkAnswer(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
 	arm, err := f.mayAnswer(ctx, word)
 	if err != nil || operatorOf(ctx) == nil {
 		return arm, err
@@ -177,14 +177,14 @@ func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decisio
 	case d.Key != "":
 		return arm, coleo.Errorf(coleo.EForbidden, "an operator token never types a key; nothing was done")
 	case d.Words != "":
-		return arm, f.prompts(ctx, arm.ID)
+		return arm, f.notePrompter(ctx, arm.ID)
 	}
 	return arm, nil
 }
 
 func (f fence) Respond(ctx context.Context, word string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	if _, err := f.answers(ctx, word, string(dialog), d); err != nil {
+	if _, err := f.checkAnswer(ctx, word, string(dialog), d); err != nil {
 		return err
 	}
 	return f.Brain.Respond(ctx, word, dialog, d, lease)
@@ -210,7 +210,7 @@ func (f fence) AnswerSuspension(ctx context.Context, word, id string, d coleo.De
 				"between arms; nothing was done")
 		}
 	}
-	arm, err := f.answers(ctx, word, id, d)
+	arm, err := f.checkAnswer(ctx, word, id, d)
 	if err != nil {
 		return coleo.Suspension{}, err
 	}
@@ -227,14 +227,14 @@ func (f fence) SwitchMode(ctx context.Context, word string, o coleo.ModeOrder) (
 }
 
 func (f fence) Prompt(ctx context.Context, word string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
-	if err := f.prompts(ctx, word); err != nil {
+	if err := f.notePrompter(ctx, word); err != nil {
 		return coleo.Receipt{}, err
 	}
 	return f.Brain.Prompt(ctx, word, p, lease)
 }
 
 func (f fence) Steer(ctx context.Context, word string, p coleo.Prompt) (coleo.Steering, error) {
-	if err := f.prompts(ctx, word); err != nil {
+	if err := f.notePrompter(ctx, word); err != nil {
 		return coleo.Steering{}, err
 	}
 	return f.Brain.Steer(ctx, word, p)
@@ -242,7 +242,7 @@ func (f fence) Steer(ctx context.Context, word string, p coleo.Prompt) (coleo.St
 
 func (f fence) Queue(ctx context.Context, word string, o coleo.QueueOrder) (coleo.QueueReport, error) {
 	if o.Step == coleo.QueueAdded || o.Step == coleo.QueueEdited {
-		if err := f.prompts(ctx, word); err != nil {
+		if err := f.notePrompter(ctx, word); err != nil {
 			return coleo.QueueReport{}, err
 		}
 	}
@@ -250,20 +250,20 @@ func (f fence) Queue(ctx context.Context, word string, o coleo.QueueOrder) (cole
 }
 
 func (f fence) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
-	return f.starts(ctx, q, f.Brain.Spawn)
+	return f.startWithNote(ctx, q, f.Brain.Spawn)
 }
 
 func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
-	return f.starts(ctx, q, func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	return f.startWithNote(ctx, q, func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 		return f.Brain.CloneThread(ctx, harness, id, q)
 	})
 }
 
-// starts calls order, which starts an arm. If the caller has an operator token, starts first stores a note
-// that this token has started the arm. For a new arm, the note contains the arm's name, because the arm gets
-// its id only during the start. For an arm that already exists, starts stores a note only if the request
-// contains a prompt.
-func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
+// startWithNote calls order, which starts an arm. If the caller has an operator token, startWithNote first
+// stores a note that this token has started the arm. For a new arm, the note contains the arm's name,
+// because the arm gets its id only during the start. For an arm that already exists, startWithNote stores a
+// note only if the request contains a prompt.
+func (f fence) startWithNote(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -283,7 +283,7 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	case err == nil && q.InitialPrompt == "":
 		return start(ctx, q)
 	case err == nil:
-		err = f.prompts(ctx, q.Name)
+		err = f.notePrompter(ctx, q.Name)
 	case coleo.ErrorCode(err) == coleo.ENotFound:
 		q.Labels = o.token.Labels // if the arm was created in the meantime, serve refuses the labels
 		err = f.tokens.NotePrompted(ctx, o.token, token.StartedNote(q.Name), "")

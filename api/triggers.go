@@ -128,7 +128,7 @@ func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
 		Timestamp: r.Header.Get(trigger.HeaderTime), ID: r.Header.Get(trigger.HeaderID),
 		Signature: r.Header.Get(trigger.HeaderSignature), Body: body})
 	if err != nil {
-		f := fail(err)
+		f := failureOf(err)
 		switch {
 		case f.Err.Code == coleo.EInvalid && len(body) > trigger.MaxBody:
 			f.status = http.StatusRequestEntityTooLarge

@@ -86,7 +86,7 @@ var descriptions = map[string]description{
 		text: "Report how your work goes.",
 		properties: `"status":{"type":"string",` +
 			`"enum":["on_track","blocked","issues_found","needs_review","completed_with_issues"]},` +
-			`"summary":{"type":"string"},` + lists("issues", "blockers", "nextSteps", "filesChanged") +
+			`"summary":{"type":"string"},` + listSchemas("issues", "blockers", "nextSteps", "filesChanged") +
 			`"testsStatus":{"type":"string"}`,
 		required: []string{"status", "summary"},
 	},
@@ -125,8 +125,8 @@ var descriptions = map[string]description{
 	coleo.ToolListArms: {text: "List your subarms and your parent, and what they do now.", reads: true},
 }
 
-// lists returns the JSON schemas of the named arguments. Each argument is a list of texts.
-func lists(names ...string) (out string) {
+// listSchemas returns the JSON schemas of the named arguments. Each argument is a list of texts.
+func listSchemas(names ...string) (out string) {
 	for _, name := range names {
 		out += `"` + name + `":{"type":"array","items":{"type":"string"}},`
 	}

@@ -46,7 +46,7 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	parent, err := b.Arm(ctx, idOrName)
 	if err == nil {
-		err = b.forkable(parent, q)
+		err = b.checkForkable(parent, q)
 	}
 	var t coleo.Thread
 	if err == nil {
@@ -65,8 +65,8 @@ func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnReques
 	return b.spawn(ctx, q, &parent, nil)
 }
 
-// forkable returns an error if the arm's conversation can never be copied.
-func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
+// checkForkable returns an error if the arm's conversation can never be copied.
+func (b *Brain) checkForkable(parent coleo.Arm, q wire.SpawnRequest) error {
 	h, err := b.Registry.Get(parent.Harness)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func (s *scripted) configAfter(config func(coleo.Arm) (coleo.SpawnConfig, error)
 }
 
 func (s *scripted) forkConfig(first coleo.Arm) (coleo.SpawnConfig, error) {
-	fork := starting{q: wire.SpawnRequest{Name: "fork"}, parent: &first}
+	fork := spawnSteps{q: wire.SpawnRequest{Name: "fork"}, parent: &first}
 	err := s.brain.nameStart(s.t.Context(), &fork)
 	if err == nil {
 		err = s.brain.configureStart(s.t.Context(), &fork)

@@ -55,7 +55,7 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 	if !ok || !roster.IsLocal(arm.AgentID) {
 		return arm, nil
 	}
-	defer b.moving(arm.ID)()
+	defer b.markMoving(arm.ID)()
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
 	err := b.roster.Ask(ctx, coleo.LocalHost, bus.OpRelease, moveTimeout, bus.ReleaseOrder{Arm: arm.ID, To: to.ID}, nil)
@@ -102,9 +102,9 @@ func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	return bus.Beat{}, false
 }
 
-// moving marks the arm with the given id as moving to another host, until the caller calls done. If
-// the arm is already moving, moving first waits for the end of that move.
-func (b *Brain) moving(id string) (done func()) {
+// markMoving marks the arm with the given id as moving to another host, until the caller calls done. If
+// the arm is already moving, markMoving first waits for the end of that move.
+func (b *Brain) markMoving(id string) (done func()) {
 	b.mu.Lock()
 	for {
 		other := b.moves[id]
@@ -182,8 +182,9 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusal returns Recover's error for an arm that has no remedy, or no remedy that Coleo may carry out.
-func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
+// refusalError returns Recover's error for an arm that has no remedy, or no remedy that Coleo may carry
+// out.
+func (b *Brain) refusalError(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false
 		if r := recovery.Decide(e); r.Starts() && roster.IsLocal(r.Host) {

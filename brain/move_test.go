@@ -69,7 +69,7 @@ func TestACommandWaitsWhileItsArmMoves(t *testing.T) {
 		asked.Add(1)
 		return coleo.Receipt{ID: "run-1"}, nil
 	})
-	done := s.brain.moving(arm.ID)
+	done := s.brain.markMoving(arm.ID)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // shorter than the move
 	defer cancel()
 	if _, err := s.brain.Prompt(ctx, "ada", coleo.Prompt{Text: "hello"}, ""); err == nil || asked.Load() != 0 {

@@ -67,7 +67,7 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	}
 	defer b.roster.HoldOrderOpen(arm.ID)()
 	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
-		Request: once.Run, First: once.first(q.InitialPrompt, b.Now())})
+		Request: once.Run, First: once.firstQueued(q.InitialPrompt, b.Now())})
 	switch {
 	case err == nil:
 		return OnceStarted, nil
@@ -79,7 +79,7 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	return OnceRefused, err
 }
 
-func (o StartAttempt) first(prompt string, now time.Time) *coleo.Queued {
+func (o StartAttempt) firstQueued(prompt string, now time.Time) *coleo.Queued {
 	return &coleo.Queued{ID: o.Run, Text: prompt, Added: now.UTC(), By: o.By}
 }
 

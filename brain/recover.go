@@ -55,7 +55,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	}
 	switch remedy.Action {
 	case recovery.Refuse, recovery.Nothing:
-		return wire.SpawnReply{}, b.refusal(arm, evidence, remedy)
+		return wire.SpawnReply{}, b.refusalError(arm, evidence, remedy)
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
@@ -98,7 +98,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 		Arm: recovery.Arm{
 			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: cmp.Or(q.Workdir, arm.Workdir),
 			HasHandle:    arm.Generation > 0 || arm.Rule == roster.RuleOrdered,
-			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
+			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: isEndProven(arm),
 			Forgotten: lostConversation(arm),
 		},
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly ||
@@ -119,10 +119,10 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// ended reports whether an arm's row proves that all processes of the last generation have ended. Only a
-// report of a host agent makes a row stopped. The row's Rule shows whether the host agent could prove that
+// isEndProven reports whether an arm's row proves that all processes of the last generation have ended. Only
+// a report of a host agent makes a row stopped. The row's Rule shows whether the host agent could prove that
 // all processes have ended.
-func ended(arm coleo.Arm) bool {
+func isEndProven(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 

@@ -27,8 +27,8 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	return b.spawn(ctx, q, nil, nil)
 }
 
-// starting is one requested start of an arm. The functions below fill its fields one after another.
-type starting struct {
+// spawnSteps is one requested start of an arm. The functions below fill its fields one after another.
+type spawnSteps struct {
 	q      wire.SpawnRequest
 	parent *coleo.Arm    // the arm whose configuration a new arm gets; nil if there is none
 	once   *StartAttempt // nil if the caller chooses no id for the arm
@@ -46,7 +46,7 @@ type starting struct {
 // nil, the arm must be new, and gets the id once.Arm.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
-	s := starting{q: q, parent: parent, once: once}
+	s := spawnSteps{q: q, parent: parent, once: once}
 	if err := b.nameStart(ctx, &s); err != nil {
 		return wire.SpawnReply{}, err
 	}
@@ -60,7 +60,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 			return wire.SpawnReply{}, err
 		}
 	}
-	for _, step := range []func(context.Context, *starting) error{
+	for _, step := range []func(context.Context, *spawnSteps) error{
 		b.configureStart, b.placeStart, b.finishStart, b.orderStart,
 	} {
 		if err := step(ctx, &s); err != nil {
@@ -82,8 +82,8 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 
 // nameStart finds the arm of a start, or creates a new arm. It gives a new arm its id, and the
 // configuration of its parent.
-func (b *Brain) nameStart(ctx context.Context, s *starting) (err error) {
-	if s.arm, s.known, err = b.named(ctx, s.q.Name); err != nil {
+func (b *Brain) nameStart(ctx context.Context, s *spawnSteps) (err error) {
+	if s.arm, s.known, err = b.armNamed(ctx, s.q.Name); err != nil {
 		return err
 	}
 	if s.known {
@@ -101,7 +101,7 @@ func (b *Brain) nameStart(ctx context.Context, s *starting) (err error) {
 }
 
 // configureStart sets the configuration, the labels and the first prompt of a start.
-func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
+func (b *Brain) configureStart(_ context.Context, s *spawnSteps) (err error) {
 	s.config, err = b.startRules().Configure(&s.arm, s.q, s.known || s.parent != nil)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
 
 // placeStart chooses the host of a start. If the arm's last start was on another host, all
 // processes of that start must have ended.
-func (b *Brain) placeStart(_ context.Context, s *starting) error {
+func (b *Brain) placeStart(_ context.Context, s *spawnSteps) error {
 	h, err := b.Registry.Get(s.arm.Harness)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (b *Brain) placeStart(_ context.Context, s *starting) error {
 	if err != nil {
 		return err
 	}
-	if s.known && host.ID != s.arm.AgentID && !ended(s.arm) {
+	if s.known && host.ID != s.arm.AgentID && !isEndProven(s.arm) {
 		return coleo.Errorf(coleo.EConflict,
 			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
 				"'coleo arm recover %s --force' starts it anyway", s.arm.Name, s.arm.AgentID, s.arm.Name)
@@ -135,7 +135,7 @@ func (b *Brain) placeStart(_ context.Context, s *starting) error {
 }
 
 // finishStart chooses the model of a start, checks what depends on it, and completes the arm's row.
-func (b *Brain) finishStart(ctx context.Context, s *starting) (err error) {
+func (b *Brain) finishStart(ctx context.Context, s *spawnSteps) (err error) {
 	s.instead, err = b.models.Resolve(ctx, &s.arm, &s.config, s.q.Model == "", s.q.Fallback)
 	if err != nil {
 		return err
@@ -164,10 +164,10 @@ func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
 
 // orderStart stores the row of a start, and orders the start. If the host agent reports that it
 // started nothing, orderStart restores the row.
-func (b *Brain) orderStart(ctx context.Context, s *starting) error {
+func (b *Brain) orderStart(ctx context.Context, s *spawnSteps) error {
 	defer b.roster.HoldOrderOpen(s.arm.ID)()
 	if s.config.Worktree == nil {
-		s.beside = b.shared(ctx, s.arm)
+		s.beside = b.sharedFolderWarning(ctx, s.arm)
 	}
 	undo, err := b.SetMemoSchema(ctx, s.arm.ID, s.q.MemoSchema)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 		return err
 	}
 	if s.once != nil {
-		s.first = s.once.first(s.q.InitialPrompt, b.Now())
+		s.first = s.once.firstQueued(s.q.InitialPrompt, b.Now())
 	}
 	err = b.order(ctx, s.arm, s.order())
 	if err != nil && !bus.IsUnanswered(err) {
@@ -190,7 +190,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 }
 
 // order returns the order with which a host agent starts the arm.
-func (s *starting) order() bus.SpawnOrder {
+func (s *spawnSteps) order() bus.SpawnOrder {
 	o := bus.SpawnOrder{
 		ID: s.arm.ID, Name: s.arm.Name, Harness: s.arm.Harness, Config: s.config,
 		Resume: s.q.Recover && !lostConversation(s.arm), Env: s.q.Env, Script: s.q.Script,
@@ -218,9 +218,9 @@ func (b *Brain) hostsNow() placement.Hosts {
 		RemoteOnly: b.RemoteOnly}
 }
 
-// named returns the arm with the given name, and true. If there is no such arm, named returns a new
+// armNamed returns the arm with the given name, and true. If there is no such arm, armNamed returns a new
 // arm, and false. It returns EConflict if the arm exists and is not stopped.
-func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
+func (b *Brain) armNamed(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
 	if err := armname.Check(name); err != nil {
 		return coleo.Arm{}, false, err
 	}
@@ -238,9 +238,9 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 	return arm, true, nil
 }
 
-// shared returns a warning if another arm that is not stopped uses the same work folder. Otherwise
-// shared returns "".
-func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
+// sharedFolderWarning returns a warning if another arm that is not stopped uses the same work folder.
+// Otherwise it returns "".
+func (b *Brain) sharedFolderWarning(ctx context.Context, arm coleo.Arm) string {
 	other, err := b.DB.ArmUsingFolder(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
 		return ""

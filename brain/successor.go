@@ -75,7 +75,7 @@ func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRe
 		out.Run = rand.Text()
 		next.first = &coleo.Queued{ID: out.Run, Text: successor.Prompt(work), Added: b.Now().UTC(),
 			By: "arm " + first.Name}
-		report, err = b.succeed(ctx, first, next, at)
+		report, err = b.orderSuccessor(ctx, first, next, at)
 	}
 	if err != nil {
 		return out, notHandedOver(first, out.Interrupted, err)
@@ -96,25 +96,25 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	if !errors.As(cause, &e) {
 		return cause
 	}
-	told, is := *e, "is as it was"
+	longer, is := *e, "is as it was"
 	switch {
 	case bus.IsUnanswered(cause):
 		is = "may have been handed over: 'coleo arm status " + first.Name + "' shows it"
 	case interrupted:
 		is += ", except that its turn was interrupted and that a queue with prompts is paused"
 	}
-	told.Message = "the task was not handed over, and arm " + first.Name + " " + is + ": " + cause.Error()
+	longer.Message = "the task was not handed over, and arm " + first.Name + " " + is + ": " + cause.Error()
 	if bus.IsUnanswered(cause) {
-		told.Message = "arm " + first.Name + " " + is + ": " + cause.Error()
+		longer.Message = "arm " + first.Name + " " + is + ": " + cause.Error()
 	}
-	return &told
+	return &longer
 }
 
 // successorOf checks a request for a successor, and prepares the successor's start, except for the
 // first prompt.
 func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
-	at *bus.ParkedAt) (starting, error) {
-	s := starting{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
+	at *bus.ParkedAt) (spawnSteps, error) {
+	s := spawnSteps{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
 		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox,
 		Untested: q.Untested}}
 	h, err := b.Registry.Get(q.To)
@@ -137,7 +137,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	if err != nil {
 		return s, err
 	}
-	for _, step := range []func(context.Context, *starting) error{b.configureStart, b.finishStart} {
+	for _, step := range []func(context.Context, *spawnSteps) error{b.configureStart, b.finishStart} {
 		if err := step(ctx, &s); err != nil {
 			return s, err
 		}
@@ -151,7 +151,7 @@ func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.Handov
 	if err != nil {
 		return coleo.Arm{}, err
 	}
-	arm, known, err := b.named(ctx, name)
+	arm, known, err := b.armNamed(ctx, name)
 	if err == nil && known {
 		err = coleo.Errorf(coleo.EConflict, "Arm %s already exists: a successor is a new arm, with another name", name)
 	}
@@ -232,9 +232,9 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	return true, err
 }
 
-// succeed orders the start of a successor. If the host agent refuses the order, succeed deletes the
-// successor's row.
-func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bus.ParkedAt) (bus.SucceedReport,
+// orderSuccessor orders the start of a successor. If the host agent refuses the order, orderSuccessor
+// deletes the successor's row.
+func (b *Brain) orderSuccessor(ctx context.Context, first coleo.Arm, s spawnSteps, at *bus.ParkedAt) (bus.SucceedReport,
 	error) {
 	var report bus.SucceedReport
 	defer b.roster.HoldOrderOpen(s.arm.ID)()

@@ -88,12 +88,12 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 
 // takeRequests begins to carry out the approved requests of a host's arms.
 func (b *Brain) takeRequests(host string) {
-	b.following.Go(func() { b.fulfil(b.ctx, host) })
+	b.following.Go(func() { b.startApprovedSubarms(b.ctx, host) })
 }
 
-// fulfil starts the subarms that were approved for a host's arms. If fulfil is interrupted or
+// startApprovedSubarms starts the subarms that were approved for a host's arms. If fulfil is interrupted or
 // cannot reach the host, serve calls it again after the host's next beat.
-func (b *Brain) fulfil(ctx context.Context, host string) {
+func (b *Brain) startApprovedSubarms(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.roster.Ask(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
 		b.Log.Warn("ask for the approved requests of arms", "host", host, "error", err)

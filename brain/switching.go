@@ -57,7 +57,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	if err := b.switchable(ctx, arm, conversation); err != nil {
+	if err := b.checkSwitchable(ctx, arm, conversation); err != nil {
 		return wire.SpawnReply{}, err
 	}
 	if arm.Status != coleo.StatusStopped {
@@ -81,8 +81,8 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 	return reply, err
 }
 
-// switchable returns an error if an arm cannot switch to the given conversation now.
-func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation string) error {
+// checkSwitchable returns an error if an arm cannot switch to the given conversation now.
+func (b *Brain) checkSwitchable(ctx context.Context, arm coleo.Arm, conversation string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
 		return err

@@ -128,9 +128,9 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, `raw` contains its bytes. Otherwise
-// `raw` is nil.
-func named(name string) (text string, raw []byte) {
+// nameForJSON returns a name as valid UTF-8 for JSON. If the name is not UTF-8, `raw` contains its bytes.
+// Otherwise `raw` is nil.
+func nameForJSON(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil
 	}
@@ -181,7 +181,7 @@ type Left struct {
 // LeaveOut returns a Left for the path and the reason why.
 func LeaveOut(path, why string) Left {
 	l := Left{Why: why}
-	l.Path, l.RawPath = named(path)
+	l.Path, l.RawPath = nameForJSON(path)
 	return l
 }
 

@@ -62,13 +62,13 @@ func Join(root string, parts []Part) Diff {
 				f.Offset, f.Length, f.Hunks, text = 0, 0, nil, nil
 				without++
 			}
-			f.Hunks = moved(f.Hunks, len(all.Patch)-f.Offset)
+			f.Hunks = shiftHunks(f.Hunks, len(all.Patch)-f.Offset)
 			if f.Offset = len(all.Patch); f.Length == 0 {
 				f.Offset = 0
 			}
-			f.Path, f.RawPath = named(p.Name + "/" + f.Name())
+			f.Path, f.RawPath = nameForJSON(p.Name + "/" + f.Name())
 			if f.OldPath != "" {
-				f.OldPath, f.RawOldPath = named(p.Name + "/" + f.OldName())
+				f.OldPath, f.RawOldPath = nameForJSON(p.Name + "/" + f.OldName())
 			}
 			all.Files, all.Patch = append(all.Files, f), append(all.Patch, text...)
 		}
@@ -83,8 +83,8 @@ func Join(root string, parts []Part) Diff {
 	return all
 }
 
-// moved returns the hunks with their offsets in the patch increased by a number of bytes.
-func moved(hunks []Hunk, by int) []Hunk {
+// shiftHunks returns the hunks with their offsets in the patch increased by a number of bytes.
+func shiftHunks(hunks []Hunk, by int) []Hunk {
 	var out []Hunk
 	for _, h := range hunks {
 		h.Offset += by

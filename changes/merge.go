@@ -113,7 +113,7 @@ func (c Conflict) Name() string { return nameOf(c.Path, c.RawPath) }
 // NewConflict returns a Conflict for the path.
 func NewConflict(path, kind, commit string) Conflict {
 	c := Conflict{Kind: kind, Commit: commit}
-	c.Path, c.RawPath = named(path)
+	c.Path, c.RawPath = nameForJSON(path)
 	return c
 }
 

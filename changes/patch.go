@@ -78,7 +78,7 @@ func hunkOf(line []byte) (Hunk, bool) {
 		n, _ := strconv.Atoi(string(text))
 		return n
 	}
-	section, _ := named(string(m[5]))
+	section, _ := nameForJSON(string(m[5]))
 	return Hunk{OldStart: number(m[1]), OldLines: number(m[2]), NewStart: number(m[3]), NewLines: number(m[4]),
 		Section: section}, true
 }
@@ -101,8 +101,8 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 	for _, e := range entries {
 		f := File{Kind: kindOf(e), OldMode: e.OldMode, NewMode: e.NewMode, Committed: committed[e.Path] ||
 			committed[e.OldPath]}
-		f.Path, f.RawPath = named(e.Path)
-		f.OldPath, f.RawOldPath = named(e.OldPath)
+		f.Path, f.RawPath = nameForJSON(e.Path)
+		f.OldPath, f.RawOldPath = nameForJSON(e.OldPath)
 		if l, counted := lines[e.Path]; counted {
 			f.LinesAdded, f.LinesDeleted, f.Binary = l.Added, l.Deleted, l.Binary
 		}

@@ -79,19 +79,19 @@ func ParseStatus(out []byte) (Status, error) {
 				s.Entries = append(s.Entries, Entry{Path: rest, Untracked: true})
 			}
 		case "1":
-			ok = s.changed(rest)
+			ok = s.addChanged(rest)
 		case "u":
-			ok = s.unmerged(rest)
+			ok = s.addUnmerged(rest)
 		}
 		if !ok {
-			return s, unknown("git status", line)
+			return s, unknownLine("git status", line)
 		}
 	}
 	return s, nil
 }
 
-// changed parses a line XY SUB MODE-HEAD MODE-INDEX MODE-WORK ID-HEAD ID-INDEX PATH.
-func (s *Status) changed(rest string) bool {
+// addChanged parses a line XY SUB MODE-HEAD MODE-INDEX MODE-WORK ID-HEAD ID-INDEX PATH.
+func (s *Status) addChanged(rest string) bool {
 	f := strings.SplitN(rest, " ", 8)
 	if len(f) != 8 || len(f[0]) != 2 {
 		return false
@@ -105,9 +105,9 @@ func (s *Status) changed(rest string) bool {
 	return true
 }
 
-// unmerged parses a line XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. Version 2 of the file is
-// the version in HEAD.
-func (s *Status) unmerged(rest string) bool {
+// addUnmerged parses a line XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. Version 2 of the file
+// is the version in HEAD.
+func (s *Status) addUnmerged(rest string) bool {
 	f := strings.SplitN(rest, " ", 10)
 	if len(f) != 10 {
 		return false
@@ -151,7 +151,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []b
 		case head[0] == ':':
 			f := strings.Fields(head[1:])
 			if len(f) != 5 || len(out) == 0 {
-				return nil, nil, nil, unknown("git diff --raw", head)
+				return nil, nil, nil, unknownLine("git diff --raw", head)
 			}
 			e := RawEntry{OldMode: modeOf(f[0]), NewMode: modeOf(f[1]), OldID: f[2], NewID: f[3], Status: f[4][0], Path: next()}
 			if e.Status == 'R' {
@@ -161,7 +161,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []b
 		default:
 			f := strings.SplitN(head, "\t", 3)
 			if len(f) != 3 {
-				return nil, nil, nil, unknown("git diff --numstat", head)
+				return nil, nil, nil, unknownLine("git diff --numstat", head)
 			}
 			if f[2] == "" { // the paths of a renamed file follow separately
 				next()
@@ -193,6 +193,6 @@ func modeOf(text string) string {
 	return text
 }
 
-func unknown(command, line string) error {
+func unknownLine(command, line string) error {
 	return coleo.Errorf(coleo.EInternal, "%s prints %.100q, which Coleo does not know", command, line)
 }

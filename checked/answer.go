@@ -21,7 +21,7 @@ func Extract(answer string) (json.RawMessage, error) {
 	if answer == "" {
 		return nil, coleo.Errorf(coleo.EInvalid, "the answer has no text")
 	}
-	raw, fault := compact(answer)
+	raw, fault := compactJSON(answer)
 	if fault == nil {
 		return raw, nil
 	}
@@ -30,7 +30,7 @@ func Extract(answer string) (json.RawMessage, error) {
 	case 0:
 		return nil, coleo.Errorf(coleo.EInvalid, "the answer is not JSON (%v), and has no fenced block", fault)
 	case 1:
-		if raw, fault = compact(blocks[0][1]); fault != nil {
+		if raw, fault = compactJSON(blocks[0][1]); fault != nil {
 			return nil, coleo.Errorf(coleo.EInvalid, "the fenced block of the answer is not JSON: %v", fault)
 		}
 		return raw, nil
@@ -38,7 +38,7 @@ func Extract(answer string) (json.RawMessage, error) {
 	return nil, coleo.Errorf(coleo.EInvalid, "the answer has %d fenced blocks, and one is allowed", len(blocks))
 }
 
-func compact(text string) (json.RawMessage, error) {
+func compactJSON(text string) (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(strings.TrimSpace(text))); err != nil {
 		return nil, err

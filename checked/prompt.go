@@ -26,7 +26,7 @@ func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	}
 	if len(c.Schema) > 0 {
 		if _, err := Compile("schema", c.Schema); err != nil {
-			return input, unsent(err)
+			return input, notSent(err)
 		}
 	}
 	if len(c.InputSchema) == 0 {
@@ -34,7 +34,7 @@ func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	}
 	schema, err := Compile("input schema", c.InputSchema)
 	if err != nil {
-		return input, unsent(err)
+		return input, notSent(err)
 	}
 	if input = schema.Validate(c.Input); !input.OK {
 		return input, coleo.Errorf(coleo.EInvalid, "the input does not fit its schema, %s: nothing was typed", input.Line())
@@ -42,7 +42,7 @@ func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	return input, nil
 }
 
-func unsent(err error) error { return coleo.Errorf(coleo.EInvalid, "%w: nothing was typed", err) }
+func notSent(err error) error { return coleo.Errorf(coleo.EInvalid, "%w: nothing was typed", err) }
 
 // Coleo adds these texts to the caller's text.
 const (
@@ -75,7 +75,7 @@ func withoutAt(text string) string { return strings.ReplaceAll(text, "@", `\u004
 // themselves, although package encoding/json writes them as escapes.
 func Plain(raw json.RawMessage) string {
 	text := string(raw)
-	if out, err := compact(text); err == nil {
+	if out, err := compactJSON(text); err == nil {
 		text = string(out)
 	}
 	var b strings.Builder

@@ -15,10 +15,10 @@ type document map[string]map[string]any
 // dataWords are keywords whose values are data and not schemas.
 var dataWords = []string{"const", "enum", "default", "examples"}
 
-// refuse returns the reason why a schema is unusable, or "" if the schema is usable. It refuses a
-// reference that the library would load from elsewhere. It also refuses references that form a
+// whyRefused returns the reason why a schema is unusable, or "" if the schema is usable. It refuses
+// a reference that the library would load from elsewhere. It also refuses references that form a
 // circle, because a check of one value would never end.
-func refuse(root any) string {
+func whyRefused(root any) string {
 	switch root.(type) {
 	case bool, map[string]any:
 	default:
@@ -37,7 +37,7 @@ func refuse(root any) string {
 	}
 	seen := map[string]int{}
 	for at := range d {
-		if d.circles(at, seen) {
+		if d.hasCircle(at, seen) {
 			return "a $ref leads back to itself without a step into the value"
 		}
 	}
@@ -89,10 +89,10 @@ const (
 	left    = 2
 )
 
-// circles reports whether an object of the schema leads back to itself through keywords that check the same
-// value. The search starts at the object with the given JSON Pointer. `seen` maps the objects that were
-// visited so far to their states.
-func (d document) circles(pointer string, seen map[string]int) bool {
+// hasCircle reports whether an object of the schema leads back to itself through keywords that check
+// the same value. The search starts at the object with the given JSON Pointer. `seen` maps the
+// objects that were visited so far to their states.
+func (d document) hasCircle(pointer string, seen map[string]int) bool {
 	switch seen[pointer] {
 	case entered:
 		return true
@@ -101,7 +101,7 @@ func (d document) circles(pointer string, seen map[string]int) bool {
 	}
 	seen[pointer] = entered
 	for _, next := range d.inPlace(pointer) {
-		if d.circles(next, seen) {
+		if d.hasCircle(next, seen) {
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 	if err := json.Unmarshal(raw, &root); err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "the %s is not JSON: %v", title, err)
 	}
-	if why := refuse(root); why != "" {
+	if why := whyRefused(root); why != "" {
 		return nil, coleo.Errorf(coleo.EInvalid, "the %s cannot be used: %s", title, why)
 	}
 	var schema jsonschema.Schema

@@ -58,7 +58,7 @@ func (f *finder) expression(n *unstable.Node) {
 		f.table = fmt.Sprintf("%s[%d]", list, f.lists[list])
 		f.lists[list]++
 	}
-	f.found(f.table, last)
+	f.noteKey(f.table, last)
 }
 
 // keyPath returns the path of a key in a table. If the key is a list of tables, keyPath returns the
@@ -77,7 +77,7 @@ func (f *finder) keyPath(table, key string) string {
 func (f *finder) pair(table string, n *unstable.Node) {
 	for k := n.Key(); k.Next(); {
 		table = f.keyPath(table, string(k.Node().Data))
-		f.found(table, k.Node())
+		f.noteKey(table, k.Node())
 	}
 	f.value(table, n.Value())
 }
@@ -94,16 +94,16 @@ func (f *finder) value(path string, n *unstable.Node) {
 			f.pair(path, c)
 		default:
 			element := fmt.Sprintf("%s[%d]", path, i)
-			f.found(element, c)
+			f.noteKey(element, c)
 			f.value(element, c)
 			i++
 		}
 	}
 }
 
-// found records that the file has a key with the given path, at the node n. It keeps the key's position if
+// noteKey records that the file has a key with the given path, at the node n. It keeps the key's position if
 // this key is nearer to the searched key than every earlier key.
-func (f *finder) found(path string, n *unstable.Node) {
+func (f *finder) noteKey(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {
 		return

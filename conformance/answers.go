@@ -29,8 +29,8 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled replaces the placeholders in a line of the catalogue with the nonce, the work folder and HOME.
-func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
+// fillAsk replaces the placeholders in a line of the catalogue with the nonce, the work folder and HOME.
+func (t *Trial) fillAsk(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
 	fill := func(text string) string {
@@ -59,12 +59,12 @@ func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	return a, failed
 }
 
-// provoke makes the agent CLI open the dialog that a line of the catalogue describes. It returns
+// openDialog makes the agent CLI open the dialog that a line of the catalogue describes. It returns
 // when a dialog is open or the turn has ended.
-func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
+func (t *Trial) openDialog(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	x := &attempt{Trial: t, nonce: Nonce(), since: len(t.Model.Record())}
 	var err error
-	if x.ask, err = t.filled(a, x.nonce); err != nil {
+	if x.ask, err = t.fillAsk(a, x.nonce); err != nil {
 		return nil, err
 	}
 	for name, text := range x.ask.Work {
@@ -150,29 +150,29 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 // answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers
 // the dialog in the way w. Then it checks what the agent CLI has done.
 func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
-	x, err := t.provoke(ctx, a)
+	x, err := t.openDialog(ctx, a)
 	if err != nil {
 		return err
 	}
-	if err := x.isAsked(); err != nil {
+	if err := x.checkAsked(); err != nil {
 		return err
 	}
-	if err := x.undone(false); err != nil {
+	if err := x.checkUndone(false); err != nil {
 		return fmt.Errorf("before it was answered: %w", err)
 	}
 	switch {
 	case w.refuse != "":
-		return x.refused(ctx, w)
+		return x.checkRefusal(ctx, w)
 	case w.choice == coleo.ChoiceDeny:
-		return x.denied(ctx)
+		return x.checkDenial(ctx)
 	case w.choice == coleo.ChoiceApprove:
-		return x.approved(ctx)
+		return x.checkApproval(ctx)
 	}
-	return x.replied(ctx, w)
+	return x.checkReplies(ctx, w)
 }
 
-// isAsked checks that the open dialog is the dialog that x.ask describes.
-func (x *attempt) isAsked() error {
+// checkAsked checks that the open dialog is the dialog that x.ask describes.
+func (x *attempt) checkAsked() error {
 	if x.dialog == nil {
 		r := x.Session.State()
 		return fmt.Errorf("no dialog opened, and the state is %s by rule %q", r.State, r.Rule)
@@ -196,13 +196,14 @@ func (x *attempt) isAsked() error {
 	return nil
 }
 
-// undone checks that nothing was done, and that the model received no result, except for a refusal after a denial.
-func (x *attempt) undone(denied bool) error {
+// checkUndone checks that nothing was done, and that the model received no result, except for a refusal after a
+// denial.
+func (x *attempt) checkUndone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
 		return err
 	}
-	if n, err := x.written(); err != nil || n > 0 {
+	if n, err := x.countWritten(); err != nil || n > 0 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want never", x.ask.Writes, n))
 	}
 	if x.ask.CallsMCP && x.mcpCalls(x.nonce) > 0 {
@@ -221,7 +222,7 @@ func (x *attempt) undone(denied bool) error {
 
 // checkDone checks that what the user approved was done, and only once.
 func (x *attempt) checkDone() error {
-	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
+	if n, err := x.countWritten(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
 	}
 	if n := x.mcpCalls(x.nonce); x.ask.CallsMCP && n != 1 {
@@ -240,8 +241,8 @@ func (x *attempt) checkDone() error {
 	return nil
 }
 
-// written returns how many times the file x.ask.Writes contains the nonce.
-func (x *attempt) written() (int, error) {
+// countWritten returns how many times the file x.ask.Writes contains the nonce.
+func (x *attempt) countWritten() (int, error) {
 	if x.ask.Writes == "" {
 		return 0, nil
 	}
@@ -302,14 +303,14 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 	return coleo.Errorf(coleo.ETimeout, "after the answer it is still %s by rule %q", last.State, last.Rule)
 }
 
-// denied denies all dialogs. After that, the agent CLI must take the next prompt. If
+// checkDenial denies all dialogs. After that, the agent CLI must take the next prompt. If
 // x.ask.Ends is set, the agent CLI must end instead.
-func (x *attempt) denied(ctx context.Context) error {
+func (x *attempt) checkDenial(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceDeny})
 		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // one more page of the dialog
 		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
-			return x.undone(true)
+			return x.checkUndone(true)
 		}
 		if err != nil {
 			return err
@@ -318,7 +319,7 @@ func (x *attempt) denied(ctx context.Context) error {
 	if x.ask.Ends {
 		return errors.New("the agent CLI goes on, and should have ended")
 	}
-	return errors.Join(x.undone(true), x.checkNextPrompt(ctx), x.undone(true))
+	return errors.Join(x.checkUndone(true), x.checkNextPrompt(ctx), x.checkUndone(true))
 }
 
 // checkNextPrompt sends a prompt and checks that it is answered.
@@ -333,14 +334,14 @@ func (x *attempt) checkNextPrompt(ctx context.Context) error {
 	return nil
 }
 
-// approved approves all dialogs and checks the effect. It returns an error if the first
+// checkApproval approves all dialogs and checks the effect. It returns an error if the first
 // dialog opens twice.
-func (x *attempt) approved(ctx context.Context) error {
+func (x *attempt) checkApproval(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceApprove})
 		if x.ask.Restarts && coleo.ErrorCode(err) == coleo.EExited {
-			return x.restarted(ctx)
+			return x.checkRestart(ctx)
 		}
 		if err != nil {
 			return err
@@ -358,9 +359,9 @@ func (x *attempt) approved(ctx context.Context) error {
 	return x.checkDone()
 }
 
-// restarted starts the agent CLI again in the same folders. The agent CLI must not open
+// checkRestart starts the agent CLI again in the same folders. The agent CLI must not open
 // the dialog again, and must take a prompt.
-func (x *attempt) restarted(ctx context.Context) error {
+func (x *attempt) checkRestart(ctx context.Context) error {
 	if err := x.closeSession(); err != nil {
 		return fmt.Errorf("end the agent CLI: %w", err)
 	}

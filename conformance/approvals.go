@@ -41,10 +41,10 @@ func (t *Trial) askToWrite(ctx context.Context) (question, error) {
 		return q, fmt.Errorf("the model wants to write a file, and the state is %s, want a dialog", reading.State)
 	}
 	q.dialog = reading.Dialog
-	return q, q.unwritten()
+	return q, q.checkUnwritten()
 }
 
-func (q question) unwritten() error {
+func (q question) checkUnwritten() error {
 	if _, err := os.Stat(q.path); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s was written although nobody approved it", filepath.Base(q.path))
 	}
@@ -63,7 +63,7 @@ func (t *Trial) deny(ctx context.Context, q question) error {
 			return fmt.Errorf("after the denial: %w", err)
 		}
 		if reading.State != coleo.WaitingApproval {
-			return q.unwritten()
+			return q.checkUnwritten()
 		}
 		dialog = reading.Dialog
 	}
@@ -81,7 +81,7 @@ func approvalDeny(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return fmt.Errorf("after the denial: %w", err)
 	}
-	if err := q.unwritten(); err != nil {
+	if err := q.checkUnwritten(); err != nil {
 		return err
 	}
 	t.details = "denied, not written, and the next prompt was taken"
@@ -126,7 +126,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 		return fmt.Errorf("the answer to the words is %q, the model said %q", answer.Text, nonce)
 	}
 	t.details = "denied, not written, and the words were answered"
-	return q.unwritten()
+	return q.checkUnwritten()
 }
 
 // approvalStale answers two dialogs that are not open, and checks that Coleo refuses the answers.
@@ -141,7 +141,7 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	if err := t.Session.Respond(ctx, never, approve); coleo.ErrorCode(err) != coleo.EStale {
 		return fmt.Errorf("an answer to a dialog that never existed got %v, want %s", err, coleo.EStale)
 	}
-	if err := q.unwritten(); err != nil {
+	if err := q.checkUnwritten(); err != nil {
 		return err
 	}
 	if err := t.deny(ctx, q); err != nil {
@@ -161,7 +161,7 @@ func approvalStale(ctx context.Context, t *Trial) error {
 		return err
 	}
 	t.details = "answers to dialogs that were not open were refused, and typed nothing"
-	return q.unwritten()
+	return q.checkUnwritten()
 }
 
 // promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo refuses the

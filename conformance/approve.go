@@ -28,8 +28,9 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// ran checks how many times the command has run. If this number is not want, ran returns an error.
-func (c command) ran(want int) error {
+// checkRuns checks how many times the command has run. If this number is not want, checkRuns
+// returns an error.
+func (c command) checkRuns(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {
 		return err
@@ -55,10 +56,10 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers the dialog d with the given choice, and waits until the turn ends. During the
-// turn, other dialogs can open, for example about the use of the output. decided approves them. If
-// d opens a second time, decided returns an error.
-func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
+// answerDialog answers the dialog d with the given choice, and waits until the turn ends. During
+// the turn, other dialogs can open, for example about the use of the output. answerDialog approves
+// them. If d opens a second time, answerDialog returns an error.
+func (t *Trial) answerDialog(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.ChoiceApprove {
 		r.Cursor = waitfor.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, now.Fingerprint, coleo.Decision{Choice: choice}); err != nil {
@@ -90,17 +91,17 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 	case err != nil:
 		return err
 	case first == nil:
-		return errors.Join(fmt.Errorf("the model wants to run %q, and no dialog opened", c.text), c.ran(0))
+		return errors.Join(fmt.Errorf("the model wants to run %q, and no dialog opened", c.text), c.checkRuns(0))
 	case !strings.Contains(first.Subject, c.text) && !first.Truncated:
 		return fmt.Errorf("the question's subject is %q, the command is %q", first.Subject, c.text)
 	}
-	if err := c.ran(0); err != nil {
+	if err := c.checkRuns(0); err != nil {
 		return fmt.Errorf("before it was approved: %w", err)
 	}
-	if err := t.decided(ctx, first, r, coleo.ChoiceApprove); err != nil {
+	if err := t.answerDialog(ctx, first, r, coleo.ChoiceApprove); err != nil {
 		return err
 	}
-	if err := c.ran(1); err != nil {
+	if err := c.checkRuns(1); err != nil {
 		return fmt.Errorf("after the approval: %w", err)
 	}
 	second, r, err := t.askToRun(ctx, c)
@@ -112,25 +113,25 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 	case second.Fingerprint == first.Fingerprint:
 		return fmt.Errorf("the same question, asked twice, has one fingerprint")
 	}
-	if err := c.ran(1); err != nil {
+	if err := c.checkRuns(1); err != nil {
 		return fmt.Errorf("before it was approved again: %w", err)
 	}
 	return t.approveForEver(ctx, c, second, r)
 }
 
 func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, r coleo.Receipt) error {
-	err := t.decided(ctx, d, r, coleo.ChoiceApproveAlways)
+	err := t.answerDialog(ctx, d, r, coleo.ChoiceApproveAlways)
 	if coleo.ErrorCode(err) == coleo.EUnsupported {
 		t.details = "ran once for its approval; approving for ever is not offered"
-		if err := t.decided(ctx, d, r, coleo.ChoiceApprove); err != nil {
+		if err := t.answerDialog(ctx, d, r, coleo.ChoiceApprove); err != nil {
 			return err
 		}
-		return c.ran(2)
+		return c.checkRuns(2)
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.ran(2); err != nil {
+	if err := c.checkRuns(2); err != nil {
 		return fmt.Errorf("after the approval for ever: %w", err)
 	}
 	if d, _, err = t.askToRun(ctx, c); err != nil {
@@ -140,5 +141,5 @@ func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, 
 		return fmt.Errorf("the command was approved for good, and a dialog opened again: %q", d.Title)
 	}
 	t.details = "ran once for its approval, and unasked once approved for ever"
-	return c.ran(3)
+	return c.checkRuns(3)
 }

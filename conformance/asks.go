@@ -123,7 +123,7 @@ func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 		if list[name] == "" {
 			continue
 		}
-		x, err := t.provoke(ctx, coleo.Ask{Name: name, Tool: name, Input: list[name]})
+		x, err := t.openDialog(ctx, coleo.Ask{Name: name, Tool: name, Input: list[name]})
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)

@@ -122,7 +122,7 @@ func interrupt(ctx context.Context, t *Trial) error {
 	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt}); err != nil {
 		return err
 	}
-	if err := t.streams(ctx, prompt); err != nil {
+	if err := t.awaitAnswerBegin(ctx, prompt); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -172,7 +172,7 @@ func stateDetection(ctx context.Context, t *Trial) error {
 			states = append(states, change.Reading.State)
 		}
 	}
-	if !answered(t.Model, prompt, ended) {
+	if !isAnsweredBy(t.Model, prompt, ended) {
 		return fmt.Errorf("idle was read before the model had answered; states were %v", states)
 	}
 	if len(states) < 3 || states[0] != coleo.Idle || !states[1].Working() || states[len(states)-1] != coleo.Idle {
@@ -187,8 +187,8 @@ func stateDetection(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answered reports whether the model had sent its complete answer to a prompt by a given time.
-func answered(m *modelserver.Server, prompt string, at time.Time) bool {
+// isAnsweredBy reports whether the model had sent its complete answer to a prompt by a given time.
+func isAnsweredBy(m *modelserver.Server, prompt string, at time.Time) bool {
 	whole := false
 	for _, q := range m.Record() {
 		if q.Side != "" || q.Prompt != prompt {
@@ -222,7 +222,7 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	if !called(list, nonce) {
+	if !isCalled(list, nonce) {
 		return fmt.Errorf("the MCP server's tool was not called with %q; it was asked %v", nonce, methods(list))
 	}
 	t.details = "initialised, and its tool called"
@@ -256,10 +256,10 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether the record of an MCP server contains the first request of the protocol
+// isCalled reports whether the record of an MCP server contains the first request of the protocol
 // and, after it, a tool call with the nonce. The first request is initialize. Since version
 // 2026-07-28 of the protocol, it can be server/discover instead.
-func called(record []mcpserver.Request, nonce string) bool {
+func isCalled(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {
 		switch q.Method {

@@ -79,7 +79,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	if err := t.streams(ctx, prompt); err != nil {
+	if err := t.awaitAnswerBegin(ctx, prompt); err != nil {
 		return err
 	}
 	handle := t.Session.Handle()
@@ -92,7 +92,7 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	if _, err := waitfor.Idle(ctx, t.Session); err != nil {
 		return err
 	}
-	if !answered(t.Model, prompt, time.Now()) {
+	if !isAnsweredBy(t.Model, prompt, time.Now()) {
 		return errors.New("idle was read before the model had answered, or the answer was broken off")
 	}
 	if got := t.Session.Handle(); got.Process != handle.Process {
@@ -107,8 +107,8 @@ func attachMidstream(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// compacted compacts the conversation. It returns when the agent CLI has finished.
-func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
+// compactAndWait compacts the conversation. It returns when the agent CLI has finished.
+func compactAndWait(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
 	receipt, err := c.Compact(ctx)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func compaction(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
-	if err := compacted(ctx, t.Session, compactor); err != nil {
+	if err := compactAndWait(ctx, t.Session, compactor); err != nil {
 		return err
 	}
 	summary := func(q modelserver.Request) bool { return q.Side == modelserver.SideSummary }

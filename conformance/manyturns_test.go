@@ -91,7 +91,7 @@ func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
 // checkWork compares what the events of the arm report with what the model has done.
 func (t *Trial) checkWork(tb testing.TB, deeds []deed) {
 	tb.Helper()
-	made, err := t.made(deeds)
+	made, err := t.callsMade(deeds)
 	if err != nil {
 		tb.Error(err)
 	}
@@ -136,7 +136,7 @@ func (t *Trial) checkCost(tb testing.TB) {
 		}
 		byEvents += price.Of(u.Usage, 0)
 	}
-	turns, all := t.counted(0)
+	turns, all := t.countedUsage(0)
 	near := func(want float64) bool { return want > 0 && max(byEvents-want, want-byEvents) <= want/costShare }
 	if !near(price.Of(turns, 0)) && !near(price.Of(all, 0)) {
 		tb.Errorf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests",

@@ -29,10 +29,10 @@ var plays = []struct {
 	asks bool // only for an agent CLI that asks for approvals
 	run  func(*player) error
 }{
-	{"answers", false, (*player).answers},
-	{"approves", true, (*player).approves},
-	{"denies", true, (*player).denies},
-	{"stops", false, (*player).stops},
+	{"answers", false, (*player).playAnswers},
+	{"approves", true, (*player).playApprovals},
+	{"denies", true, (*player).playDenials},
+	{"stops", false, (*player).playStops},
 }
 
 const (
@@ -195,18 +195,18 @@ func (p *player) start() error {
 	return err
 }
 
-// answers plays three turns without a dialog: a short one, and two with pauses.
-func (p *player) answers() error {
+// playAnswers plays three turns without a dialog: a short one, and two with pauses.
+func (p *player) playAnswers() error {
 	for _, prompt := range []string{"say %s", "count to 12 every 150ms then say %s", "pause 2s then say %s"} {
-		if err := p.turn(fmt.Sprintf(prompt, Nonce())); err != nil {
+		if err := p.playTurn(fmt.Sprintf(prompt, Nonce())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// turn sends a prompt and waits until its turn has ended.
-func (p *player) turn(prompt string) error {
+// playTurn sends a prompt and waits until its turn has ended.
+func (p *player) playTurn(prompt string) error {
 	if _, err := p.send(prompt); err != nil {
 		return err
 	}
@@ -248,15 +248,15 @@ func (p *player) canAsk(i int) bool {
 	return i == 0 || slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool { return len(q.Tools) > 0 })
 }
 
-// approves plays one turn in which it approves a file, one in which it approves a
+// playApprovals plays one turn in which it approves a file, one in which it approves a
 // command, and one more turn.
-func (p *player) approves() error {
+func (p *player) playApprovals() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
 			break
 		}
 		file := Nonce()
-		if err := p.ask(fmt.Sprintf(ask, file)); err != nil {
+		if err := p.awaitDialog(fmt.Sprintf(ask, file)); err != nil {
 			return err
 		}
 		path := filepath.Join(p.Workdir, file)
@@ -265,23 +265,23 @@ func (p *player) approves() error {
 			return fmt.Errorf("nothing approves %s: %w", fmt.Sprintf(ask, file), err)
 		}
 		p.recordState(mend.Working, at)
-		ended := func() time.Time { return later(p.lastReply(), modified(path)) }
+		ended := func() time.Time { return later(p.lastReply(), modifiedAt(path)) }
 		if err := p.changeTo(coleo.Idle, ended); err != nil {
 			return err
 		}
 	}
-	return p.turn("say " + Nonce())
+	return p.playTurn("say " + Nonce())
 }
 
-// denies plays one turn in which it denies a file, and one in which it denies a command. After each
-// denial, it sends another prompt to prove that the denied turn was over.
-func (p *player) denies() error {
+// playDenials plays one turn in which it denies a file, and one in which it denies a command. After
+// each denial, it sends another prompt to prove that the denied turn was over.
+func (p *player) playDenials() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
 			break
 		}
 		file := Nonce()
-		if err := p.ask(fmt.Sprintf(ask, file)); err != nil {
+		if err := p.awaitDialog(fmt.Sprintf(ask, file)); err != nil {
 			return err
 		}
 		before := p.picture()
@@ -295,7 +295,7 @@ func (p *player) denies() error {
 			return err
 		}
 		p.recordState(coleo.Idle, since)
-		if err := p.turn("say " + Nonce()); err != nil {
+		if err := p.playTurn("say " + Nonce()); err != nil {
 			return err
 		}
 		if exists(filepath.Join(p.Workdir, file)) {
@@ -305,17 +305,17 @@ func (p *player) denies() error {
 	return nil
 }
 
-// ask sends a prompt that makes the agent CLI open a dialog, and waits until the dialog
+// awaitDialog sends a prompt that makes the agent CLI open a dialog, and waits until the dialog
 // is drawn.
-func (p *player) ask(prompt string) error {
+func (p *player) awaitDialog(prompt string) error {
 	if _, err := p.send(prompt); err != nil {
 		return err
 	}
 	return p.changeTo(coleo.WaitingApproval, p.lastReply)
 }
 
-// stops plays a turn that it stops before its end, and then one more turn.
-func (p *player) stops() error {
+// playStops plays a turn that it stops before its end, and then one more turn.
+func (p *player) playStops() error {
 	prompt := "count to 300 every 200ms then say " + Nonce()
 	if _, err := p.send(prompt); err != nil {
 		return err
@@ -333,5 +333,5 @@ func (p *player) stops() error {
 		return err
 	}
 	p.recordState(coleo.Idle, since)
-	return p.turn("say " + Nonce())
+	return p.playTurn("say " + Nonce())
 }

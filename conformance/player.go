@@ -101,9 +101,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// modified returns the time at which a file was last written. If there is no file, it
+// modifiedAt returns the time at which a file was last written. If there is no file, it
 // returns the zero time.
-func modified(path string) time.Time {
+func modifiedAt(path string) time.Time {
 	info, err := os.Stat(path)
 	if err != nil {
 		return time.Time{}

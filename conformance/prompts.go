@@ -109,7 +109,7 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	if _, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: first}); err != nil {
 		return err
 	}
-	if err := t.streams(ctx, first); err != nil {
+	if err := t.awaitAnswerBegin(ctx, first); err != nil {
 		return err
 	}
 	nonce := Nonce()

@@ -111,7 +111,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	if err := holder.AwaitGuard(taped.holderDir); err != nil {
 		return err
 	}
-	hidden := t.config.hidden()
+	hidden := t.config.hiddenPaths()
 	var cast bytes.Buffer
 	start, err := journal.WriteCast(&cast, holder.JournalDir(taped.holderDir),
 		journal.CastEdit{Marks: t.checks, Typed: true, Hide: hidden})
@@ -139,11 +139,11 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 		os.WriteFile(path+changeFile, []byte(lines), 0o600))
 }
 
-// hidden returns the paths that a recording must not show: the folder of the trials,
+// hiddenPaths returns the paths that a recording must not show: the folder of the trials,
 // the path of the agent CLI, the folders that are searched for it, and the user's HOME.
 // If a path contains a symbolic link, its real path is also returned. The longest path
 // is first.
-func (c Config) hidden() []string {
+func (c Config) hiddenPaths() []string {
 	all := append([]string{c.Dir, c.Binary}, c.Path...)
 	for _, v := range c.Environ {
 		if home, ok := strings.CutPrefix(v, "HOME="); ok {

@@ -86,7 +86,7 @@ func TestWhatARecordingHides(t *testing.T) {
 	t.Parallel()
 	c := Config{Dir: "/t/x", Binary: "agent", Path: []string{"/home/somebody/bin", "", "bin"},
 		Environ: []string{"HOME=/home/somebody", "PATH=/x"}}
-	if got, want := c.hidden(), []string{"/home/somebody/bin", "/home/somebody", "/t/x"}; !slices.Equal(got, want) {
+	if got, want := c.hiddenPaths(), []string{"/home/somebody/bin", "/home/somebody", "/t/x"}; !slices.Equal(got, want) {
 		t.Errorf("hidden = %q, want %q", got, want)
 	}
 }

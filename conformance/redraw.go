@@ -179,7 +179,7 @@ func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo
 	kept int) (int, error) {
 	for {
 		r, now := t.Session.State(), texts(term.Screen().Lines)
-		differs := differing(before, now, kept)
+		differs := firstDifference(before, now, kept)
 		if r.Known && r.State == was.State && (was.Dialog == nil || r.Dialog != nil &&
 			r.Dialog.Fingerprint == was.Dialog.Fingerprint) && differs == "" {
 			return len(now), nil
@@ -196,11 +196,11 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes the first difference between a screen and an earlier screen, or returns "".
-// All rows must be equal, with two exceptions. Among the top rowsKept rows, up to lostRows
+// firstDifference describes the first difference between a screen and an earlier screen, or returns
+// "". All rows must be equal, with two exceptions. Among the top rowsKept rows, up to lostRows
 // consecutive rows of the earlier screen may be missing. Below them, rows may also be missing,
 // because some agent CLIs do not redraw old parts of the transcript.
-func differing(before, now []string, rowsKept int) string {
+func firstDifference(before, now []string, rowsKept int) string {
 	if len(now) <= max(0, rowsKept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
 	}

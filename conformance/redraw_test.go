@@ -26,7 +26,7 @@ func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
 		{"h i j k l m", 0, true},                // the whole screen was wiped, and the transcript is missing
 		{"a b c i j k l m", 0, false},
 	} {
-		if d := differing(before, strings.Fields(c.now), c.kept); (d == "") != c.same {
+		if d := firstDifference(before, strings.Fields(c.now), c.kept); (d == "") != c.same {
 			t.Errorf("%s, of which %d were kept: %q", c.now, c.kept, d)
 		}
 	}

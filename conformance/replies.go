@@ -59,9 +59,9 @@ func waysOf(a coleo.Ask) []way {
 	return out
 }
 
-// refused checks that Coleo refuses an answer and types nothing. Then it denies the dialog or ends
-// the agent CLI.
-func (x *attempt) refused(ctx context.Context, w way) error {
+// checkRefusal checks that Coleo refuses an answer and types nothing. Then it denies the dialog or
+// ends the agent CLI.
+func (x *attempt) checkRefusal(ctx context.Context, w way) error {
 	before := *x.dialog
 	decision := coleo.Decision{Choice: w.choice}
 	switch {
@@ -77,22 +77,22 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 	if now := x.Session.State().Dialog; now == nil || !reflect.DeepEqual(*now, before) {
 		return fmt.Errorf("the dialog after the refusal is %+v, want %+v", now, before)
 	}
-	if err := x.undone(false); err != nil {
+	if err := x.checkUndone(false); err != nil {
 		return err
 	}
 	if _, refused := x.ask.Refuses[string(coleo.ChoiceDeny)]; refused || x.ask.OwnStart() {
 		return x.renew(ctx)
 	}
-	return x.denied(ctx)
+	return x.checkDenial(ctx)
 }
 
-// replied answers the model's questions one after another. If a dialog follows the questions,
-// replied approves it. The next check depends on the line of the catalogue:
+// checkReplies answers the model's questions one after another. If a dialog follows the questions,
+// checkReplies approves it. The next check depends on the line of the catalogue:
 //   - Usually, the model must have received the picked answers and no others.
 //   - If the line has a Result, the model must have received that result.
 //   - If the line's dialog opens at the start, without the model, or by the prompt itself,
 //     the agent CLI must accept a prompt.
-func (x *attempt) replied(ctx context.Context, w way) error {
+func (x *attempt) checkReplies(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
 		decision := coleo.Decision{Choice: coleo.ChoiceApprove}

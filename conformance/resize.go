@@ -28,7 +28,7 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	if err := t.streams(ctx, prompt); err != nil {
+	if err := t.awaitAnswerBegin(ctx, prompt); err != nil {
 		return err
 	}
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {view.Cols, view.Rows}} {
@@ -42,7 +42,7 @@ func resizeMidstream(ctx context.Context, t *Trial) error {
 	if receipt, err = t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt}); err != nil {
 		return err
 	}
-	if err := t.streams(ctx, prompt); err != nil {
+	if err := t.awaitAnswerBegin(ctx, prompt); err != nil {
 		return err
 	}
 	if err := t.resizeFrozen(ctx, term); err != nil {

@@ -256,7 +256,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 	reading, err := waitfor.Turn(ctx, trial.Session, receipt)
 	// The agent CLI may ask whether to send a long conversation.
 	if err == nil && reading.State == coleo.WaitingApproval {
-		err = trial.decided(ctx, reading.Dialog, receipt, coleo.ChoiceApprove)
+		err = trial.answerDialog(ctx, reading.Dialog, receipt, coleo.ChoiceApprove)
 	}
 	if err != nil {
 		return "", err

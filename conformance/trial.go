@@ -172,9 +172,9 @@ func (t *Trial) begin(check string) {
 // requests returns the requests that the model has received since the check began.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams waits until the model has begun to answer a prompt. If the agent CLI does not request a streamed
-// answer, streams waits only until the model has received the prompt.
-func (t *Trial) streams(ctx context.Context, prompt string) error {
+// awaitAnswerBegin waits until the model has begun to answer a prompt. If the agent CLI does not request a
+// streamed answer, awaitAnswerBegin waits only until the model has received the prompt.
+func (t *Trial) awaitAnswerBegin(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool {
 		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
 	}

@@ -49,7 +49,7 @@ func usage(ctx context.Context, t *Trial) error {
 			return err
 		}
 		used = after.Minus(before)
-		turn, all = t.counted(requestsBefore)
+		turn, all = t.countedUsage(requestsBefore)
 		if agrees(used, turn) || agrees(used, all) {
 			t.details = fmt.Sprintf("%d tokens sent and %d received, read from the %s", used.Input, used.Output,
 				after.Source)
@@ -77,9 +77,9 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up the usage that the model counted after the first requestsBefore requests. turn is
-// the sum without side requests, and all is the sum with them.
-func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
+// countedUsage adds up the usage that the model counted after the first requestsBefore requests.
+// turn is the sum without side requests, and all is the sum with them.
+func (t *Trial) countedUsage(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output
 		if q.Side == "" {

@@ -187,7 +187,7 @@ func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.streams(ctx, prompt); err != nil {
+	if err := t.awaitAnswerBegin(ctx, prompt); err != nil {
 		return 0, err
 	}
 	pane, err := t.tmux.pane()

@@ -129,7 +129,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	made, err := t.made(deeds)
+	made, err := t.callsMade(deeds)
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	return log.CheckCalls(made)
 }
 
-// made returns the calls that the model has made, with the outcomes in the deeds.
-func (t *Trial) made(deeds []deed) ([]workcheck.Made, error) {
+// callsMade returns the calls that the model has made, with the outcomes in the deeds.
+func (t *Trial) callsMade(deeds []deed) ([]workcheck.Made, error) {
 	var want []coleo.ToolOutcome
 	for _, d := range deeds {
 		want = append(want, d.want...)

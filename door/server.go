@@ -152,7 +152,7 @@ func read(conn net.Conn, lines chan<- []byte) {
 		}
 	}
 	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "the request has more than %d bytes", MaxLine)))
+		_ = send(conn, errorResponse("", coleo.Errorf(coleo.EInvalid, "the request has more than %d bytes", MaxLine)))
 	}
 }
 
@@ -160,12 +160,12 @@ func read(conn net.Conn, lines chan<- []byte) {
 func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 	var q Request
 	if err := json.Unmarshal(line, &q); err != nil {
-		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "the request is not a line of JSON: %v", err)))
+		_ = send(conn, errorResponse("", coleo.Errorf(coleo.EInvalid, "the request is not a line of JSON: %v", err)))
 		return false
 	}
 	switch {
 	case q.Key == "" || len(q.Key) > maxKey:
-		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
+		_ = send(conn, errorResponse("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
 		return false
 	case q.Got:
 		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // record it even if the caller hangs up
@@ -176,12 +176,12 @@ func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 		return false // the caller has disconnected; it sends the same request again, or has given up
 	}
 	if err != nil {
-		return send(conn, failed(q.Key, err)) == nil
+		return send(conn, errorResponse(q.Key, err)) == nil
 	}
 	return send(conn, Response{Key: q.Key, Result: &text}) == nil
 }
 
-func failed(key string, err error) Response {
+func errorResponse(key string, err error) Response {
 	f := &Failure{Code: coleo.ErrorCode(err), Message: err.Error()}
 	var e *coleo.Error
 	if errors.As(err, &e) {

@@ -55,8 +55,8 @@ func (w *writer) closeSuspension() {
 	}
 }
 
-// decide adds an approval, and searches for the call that the approval decided.
-func (w *writer) decide() {
+// addApproval adds an approval, and searches for the call that the approval decided.
+func (w *writer) addApproval() {
 	d, ok := decode[coleo.Decided](w)
 	if !ok {
 		return
@@ -173,7 +173,7 @@ func (w *writer) endedCall(id string) {
 	key := openKey(w.node(id))
 	if _, ok := w.run.open.get(key); ok {
 		w.run.open = w.run.open.without(key)
-		w.run.closed = appendUpTo(w.run.closed, closedCall{id, w.made}, mostClosed)
+		w.run.closed = appendUpTo(w.run.closed, closedCall{id, w.madeCount}, mostClosed)
 	}
 	w.run.decided = w.run.decided.without(key)
 }

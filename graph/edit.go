@@ -11,9 +11,9 @@ import (
 // edit is a change of the file: the lines that the change adds and removes.
 type edit struct{ added, removed []string }
 
-// wrote reports whether the edit wrote the line. A line that was already there before does not
+// addsLine reports whether the edit wrote the line. A line that was already there before does not
 // count.
-func (e edit) wrote(line string) bool { return count(e.added, line) > count(e.removed, line) }
+func (e edit) addsLine(line string) bool { return count(e.added, line) > count(e.removed, line) }
 
 func count(lines []string, line string) int {
 	n := 0
@@ -83,7 +83,7 @@ func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMes
 		if text, ok := first(args, contentNames); ok {
 			out = append(out, edit{added: linesOf(text)})
 		}
-		out = append(out, replaced(args)...)
+		out = append(out, replaceEdit(args)...)
 	}
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(args["edits"], &list) != nil {
@@ -95,14 +95,14 @@ func (s *search) plain(arm string, c coleo.ToolCall, args map[string]json.RawMes
 			in = s.Names(arm, p)
 		}
 		if in {
-			out = append(out, replaced(one)...)
+			out = append(out, replaceEdit(one)...)
 		}
 	}
 	return out
 }
 
-// replaced returns the edit that replaces one text with another.
-func replaced(args map[string]json.RawMessage) []edit {
+// replaceEdit returns the edit that replaces one text with another.
+func replaceEdit(args map[string]json.RawMessage) []edit {
 	text, ok := first(args, newNames)
 	if !ok {
 		return nil

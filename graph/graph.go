@@ -51,12 +51,12 @@ const (
 // Graph is the graph of a log. The zero Graph is the graph of an empty log. A Graph
 // never changes, and can be copied.
 type Graph struct {
-	nodes tree[*Node]
-	edges tree[*Edge]
-	runs  tree[*runState]
-	open  tree[string] // the newest open run of each arm
-	logs  tree[uint64] // the last sequence number of each host and epoch
-	made  int          // how many nodes and edges have been made
+	nodes     tree[*Node]
+	edges     tree[*Edge]
+	runs      tree[*runState]
+	open      tree[string] // the newest open run of each arm
+	logs      tree[uint64] // the last sequence number of each host and epoch
+	madeCount int          // how many nodes and edges have been made
 }
 
 // Node is a node of a graph. Only the pointer for the node's kind can be set.
@@ -269,7 +269,7 @@ func (n *Node) withFullText() Node {
 
 // Of returns the part of g that belongs to one run: the run's nodes, its arm and its parent run.
 func (g Graph) Of(run string) Graph {
-	out := Graph{made: g.made, logs: g.logs}
+	out := Graph{madeCount: g.madeCount, logs: g.logs}
 	state, ok := g.runs.get(run)
 	if !ok {
 		return out

@@ -93,7 +93,7 @@ func TestAWrongLogGivesASoundGraph(t *testing.T) {
 			}
 			g = next
 		}
-		if faults := g.sound(); len(faults) > 0 {
+		if faults := g.findFaults(); len(faults) > 0 {
 			t.Fatalf("seed %d: %v", seed, faults)
 		}
 		if Valid(g) != nil {
@@ -356,7 +356,7 @@ func FuzzReduce(f *testing.F) {
 			l.Event.Payload = json.RawMessage(l.Payload)
 			g = Reduce(g, l.Event)
 		}
-		if faults := g.sound(); len(faults) > 0 {
+		if faults := g.findFaults(); len(faults) > 0 {
 			t.Error(faults)
 		}
 		if _, err := json.Marshal(g); err != nil {

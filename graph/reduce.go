@@ -87,7 +87,7 @@ func (w *writer) reduce() {
 	case coleo.EventState, coleo.EventUnrecognised:
 		w.state()
 	case coleo.EventDecision:
-		w.decide()
+		w.addApproval()
 	default:
 		if w.run != nil && w.e.Kind.IsWork() {
 			w.work()
@@ -217,8 +217,8 @@ func (w *writer) node(id string) *Node { n, _ := w.nodes.get(id); return n }
 
 // newNode returns a copy of n with the fields that come from the event.
 func (w *writer) newNode(id string, n Node) *Node {
-	w.made++
-	n.ID, n.Arm, n.Start, n.Source, n.number = id, w.e.Arm, w.e.Time, w.e.Source, w.made
+	w.madeCount++
+	n.ID, n.Arm, n.Start, n.Source, n.number = id, w.e.Arm, w.e.Time, w.e.Source, w.madeCount
 	n.Event = Key{w.e.Host, w.e.Epoch, w.e.Seq}
 	return &n
 }
@@ -283,8 +283,8 @@ func (w *writer) connect(e Edge) {
 	if _, ok := w.edges.get(key); ok {
 		return
 	}
-	w.made++
-	e.number = w.made
+	w.madeCount++
+	e.number = w.madeCount
 	w.edges = w.edges.with(key, &e)
 }
 

@@ -60,30 +60,30 @@ func (d Document) Text() string {
 func (n *Node) line() string {
 	switch n.Kind {
 	case KindArm:
-		return "arm " + shown(n.Arm)
+		return "arm " + oneLine(n.Arm)
 	case KindRun:
 		return n.runLine()
 	case KindTurn:
-		return strings.TrimSpace(fmt.Sprintf("turn %d %s", n.Turn, shown(n.Model)))
+		return strings.TrimSpace(fmt.Sprintf("turn %d %s", n.Turn, oneLine(n.Model)))
 	case KindText, KindThinking:
-		return fmt.Sprintf("%s: %q", n.Kind, shown(n.Text.Text))
+		return fmt.Sprintf("%s: %q", n.Kind, oneLine(n.Text.Text))
 	case KindCall:
 		return n.callLine()
 	case KindApproval:
-		line := fmt.Sprintf("approval: %s %q", n.Approval.Choice, shown(n.Approval.Title))
+		line := fmt.Sprintf("approval: %s %q", n.Approval.Choice, oneLine(n.Approval.Title))
 		if n.Approval.Policy != "" {
-			line += fmt.Sprintf(", by the policy (%s)", shown(n.Approval.Policy))
+			line += fmt.Sprintf(", by the policy (%s)", oneLine(n.Approval.Policy))
 		}
 		if n.Approval.Call != "" {
-			line += fmt.Sprintf(", for call %s (by its %s)", shown(raw(n.Approval.Call, n.Run)), n.Approval.Matched)
+			line += fmt.Sprintf(", for call %s (by its %s)", oneLine(rawID(n.Approval.Call, n.Run)), n.Approval.Matched)
 		}
 		return line
 	case KindSuspension:
-		return fmt.Sprintf("asks: %q, %s", shown(n.Suspension.Title), n.suspensionState())
+		return fmt.Sprintf("asks: %q, %s", oneLine(n.Suspension.Title), n.suspensionState())
 	case KindFile:
-		return "changed " + shown(n.Path)
+		return "changed " + oneLine(n.Path)
 	case KindShell:
-		line := "! " + shown(n.Shell.Command)
+		line := "! " + oneLine(n.Shell.Command)
 		if !n.Shell.Done {
 			return line + " → runs"
 		}
@@ -92,7 +92,7 @@ func (n *Node) line() string {
 		}
 		return line + n.duration()
 	case KindSubagent:
-		return strings.TrimRight(fmt.Sprintf("subagent %s: %q %s", shown(n.Subagent.Type), shown(n.Subagent.Task),
+		return strings.TrimRight(fmt.Sprintf("subagent %s: %q %s", oneLine(n.Subagent.Type), oneLine(n.Subagent.Task),
 			n.Subagent.Outcome), " ")
 	}
 	return string(n.Kind)
@@ -111,13 +111,13 @@ func (n *Node) suspensionState() string {
 func (n *Node) runLine() string {
 	p := n.Prompt
 	if p.Foreign {
-		return fmt.Sprintf("run %s, which is not in this graph", shown(n.ID))
+		return fmt.Sprintf("run %s, which is not in this graph", oneLine(n.ID))
 	}
 	how := "is open"
 	if !n.End.IsZero() {
 		how = string(p.Outcome) + n.duration()
 	}
-	line := fmt.Sprintf("run %s %s: %q", shown(n.ID), how, shown(p.Text))
+	line := fmt.Sprintf("run %s %s: %q", oneLine(n.ID), how, oneLine(p.Text))
 	if len(p.Orphans) > 0 {
 		line += fmt.Sprintf(", %d of its calls have no end", len(p.Orphans))
 	}
@@ -130,9 +130,9 @@ func (n *Node) callLine() string {
 	if what == "" {
 		what = strings.Join(c.Files, " ")
 	}
-	line := shown(c.Name)
+	line := oneLine(c.Name)
 	if what != "" {
-		line += ": " + shown(what)
+		line += ": " + oneLine(what)
 	}
 	if c.Malformed {
 		line += " (malformed arguments)"
@@ -145,7 +145,7 @@ func (n *Node) callLine() string {
 	}
 	line += " → " + string(c.Result.Status)
 	if why := c.Result.Reason + c.Result.Error; why != "" {
-		line += fmt.Sprintf(" %q", shown(why))
+		line += fmt.Sprintf(" %q", oneLine(why))
 	}
 	if c.Result.ExitCode != nil && *c.Result.ExitCode != 0 {
 		line += fmt.Sprintf(", exit code %d", *c.Result.ExitCode)
@@ -166,12 +166,12 @@ func (n *Node) duration() string {
 	return " in " + d.Round(10*time.Millisecond).String()
 }
 
-// raw returns the id of a node without the id of its run.
-func raw(id, run string) string { return strings.TrimPrefix(id, run+"/") }
+// rawID returns the id of a node without the id of its run.
+func rawID(id, run string) string { return strings.TrimPrefix(id, run+"/") }
 
-// shown returns s in one line, without invisible characters. It cuts a text that is longer than the
+// oneLine returns s in one line, without invisible characters. It cuts a text that is longer than the
 // constant widest.
-func shown(s string) string {
+func oneLine(s string) string {
 	s = printable.Line(s)
 	if r := []rune(s); len(r) > widest {
 		return string(r[:widest-1]) + "…"

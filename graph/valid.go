@@ -26,16 +26,16 @@ func Valid(g Graph) error {
 			all = append(all, fmt.Errorf("run %s: %s", id, f))
 		}
 	}
-	all = append(all, g.sound()...)
+	all = append(all, g.findFaults()...)
 	if len(all) == 0 {
 		return nil
 	}
 	return coleo.Errorf(coleo.EInvalid, "the log of the runs is not as it should be: %v", errors.Join(all...))
 }
 
-// sound returns an error for each rule that the graph breaks. It checks only the rules that a graph
-// satisfies even if its log is wrong.
-func (g Graph) sound() []error {
+// findFaults returns an error for each rule that the graph breaks. It checks only the rules that a
+// graph satisfies even if its log is wrong.
+func (g Graph) findFaults() []error {
 	var all []error
 	parents := map[string]int{}
 	for _, e := range g.edges.sortedEntries() {

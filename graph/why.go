@@ -120,7 +120,7 @@ func (s *search) has(run, call string) bool {
 func (s *search) addCall(e coleo.Event, c coleo.ToolCall) {
 	edits := s.edits(e.Arm, c)
 	f := Finding{Changed, e.Run, e.Arm, c.ID, s.generation[e.Arm], len(edits) == 0}
-	if strings.TrimSpace(s.Text) != "" && slices.ContainsFunc(edits, func(x edit) bool { return x.wrote(s.Text) }) {
+	if strings.TrimSpace(s.Text) != "" && slices.ContainsFunc(edits, func(x edit) bool { return x.addsLine(s.Text) }) {
 		f.Certainty = Wrote
 		s.found = f
 	}
@@ -229,7 +229,7 @@ func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 			a.Certainty = Possible
 		}
 	}
-	a.Note = note(a.Certainty, f, q)
+	a.Note = noteText(a.Certainty, f, q)
 	if f.Run == "" {
 		return a
 	}
@@ -240,7 +240,7 @@ func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	for _, n := range g.nodes.sortedEntries() {
 		switch {
 		case n.Run != f.Run:
-		case n.Kind == KindCall && raw(n.ID, n.Run) == f.Call:
+		case n.Kind == KindCall && rawID(n.ID, n.Run) == f.Call:
 			call := n.withFullText()
 			a.Call = &call
 		}
@@ -257,8 +257,8 @@ func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	return a
 }
 
-// note explains to users what a certainty means.
-func note(c Certainty, f Finding, q Question) string {
+// noteText explains to users what a certainty means.
+func noteText(c Certainty, f Finding, q Question) string {
 	switch c {
 	case Wrote:
 		return "this call wrote exactly this line"

@@ -122,8 +122,8 @@ func (w *writer) turn() {
 		w.finish(id, w.e.Time)
 	}
 	w.run.turn = n
-	told, _ := decode[coleo.Turn](w)
-	w.change(w.turnNode(), func(n *Node) { n.Model = told.Model })
+	turn, _ := decode[coleo.Turn](w)
+	w.change(w.turnNode(), func(n *Node) { n.Model = turn.Model })
 }
 
 func (w *writer) text(kind Kind, b coleo.Block) {
@@ -164,7 +164,7 @@ func (w *writer) call(c coleo.ToolCall) {
 	call := &Call{Name: c.Name, Kind: c.Kind, Command: c.Command, Files: c.Files, Arguments: c.Arguments,
 		Malformed: c.Malformed != nil}
 	if c.Malformed != nil {
-		call.Arguments = malformed(*c.Malformed)
+		call.Arguments = malformedJSON(*c.Malformed)
 	}
 	if len(call.Arguments) > MaxArguments {
 		call.Arguments = nil
@@ -179,8 +179,8 @@ func (w *writer) call(c coleo.ToolCall) {
 	w.askedEarlier(id)
 }
 
-// malformed returns a JSON object that describes arguments that are not JSON.
-func malformed(m coleo.Malformed) json.RawMessage {
+// malformedJSON returns a JSON object that describes arguments that are not JSON.
+func malformedJSON(m coleo.Malformed) json.RawMessage {
 	raw, err := json.Marshal(struct {
 		Malformed bool   `json:"__toolParseError"`
 		Error     string `json:"parseError"`

@@ -62,11 +62,11 @@ func untilPassed(l coleo.Limit, tries int) time.Duration {
 	if l.Until.IsZero() {
 		return doubled(w, tries)
 	}
-	told := max(l.Until.Sub(l.Seen), 0) + margin
+	announced := max(l.Until.Sub(l.Seen), 0) + margin
 	if tries == 0 {
-		return told
+		return announced
 	}
-	return max(told, doubled(w, tries-1))
+	return max(announced, doubled(w, tries-1))
 }
 
 func doubled(w wait, times int) time.Duration {

@@ -47,11 +47,11 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 }
 
 // InspectFD works like Inspect, but takes the descriptor of a socket.
-func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
+func InspectFD(fd int, check func(Peer) error) error { return inspectPeer(fd, false, check) }
 
-// inspect works like InspectFD. If mayBeOutside is true, inspect also accepts a peer without a pid.
-// The kernel reports no pid for a peer outside of the caller's pid namespace.
-func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
+// inspectPeer works like InspectFD. If mayBeOutside is true, inspectPeer also accepts a peer without a
+// pid. The kernel reports no pid for a peer outside of the caller's pid namespace.
+func inspectPeer(fd int, mayBeOutside bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
@@ -63,7 +63,7 @@ func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	if err := check(p); err != nil {
 		return err
 	}
-	if hidden := mayBeOutside && p.PID == 0; !hidden && !process.alive() {
+	if hidden := mayBeOutside && p.PID == 0; !hidden && !process.isAlive() {
 		return coleo.Errorf(coleo.EForbidden, "the process that connected (%d) has ended", p.PID)
 	}
 	return nil
@@ -78,7 +78,7 @@ func Dial(path string) (*net.UnixConn, error) {
 		return nil, err
 	}
 	anyone := func(Peer) error { return nil }
-	if err := withFD(conn, func(fd int) error { return inspect(fd, true, anyone) }); err != nil {
+	if err := withFD(conn, func(fd int) error { return inspectPeer(fd, true, anyone) }); err != nil {
 		conn.Close()
 		return nil, coleo.Errorf(coleo.EForbidden, "connect to %s: %w; nothing was sent", path, err)
 	}

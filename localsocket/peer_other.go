@@ -8,6 +8,6 @@ import "syscall"
 // with the same pid for it.
 type process struct{ pid int }
 
-func (p process) alive() bool { return syscall.Kill(p.pid, 0) == nil }
+func (p process) isAlive() bool { return syscall.Kill(p.pid, 0) == nil }
 
 func (p process) close() {}

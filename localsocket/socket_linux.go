@@ -36,9 +36,9 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// alive reports whether the process is still alive. Linux before 5.3 has no pidfds, so alive always
-// returns true there.
-func (p process) alive() bool {
+// isAlive reports whether the process is still alive. Linux before 5.3 has no pidfds, so alive
+// always returns true there.
+func (p process) isAlive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)
 	}

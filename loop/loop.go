@@ -81,7 +81,7 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	}
 	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
 		clear(s.same) // after an edit, a repeated result is no sign of a circle
-		return s.edited(c)
+		return s.noteEdits(c)
 	}
 	arguments := string(c.Arguments)
 	if c.Malformed != nil {
@@ -95,9 +95,9 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	return fmt.Sprintf("it has made the same call of %s with the same result %d times", c.Name, s.same[key])
 }
 
-// edited records the edits of a successful call. It returns the reason if these edits show that the
-// run goes in circles, and "" otherwise.
-func (s *State) edited(c coleo.ToolCall) string {
+// noteEdits records the edits of a successful call. It returns the reason if these edits show that
+// the run goes in circles, and "" otherwise.
+func (s *State) noteEdits(c coleo.ToolCall) string {
 	for _, one := range s.changesOf(c) {
 		if one.from == one.to {
 			continue
@@ -148,14 +148,14 @@ func (s *State) changesOf(c coleo.ToolCall) []change {
 		return nil
 	}
 	if patch, ok := text("patch", "patchText", "input"); ok {
-		return []change{patched(files, patch)}
+		return []change{changeOfPatch(files, patch)}
 	}
 	return nil
 }
 
-// patched returns a patch as one edit: the lines that the patch removes become the lines that it
-// adds.
-func patched(files, patch string) change {
+// changeOfPatch returns a patch as one edit: the lines that the patch removes become the lines that
+// it adds.
+func changeOfPatch(files, patch string) change {
 	var removed, added []string
 	for line := range strings.Lines(patch) {
 		switch {

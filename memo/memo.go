@@ -24,7 +24,7 @@ func WithSchema(m wire.Memo, schema json.RawMessage) (wire.Memo, error) {
 	if len(m.Value) == 0 {
 		return next, nil
 	}
-	return fitting(m, next)
+	return checkFits(m, next)
 }
 
 // Set returns the memo with another value. It returns EInvalid if the value is not JSON, is
@@ -36,7 +36,7 @@ func Set(m wire.Memo, value json.RawMessage, now time.Time) (wire.Memo, error) {
 	}
 	next := m
 	next.Value, next.Changed = b.Bytes(), now.UTC()
-	return fitting(m, next)
+	return checkFits(m, next)
 }
 
 // Merge applies a JSON Merge Patch (RFC 7396) to the value, and returns the memo with the result.
@@ -53,16 +53,16 @@ func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error)
 			return m, coleo.Errorf(coleo.EInternal, "the memo that is stored is not JSON: %v", err)
 		}
 	}
-	value, err := json.Marshal(merged(was, change))
+	value, err := json.Marshal(mergePatch(was, change))
 	if err != nil {
 		return m, err
 	}
 	return Set(m, value, now)
 }
 
-// fitting returns `next`, the changed memo, if its value is not too large and fits its schema. Otherwise it
-// returns the old memo and EInvalid.
-func fitting(m, next wire.Memo) (wire.Memo, error) {
+// checkFits returns `next`, the changed memo, if its value is not too large and fits its schema.
+// Otherwise it returns the old memo and EInvalid.
+func checkFits(m, next wire.Memo) (wire.Memo, error) {
 	if len(next.Value) > wire.MaxMemo {
 		return m, coleo.Errorf(coleo.EInvalid, "the value has %d bytes, more than %d", len(next.Value), wire.MaxMemo)
 	}
@@ -79,8 +79,8 @@ func fitting(m, next wire.Memo) (wire.Memo, error) {
 	return next, nil
 }
 
-// merged returns the value after the JSON Merge Patch has been applied.
-func merged(value, patch any) any {
+// mergePatch returns the value after the JSON Merge Patch has been applied.
+func mergePatch(value, patch any) any {
 	change, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -95,7 +95,7 @@ func merged(value, patch any) any {
 			delete(out, key)
 			continue
 		}
-		out[key] = merged(out[key], v)
+		out[key] = mergePatch(out[key], v)
 	}
 	return out
 }

@@ -50,16 +50,16 @@ func Choose(c Catalog, w ModelRequest) (Choice, error) {
 	if r.Fallback && w.Strategy != "" && w.Strategy != coleo.FallbackAny {
 		o, ok := nearest(c, w, asked)
 		if !ok {
-			return Choice{}, refusal(c, w, asked)
+			return Choice{}, refusalError(c, w, asked)
 		}
 		r = o.resolution(fmt.Sprintf("Model %q not available, using %q at a price that is %s", coleo.ModelName(w.Provider,
 			w.Model), o.name(), priceWord[w.Strategy]))
 	}
-	used := priced(r.ProviderID, r.ModelID, c.costOf(ModelRequest{Provider: r.ProviderID, Model: r.ModelID}))
+	used := pricedModel(r.ProviderID, r.ModelID, c.costOf(ModelRequest{Provider: r.ProviderID, Model: r.ModelID}))
 	if !r.Fallback {
 		return Choice{r, used, used}, nil
 	}
-	return Choice{r, priced(w.Provider, w.Model, asked), used}, nil
+	return Choice{r, pricedModel(w.Provider, w.Model, asked), used}, nil
 }
 
 // priceWord describes an allowed price in a sentence, relative to the price of the requested model.
@@ -67,7 +67,7 @@ var priceWord = map[coleo.FallbackStrategy]string{
 	coleo.FallbackSamePrice: "the same", coleo.FallbackCheaper: "not higher",
 }
 
-func priced(provider, model string, known *Offer) coleo.PricedModel {
+func pricedModel(provider, model string, known *Offer) coleo.PricedModel {
 	out := coleo.PricedModel{Model: coleo.ModelName(provider, model)}
 	if known != nil && known.Source != coleo.PriceUnknown {
 		rates := coleo.Rates{Input: known.Cost.Input, Output: known.Cost.Output, CacheRead: known.Cost.Input,
@@ -82,7 +82,7 @@ func priced(provider, model string, known *Offer) coleo.PricedModel {
 func (c Catalog) costOf(w ModelRequest) *Offer {
 	for _, p := range c.Providers {
 		for _, m := range p.Models {
-			if o := offer(p, m); p.ID == w.Provider && m.ID == w.Model && o.Source != coleo.PriceUnknown {
+			if o := offerOf(p, m); p.ID == w.Provider && m.ID == w.Model && o.Source != coleo.PriceUnknown {
 				return &o
 			}
 		}
@@ -141,8 +141,8 @@ func nearest(c Catalog, w ModelRequest, asked *Offer) (Offer, bool) {
 // terminal.
 const mostNamed = 6
 
-// refusal returns the error for a request that no allowed model can satisfy.
-func refusal(c Catalog, w ModelRequest, asked *Offer) error {
+// refusalError returns the error for a request that no allowed model can satisfy.
+func refusalError(c Catalog, w ModelRequest, asked *Offer) error {
 	offers := AvailableByCost(c)
 	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
 	slices.SortStableFunc(offers, func(a, b Offer) int { // models with the requested provider or name come first

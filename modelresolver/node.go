@@ -73,7 +73,7 @@ func (n node) object() (map[string]node, error) {
 		if _, twice := out[name]; twice {
 			return nil, n.errorf("the key %q is there twice", name)
 		}
-		out[name] = node{raw, n.path + step(name, n.path == "")}
+		out[name] = node{raw, n.path + pathStep(name, n.path == "")}
 	}
 	return out, nil
 }
@@ -81,7 +81,7 @@ func (n node) object() (map[string]node, error) {
 // plain matches a key that needs no quotes in a path.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-func step(key string, top bool) string {
+func pathStep(key string, top bool) string {
 	switch {
 	case !plain.MatchString(key):
 		return fmt.Sprintf("[%q]", key)

@@ -54,7 +54,7 @@ func parse(data []byte) (Catalog, error) {
 	case isOpenCode && isOurs:
 		return Catalog{}, fmt.Errorf(`it has both "all" and "providers" at the top, and can be only one of them`)
 	case !isOpenCode && !isOurs:
-		return Catalog{}, fmt.Errorf(`it has neither "all" nor "providers" at the top%s`, saying(fields))
+		return Catalog{}, fmt.Errorf(`it has neither "all" nor "providers" at the top%s`, keysText(fields))
 	case isOurs:
 		list = ours
 	}
@@ -81,8 +81,8 @@ func wellFormed(data []byte) error {
 	return fmt.Errorf("line %d: %v", 1+bytes.Count(data[:at], []byte("\n")), err)
 }
 
-// saying returns the names of at most five keys of an object, as the end of an error message.
-func saying(fields map[string]node) string {
+// keysText returns the names of at most five keys of an object, as the end of an error message.
+func keysText(fields map[string]node) string {
 	if len(fields) == 0 {
 		return ""
 	}

@@ -149,23 +149,23 @@ func AvailableByCost(c Catalog) []Offer {
 			continue
 		}
 		for _, m := range p.Models {
-			out = append(out, offer(p, m))
+			out = append(out, offerOf(p, m))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Offer) int {
-		return cmp.Or(a.unknown()-b.unknown(), cmp.Compare(a.Cost.Total(), b.Cost.Total()),
+		return cmp.Or(a.countUnknown()-b.countUnknown(), cmp.Compare(a.Cost.Total(), b.Cost.Total()),
 			cmp.Compare(a.ProviderID, b.ProviderID), cmp.Compare(a.ModelID, b.ModelID))
 	})
 	return out
 }
 
-func offer(p Provider, m Model) Offer {
+func offerOf(p Provider, m Model) Offer {
 	cost, source := price(m)
 	return Offer{p.ID, cmp.Or(p.Name, p.ID), m.ID, cmp.Or(m.Name, m.ID), cost, source}
 }
 
-// unknown returns 1 if the price of the offer is unknown, and 0 otherwise.
-func (o Offer) unknown() int {
+// countUnknown returns 1 if the price of the offer is unknown, and 0 otherwise.
+func (o Offer) countUnknown() int {
 	if o.Source == coleo.PriceUnknown {
 		return 1
 	}

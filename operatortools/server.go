@@ -68,21 +68,21 @@ func calls[In any](do func(context.Context, *apiclient.Client, In) (any, error))
 		mcp.AddTool(s, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			result, err := do(ctx, client, in)
 			if err != nil {
-				return failed(err), nil, nil
+				return errorResult(err), nil, nil
 			}
 			raw, err := json.Marshal(result)
 			if err != nil {
-				return failed(err), nil, nil
+				return errorResult(err), nil, nil
 			}
 			return text(string(raw), false), nil, nil
 		})
 	}
 }
 
-// failed returns the result of a failed call. It contains the whole API error: its code, what was
+// errorResult returns the result of a failed call. It contains the whole API error: its code, what was
 // done, and what was not done. If the reason is an open dialog, the result also contains the
 // dialog.
-func failed(err error) *mcp.CallToolResult {
+func errorResult(err error) *mcp.CallToolResult {
 	var e *coleo.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -46,18 +46,18 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 	answer := Decision{Verdict: Ask, Rule: DefaultRule, Why: "no rule allows it"}
 	said := Verdict("")
 	for _, s := range scopes {
-		got := d.scope(s)
+		got := d.decideScope(s)
 		if s.Untrusted && got.Verdict != Deny {
 			continue
 		}
-		if stricter(got.Verdict, said) {
+		if isStricter(got.Verdict, said) {
 			said, answer = got.Verdict, got
 		} else if said == "" && got.Why != "" {
 			answer.Why = got.Why
 		}
 	}
 	if answer.Verdict == Ask {
-		if g, ok := d.granted(grants); ok {
+		if g, ok := d.decideByGrant(grants); ok {
 			return g
 		}
 	}
@@ -103,16 +103,16 @@ func withoutPanic(judge func() error) (err error) {
 	return judge()
 }
 
-// scope returns the decision of one scope. If neither a rule nor the preset of the scope decides,
+// decideScope returns the decision of one scope. If neither a rule nor the preset of the scope decides,
 // the Verdict is "". If the preset does not allow the request, Why contains the reason.
-func (d *decider) scope(s Scope) Decision {
+func (d *decider) decideScope(s Scope) Decision {
 	best := Decision{}
 	level := 0
 	for _, r := range s.Rules {
 		if r.Command != "" || !r.appliesTo(d.request) {
 			continue
 		}
-		if r.level() > level || r.level() == level && stricter(r.Verdict, best.Verdict) {
+		if r.level() > level || r.level() == level && isStricter(r.Verdict, best.Verdict) {
 			level = r.level()
 			best = Decision{Verdict: r.Verdict, Rule: s.Name + ": " + r.name(), Why: "the rule says so"}
 		}
@@ -123,7 +123,7 @@ func (d *decider) scope(s Scope) Decision {
 	if best.Verdict != "" || s.Preset != PresetRead {
 		return best
 	}
-	return d.preset(s)
+	return d.decidePreset(s)
 }
 
 // appliesTo reports whether a rule for a tool or a category applies to the request.
@@ -148,14 +148,14 @@ func (d *decider) byCommand(s Scope) Decision {
 	}
 	answer, open := Decision{}, false
 	for _, c := range d.commands {
-		rule, ok := strictest(ruled, c)
+		rule, ok := strictestRule(ruled, c)
 		if !ok {
 			open = open || s.Preset != PresetRead || withoutPanic(func() error {
 				return d.workspace.JudgeCommand(c, d.request.Shadowed)
 			}) != nil
 			continue
 		}
-		if stricter(rule.Verdict, answer.Verdict) {
+		if isStricter(rule.Verdict, answer.Verdict) {
 			answer = Decision{Verdict: rule.Verdict, Rule: s.Name + ": " + rule.name(), Why: "the rule says so"}
 		}
 	}
@@ -170,11 +170,11 @@ func (d *decider) opensFiles() bool {
 	return slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return len(c.Inputs) > 0 })
 }
 
-// strictest returns the strictest of the rules that apply to a command.
-func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
+// strictestRule returns the strictest of the rules that apply to a command.
+func strictestRule(rules []Rule, c commandline.Command) (Rule, bool) {
 	var best Rule
 	for _, r := range rules {
-		if r.appliesToCommand(c) && stricter(r.Verdict, best.Verdict) {
+		if r.appliesToCommand(c) && isStricter(r.Verdict, best.Verdict) {
 			best = r
 		}
 	}
@@ -204,9 +204,9 @@ func (r Rule) appliesToCommand(c commandline.Command) bool {
 	return true
 }
 
-// preset returns the decision of the scope's preset. If the preset does not allow the request, the
+// decidePreset returns the decision of the scope's preset. If the preset does not allow the request, the
 // Verdict is "" and Why contains the reason.
-func (d *decider) preset(s Scope) Decision {
+func (d *decider) decidePreset(s Scope) Decision {
 	var why error
 	switch r := d.request; {
 	case r.Category == Execute && d.unclear != nil:
@@ -216,7 +216,7 @@ func (d *decider) preset(s Scope) Decision {
 	case r.Category == Read && len(r.Files) == 0:
 		why = fmt.Errorf("it is not known which files the tool reads")
 	case r.Category == Read:
-		why = withoutPanic(d.files)
+		why = withoutPanic(d.checkFiles)
 	default:
 		why = fmt.Errorf("the preset %s allows no tool of the category %s", s.Preset, r.Category)
 	}
@@ -226,7 +226,7 @@ func (d *decider) preset(s Scope) Decision {
 	return Decision{Verdict: Allow, Rule: s.Name + ": preset " + s.Preset, Why: "it only reads files of the workspace"}
 }
 
-func (d *decider) files() error {
+func (d *decider) checkFiles() error {
 	for _, f := range d.request.Files {
 		if !strings.HasPrefix(f, "/") && d.request.Dir == "" {
 			return fmt.Errorf("the folder of %s is not known", f)
@@ -241,9 +241,9 @@ func (d *decider) files() error {
 	return nil
 }
 
-// granted returns the decision of the first grant that allows the request. It returns false if
+// decideByGrant returns the decision of the first grant that allows the request. It returns false if
 // there is no such grant.
-func (d *decider) granted(grants []Grant) (Decision, bool) {
+func (d *decider) decideByGrant(grants []Grant) (Decision, bool) {
 	if d.request.Cut {
 		return Decision{}, false
 	}

@@ -21,7 +21,7 @@ const (
 // strictness orders the verdicts. The verdict "" means that no rule applies.
 var strictness = map[Verdict]int{"": 0, Allow: 1, Ask: 2, Deny: 3}
 
-func stricter(a, b Verdict) bool { return strictness[a] > strictness[b] }
+func isStricter(a, b Verdict) bool { return strictness[a] > strictness[b] }
 
 // Category is a group of tools with similar effects, such as reading or editing.
 type Category string

@@ -36,7 +36,7 @@ func (c *Core) Resize(cols, rows int) {
 
 // fitRows gives the buffer as many rows as the screen has, and keeps the cursor on the screen.
 func (c *Core) fitRows(b *buffer) {
-	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
+	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].usedCells() == 0 {
 		b.rows = b.rows[:len(b.rows)-1]
 	}
 	for len(b.rows) > c.rows && b.y > 0 {
@@ -224,7 +224,7 @@ func (c *Core) textLines(b *buffer) []textLine {
 		if y == b.y {
 			s.cursor = len(s.cells) + b.x
 		}
-		n := r.used()
+		n := r.usedCells()
 		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
 			n = len(r.cells)
 			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {

@@ -85,8 +85,8 @@ func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
-// used returns the number of cells up to and including the last cell that a program has written.
-func (r *row) used() int {
+// usedCells returns the number of cells up to and including the last cell that a program has written.
+func (r *row) usedCells() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
 	}
@@ -106,9 +106,9 @@ func (r *row) fill(x, endX int, b cell) {
 		return
 	}
 	r.readBy = 0
-	r.split(x, b)
+	r.blankHalves(x, b)
 	if endX < r.cols {
-		r.split(endX, b)
+		r.blankHalves(endX, b)
 	}
 	switch {
 	case endX == r.cols || endX >= len(r.cells) && r.rest == b:
@@ -147,8 +147,8 @@ func (r *row) fillUnprotected(x, end int, b cell) {
 	}
 }
 
-// split sets the cells x-1 and x to b if they are the two halves of a wide character.
-func (r *row) split(x int, b cell) {
+// blankHalves sets the cells x-1 and x to b if they are the two halves of a wide character.
+func (r *row) blankHalves(x int, b cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
 		r.cells[x-1] = b
 		r.cells[x] = b
@@ -163,7 +163,7 @@ func (r *row) insert(x, n int, b cell) {
 		return
 	}
 	r.readBy = 0
-	r.split(x, b)
+	r.blankHalves(x, b)
 	old := len(r.cells)
 	if x >= old && r.rest == b {
 		return
@@ -189,8 +189,8 @@ func (r *row) remove(x, n int, b cell) {
 		return
 	}
 	r.readBy = 0
-	r.split(x, b)
-	r.split(x+n, b)
+	r.blankHalves(x, b)
+	r.blankHalves(x+n, b)
 	if r.rest != b {
 		r.cellsTo(r.cols)
 		r.rest = b

@@ -87,7 +87,7 @@ func (p *painter) buffer(b *buffer) {
 		p.escape("\x1b[%d;%dr", b.top+1, b.bottom+1)
 	}
 	p.x, p.y = -1, -1
-	p.saved(b)
+	p.saveCursor(b)
 	for _, flags := range b.keyboard {
 		p.escape("\x1b[>%du", flags)
 	}
@@ -202,8 +202,8 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the cursor that b has saved.
-func (p *painter) saved(b *buffer) {
+// saveCursor makes the terminal save the cursor that b has saved.
+func (p *painter) saveCursor(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
 		return

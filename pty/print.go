@@ -76,7 +76,7 @@ func (c *Core) join(r rune, moreCells int) {
 		b.x--
 	}
 	for ; moreCells > 0 && b.x < c.cols; moreCells-- {
-		line.split(b.x+1, cell{style: c.pen})
+		line.blankHalves(b.x+1, cell{style: c.pen})
 		lead.ch |= wide
 		cells[b.x] = cell{filler, c.pen}
 		b.x++
@@ -92,8 +92,8 @@ func (c *Core) putCharacter(r rune, width int) {
 	if c.modes&modeInsert != 0 {
 		line.insert(b.x, width, pen)
 	}
-	line.split(b.x, pen)
-	line.split(b.x+width, pen)
+	line.blankHalves(b.x, pen)
+	line.blankHalves(b.x+width, pen)
 	cells := line.cellsToOverwrite(b.x, width)
 	ch := uint32(r)
 	if width == 2 {
@@ -128,8 +128,8 @@ func (c *Core) printASCII(p []byte) {
 		line := b.rows[b.y]
 		n := min(len(p), c.cols-b.x)
 		pen := cell{style: c.pen}
-		line.split(b.x, pen)
-		line.split(b.x+n, pen)
+		line.blankHalves(b.x, pen)
+		line.blankHalves(b.x+n, pen)
 		line.readBy = 0
 		cells := line.cellsToOverwrite(b.x, n)
 		for i := range cells {

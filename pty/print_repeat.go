@@ -99,8 +99,8 @@ func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	if insertSpace {
 		r.insert(x, n*width, pen)
 	}
-	r.split(x, pen)
-	r.split(x+n*width, pen)
+	r.blankHalves(x, pen)
+	r.blankHalves(x+n*width, pen)
 	cells := r.cellsToOverwrite(x, n*width)
 	for i := 0; i < len(cells); i += width {
 		cells[i] = lead

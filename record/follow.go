@@ -98,16 +98,16 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 		if f.tail == nil {
 			gap = findGap
 		}
-		if !f.rest(ctx, w, gap) {
+		if !f.awaitLook(ctx, w, gap) {
 			return
 		}
 	}
 }
 
-// rest waits until the next look at the record is due: first for the duration gap, and then for a
-// call of Wake. While it waits, it looks at the record each time CatchUp asks for a look. rest
-// returns false if ctx has ended, and true otherwise.
-func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
+// awaitLook waits until the next look at the record is due: first for the duration gap, and then
+// for a call of Wake. While it waits, it looks at the record each time CatchUp asks for a look.
+// awaitLook returns false if ctx has ended, and true otherwise.
+func (f *Follower) awaitLook(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
 	var waked <-chan struct{} // nil during the gap

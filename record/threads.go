@@ -153,16 +153,16 @@ func (c Files) Header(home string, f Found) (Header, error) {
 	if c.Beside != nil {
 		c.Beside(f.Path, &h)
 	}
-	return c.checked(home, f, h, info)
+	return c.checkHeader(home, f, h, info)
 }
 
-// checked completes a header. It returns an error if the record has no valid id, or if the id does
+// checkHeader completes a header. It returns an error if the record has no valid id, or if the id does
 // not match the name of the record.
-func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header, error) {
+func (c Files) checkHeader(home string, f Found, h Header, info os.FileInfo) (Header, error) {
 	if id, ok := c.Source.idIn(home, f.Path); ok {
 		h.ID = id
 	}
-	if !ValidID(h.ID) || !c.Source.names(home, h.ID, f.Path) {
+	if !ValidID(h.ID) || !c.Source.isPathOf(home, h.ID, f.Path) {
 		return Header{}, fmt.Errorf("the record %s has no id that fits its name", f.Path)
 	}
 	if !filepath.IsAbs(h.Folder) || strings.ContainsRune(h.Folder, 0) {
@@ -230,8 +230,8 @@ func (s Source) idIn(home, path string) (id string, ok bool) {
 	return strings.TrimSuffix(strings.TrimPrefix(names[at], before), after), true
 }
 
-// names reports whether the path is the path of a record with the given id.
-func (s Source) names(home, id, path string) bool {
+// isPathOf reports whether the path is the path of a record with the given id.
+func (s Source) isPathOf(home, id, path string) bool {
 	pattern := s.patternFor(Where{Home: home, Conversation: id})
 	fits, err := filepath.Match(pattern, path)
 	return err == nil && pattern != "" && fits

@@ -27,7 +27,7 @@ func Decide(e Evidence) Remedy {
 				"'coleo arm explain' names it. Coleo reattaches to it when it continues (kill -CONT); " +
 				"'coleo arm kill' ends the arm.")
 	}
-	if e.proven() && e.Found.Process == Unknown && !e.Force {
+	if e.isProven() && e.Found.Process == Unknown && !e.Force {
 		return refuse(
 			"Its session runs, but the host agent could not examine its process. Nothing was done: " +
 				"try again. --force ends it and starts it again.")
@@ -35,7 +35,7 @@ func Decide(e Evidence) Remedy {
 	if e.Arm.Workdir == "" && !e.Arm.HasHandle {
 		return refuse("The arm cannot be started: neither its working folder nor an earlier session is known.")
 	}
-	if e.Found.Sweep == SweptLeft && !e.proven() {
+	if e.Found.Sweep == SweptLeft && !e.isProven() {
 		return refuse(
 			"Processes of an earlier start of the arm may still run and could not be proven to be its own; " +
 				"end them by hand, then recover it.")
@@ -61,10 +61,10 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether a remedy can use the session that was found. The session must have proved
-// that it belongs to the arm. Only the host that found the session can reach it, so that host must
-// be LocalHost or a live host agent.
-func (e Evidence) proven() bool {
+// isProven reports whether a remedy can use the session that was found. The session must have
+// proved that it belongs to the arm. Only the host that found the session can reach it, so that
+// host must be LocalHost or a live host agent.
+func (e Evidence) isProven() bool {
 	if e.Found.Proof != Proven {
 		return false
 	}
@@ -76,7 +76,7 @@ func (e Evidence) proven() bool {
 // nobody could look. Such an arm is not started, because two of its starts could then work at the
 // same time. doubleStartRisk returns "" if there is no such risk.
 func (e Evidence) doubleStartRisk() string {
-	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
+	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.isProven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
 		return ""
 	}
@@ -91,10 +91,10 @@ func (e Evidence) doubleStartRisk() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. If the host has just found the
-// session idle or waiting for an approval, hung returns false, whatever the arm's health is. The health comes
-// from the row, which can be older.
-func (e Evidence) hung() bool {
+// isHung reports whether the session is in a turn but shows no sign of life. If the host has just
+// found the session idle or waiting for an approval, isHung returns false, whatever the arm's
+// health is. The health comes from the row, which can be older.
+func (e Evidence) isHung() bool {
 	if e.Health != coleo.HealthHung {
 		return false
 	}
@@ -112,15 +112,15 @@ func (e Evidence) noReattachReason() string {
 	switch {
 	case !e.Arm.HasHandle && e.Found.Proof != Proven:
 		return "It has never been started"
-	case !e.proven():
-		return e.unproven()
+	case !e.isProven():
+		return e.unprovenReason()
 	case e.Found.Process == Stopped:
 		return "Its process is frozen by a signal"
 	case e.Found.Process == Dead:
 		return "Its process has ended"
 	case e.Found.Process != Alive:
 		return "It is unknown whether its process runs"
-	case e.hung():
+	case e.isHung():
 		return "It is hung"
 	case e.Found.State == coleo.Dead:
 		return "Its session has ended"
@@ -132,7 +132,7 @@ func (e Evidence) noReattachReason() string {
 	return ""
 }
 
-func (e Evidence) unproven() string {
+func (e Evidence) unprovenReason() string {
 	switch e.Found.Proof {
 	case Unproven:
 		return "The processes that were found could not prove that they belong to the arm, and were not changed"
@@ -151,7 +151,7 @@ func (e Evidence) unproven() string {
 
 // start returns the remedy that starts the arm on the target host.
 func (e Evidence) start(target coleo.HostInfo) Remedy {
-	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
+	kill := e.isProven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{
 		Action: Restart, Host: target.ID, Mode: coleo.RecoveryRestarted,
 		Sweep:  kill || e.Found.Sweep != SweptClean,

@@ -21,10 +21,10 @@ import (
 // second result is the reason.
 func (e Evidence) target() (coleo.HostInfo, string) {
 	local := coleo.HostInfo{Host: coleo.Host{ID: LocalHost}, Live: true}
-	if e.proven() && e.Found.Host == LocalHost && e.mayRunHere() {
+	if e.isProven() && e.Found.Host == LocalHost && e.mayRunHere() {
 		return local, ""
 	}
-	if e.proven() {
+	if e.isProven() {
 		if h, ok := e.usable(e.Found.Host); ok {
 			return h, ""
 		}
@@ -92,7 +92,7 @@ func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
 // canStart reports whether the host h is live, supports the harness, and has room for the arm. A
 // host that already has the arm needs no extra room.
 func (e Evidence) canStart(h coleo.HostInfo) bool {
-	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.proven() && h.ID == e.Found.Host)
+	room := h.MaxArms <= 0 || h.Arms < h.MaxArms || h.ID == e.Arm.AgentID || (e.isProven() && h.ID == e.Found.Host)
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
@@ -116,7 +116,7 @@ func (e Evidence) leastBusy(accepts func(coleo.HostInfo) bool) (coleo.HostInfo, 
 // its conversations on the machine where it runs.
 func (e Evidence) isHome(h coleo.HostInfo) bool {
 	switch {
-	case e.proven() && h.ID == e.Found.Host:
+	case e.isProven() && h.ID == e.Found.Host:
 		return true
 	case h.ID == LocalHost:
 		return e.Arm.AgentID == "" || e.Arm.AgentID == LocalHost

@@ -17,21 +17,21 @@ type packs struct {
 	now   func() time.Time
 
 	stamp  string
-	used   map[string]*pack.Pack // used contains the packs in use, by the name of their harness
-	wrong  []error               // for each pack that is not used, the reason
-	joined map[string]joined     // the harnesses with packs, by name
+	used   map[string]*pack.Pack    // used contains the packs in use, by the name of their harness
+	wrong  []error                  // for each pack that is not used, the reason
+	joined map[string]packedHarness // the harnesses with packs, by name
 }
 
-// joined is a harness with its pack.
-type joined struct {
+// packedHarness is a harness with its pack.
+type packedHarness struct {
 	plain  coleo.Harness
 	digest string // the digest of the pack
 	whole  coleo.Harness
 }
 
-// changed reads the packs again if their files have changed, or if a pack may have expired. It
-// reports whether it has read the packs.
-func (p *packs) changed() bool {
+// readIfChanged reads the packs again if their files have changed, or if a pack may have expired.
+// It reports whether it has read the packs.
+func (p *packs) readIfChanged() bool {
 	if p.store == nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (p *packs) changed() bool {
 // join returns the harnesses, each with its pack if it has one. If neither a harness nor its pack
 // has changed since the last call, the result contains the same object as the last result.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
-	out, kept := maps.Clone(plain), map[string]joined{}
+	out, kept := maps.Clone(plain), map[string]packedHarness{}
 	for name, pack := range p.used {
 		was, h := p.joined[name], plain[name]
 		if h == nil || was.plain != h || was.digest != pack.Digest {
@@ -66,7 +66,7 @@ func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 			if err != nil {
 				continue
 			}
-			was = joined{plain: h, digest: pack.Digest, whole: whole}
+			was = packedHarness{plain: h, digest: pack.Digest, whole: whole}
 		}
 		out[name], kept[name] = was.whole, was
 	}

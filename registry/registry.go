@@ -145,7 +145,7 @@ func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files(
 // refresh reads the user's changed files and the changed packs. For an unchanged file, the registry keeps
 // the same Harness object. The caller must hold mu if other goroutines can already use the registry.
 func (r *Registry) refresh() {
-	if changed := r.readFiles(); r.packs.changed() || changed {
+	if changed := r.readFiles(); r.packs.readIfChanged() || changed {
 		r.all = r.packs.join(r.plain)
 		r.count++
 	}
@@ -161,7 +161,7 @@ func (r *Registry) readFiles() bool {
 			return false
 		}
 	}
-	if r.plain != nil && r.unchanged(stamps) {
+	if r.plain != nil && r.isUnchanged(stamps) {
 		return false
 	}
 	files := map[string]file{}
@@ -188,8 +188,8 @@ func (r *Registry) Revision() int {
 	return r.count
 }
 
-// unchanged reports whether the files are the same as when the registry last read them.
-func (r *Registry) unchanged(stamps map[string]string) bool {
+// isUnchanged reports whether the files are the same as when the registry last read them.
+func (r *Registry) isUnchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 

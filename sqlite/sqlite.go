@@ -17,7 +17,7 @@ const busyMillis = 5000
 // Open opens a database of Coleo. The options are for the driver, in the form of a URL query. If
 // the file does not exist, the first write creates it.
 func Open(path, options string) (*sql.DB, error) {
-	return sql.Open("sqlite3", source(path, options))
+	return sql.Open("sqlite3", dataSource(path, options))
 }
 
 // ReadOnly opens a database of another program for reading, even while that program writes to it.
@@ -26,10 +26,10 @@ func ReadOnly(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return sql.Open("sqlite3", source(path, "mode=ro&_query_only=true"))
+	return sql.Open("sqlite3", dataSource(path, "mode=ro&_query_only=true"))
 }
 
-func source(path, options string) string {
+func dataSource(path, options string) string {
 	name := (&url.URL{Path: path}).EscapedPath()
 	return fmt.Sprintf("file:%s?_busy_timeout=%d&_foreign_keys=true&%s", name, busyMillis, options)
 }

@@ -57,13 +57,13 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return applyPromptArrived(arm, e)
 	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
-		return touched(arm, e.Time)
+		return withUpdated(arm, e.Time)
 	default: // no field of the row depends on this event
 	}
 	return arm
 }
 
-func touched(arm coleo.Arm, now time.Time) coleo.Arm {
+func withUpdated(arm coleo.Arm, now time.Time) coleo.Arm {
 	arm.UpdatedAt = now
 	return arm
 }
@@ -98,7 +98,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.AgentID = e.Host
 	arm.LastActivityAt = e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -115,7 +115,7 @@ func applyChange(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.PID, arm.Port = 0, 0
 	}
 	arm.LastActivityAt = e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyQueue stores the summary of the arm's queue.
@@ -130,7 +130,7 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.State.Valid() {
 		arm.Status = arm.StatusIn(arm.State)
 	}
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyPromptArrived stores that the prompt of a run has arrived, so that it is no longer being
@@ -144,7 +144,7 @@ func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		}
 	}
 	arm.LastActivityAt = e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyParked stores why the arm is parked, or that the arm is not parked. The reason is part of
@@ -165,7 +165,7 @@ func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Queue = nil; next != (coleo.QueueState{}) {
 		arm.Queue = &next
 	}
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -174,7 +174,7 @@ func applyStopped(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	arm.Suspensions = nil
 	arm.PID, arm.Port, arm.Window = 0, 0, nil
 	arm.LastActivityAt = e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyRunEnd stores the usage of the whole conversation in the row.
@@ -183,7 +183,7 @@ func applyRunEnd(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		arm.TotalTokens, arm.TotalCost = end.Usage.Total(), end.Usage.Cost
 	}
 	arm.LastActivityAt = e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -194,7 +194,7 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.SessionID = n.Text; n.Port > 0 {
 		arm.Port = n.Port
 	}
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applySuspension updates the list of questions for whose answers the arm waits.
@@ -213,7 +213,7 @@ func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		list = append(list, s)
 	}
 	arm.Suspensions, arm.LastActivityAt = list, e.Time
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyWindow stores the state of the arm's window. A stopped arm has no window.
@@ -223,7 +223,7 @@ func applyWindow(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Window = c.Window
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -232,7 +232,7 @@ func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Mode = m.To
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // applyModel stores a model that a user has chosen. It ignores the model name that an agent CLI
@@ -249,7 +249,7 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) {
 		arm.ModelFallback = m.Fallback
 	}
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -260,7 +260,7 @@ func applyLabels(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Labels = l.Labels; len(l.Labels) == 0 {
 		arm.Labels = nil
 	}
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 func applyBudget(arm coleo.Arm, e coleo.Event) coleo.Arm {
@@ -269,7 +269,7 @@ func applyBudget(arm coleo.Arm, e coleo.Event) coleo.Arm {
 		return arm
 	}
 	arm.Budget = c.After(arm.Budget)
-	return touched(arm, e.Time)
+	return withUpdated(arm, e.Time)
 }
 
 // payload decodes the payload of an event. It returns false if the event has no payload, or if the

@@ -55,7 +55,8 @@ func (s *ServeDB) EndAudit(ctx context.Context, id int64, result coleo.AuditResu
 func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
 	var shape coleo.Audit
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT id, "+columns(auditFields(&shape))+` FROM audit
-		WHERE (?1 = '' OR arm = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3`, f.Arm, f.Before, page(f.Limit))
+		WHERE (?1 = '' OR arm = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3`, f.Arm, f.Before,
+		rowLimit(f.Limit))
 	list, err := collect(rows, err, func(a *coleo.Audit) []any {
 		return append([]any{&a.ID}, cells(auditFields(a))...)
 	})

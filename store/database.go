@@ -127,7 +127,7 @@ func (d *database) connect(s schema) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if err := d.shrinkable(); err != nil {
+	if err := d.makeShrinkable(); err != nil {
 		return err
 	}
 	if err := s.migrate(d); err != nil {
@@ -146,9 +146,9 @@ func (d *database) connect(s schema) error {
 // database, free pages are reused, but they are not returned to the disk.
 const rewriteMost = 64 << 20
 
-// shrinkable changes a database that an older Coleo created, so that free pages can be returned to
+// makeShrinkable changes a database that an older Coleo created, so that free pages can be returned to
 // the disk. Databases that this version creates need no change.
-func (d *database) shrinkable() error {
+func (d *database) makeShrinkable() error {
 	var mode, pages int
 	err := d.writer.QueryRow("SELECT auto_vacuum, page_count FROM pragma_auto_vacuum, pragma_page_count").Scan(&mode,
 		&pages)

@@ -57,8 +57,8 @@ func OpenHost(path string) (*HostDB, error) {
 }
 
 func (h *HostDB) load() error {
-	draw := map[string]string{"epoch": token(), "host": "host-" + token()}
-	h.epoch = token()
+	draw := map[string]string{"epoch": randomID(), "host": "host-" + randomID()}
+	h.epoch = randomID()
 	var err error
 	if h.insert, err = h.db.writer.Prepare(hostInsertion); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (h *HostDB) load() error {
 	return err
 }
 
-// token returns 13 random characters, which are enough to be unique.
-func token() string { return strings.ToLower(rand.Text()[:13]) }
+// randomID returns 13 random characters, which are enough to be unique.
+func randomID() string { return strings.ToLower(rand.Text()[:13]) }
 
 // Close makes all calls of Wait return, and closes the database.
 func (h *HostDB) Close() error {
@@ -167,7 +167,7 @@ func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Ev
 	}
 	out := slices.Clone(events)
 	for i := range out {
-		payload, err := fit(out[i].Payload)
+		payload, err := fitPayload(out[i].Payload)
 		if err != nil {
 			return nil, fmt.Errorf("append event %s of arm %q: %w", out[i].Kind, out[i].Arm, err)
 		}
@@ -232,7 +232,7 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	rows, err := h.db.reader.QueryContext(ctx,
 		"SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&shape))+
 			" FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
-		h.legacy, int64(after), page(limit))
+		h.legacy, int64(after), rowLimit(limit))
 	events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
 		e.Host = h.Host()
 		return append([]any{&e.Seq, &e.Epoch}, cells(eventFields(e))...)

@@ -96,7 +96,7 @@ func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error 
 			host, int64(head))
 		return err
 	})
-	return named(err, "store the backlog of host %s", host)
+	return describeError(err, "store the backlog of host %s", host)
 }
 
 // InBacklog reports whether the event at a position of serve's log belongs to the backlog of its

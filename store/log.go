@@ -29,8 +29,8 @@ const (
 	pageBytes = 2 << 20
 )
 
-// page returns the largest number of rows to read for the limit that a caller has set.
-func page(limit int) int {
+// rowLimit returns the largest number of rows to read for the limit that a caller has set.
+func rowLimit(limit int) int {
 	if limit <= 0 {
 		return defaultPage
 	}
@@ -75,7 +75,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fit(e.Payload); err != nil { // because an older Coleo may have stored larger payloads
+		if e.Payload, err = fitPayload(e.Payload); err != nil { // an older Coleo may have stored larger payloads
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
@@ -114,9 +114,9 @@ const (
 	maxEscape = 6
 )
 
-// fit limits a payload to maxPayload bytes. In a larger payload, it shortens the longest texts and
+// fitPayload limits a payload to maxPayload bytes. In a larger payload, it shortens the longest texts and
 // lists. A shortened text ends with the number of bytes that were removed.
-func fit(payload json.RawMessage) (json.RawMessage, error) {
+func fitPayload(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
 	}

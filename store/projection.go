@@ -15,9 +15,9 @@ import (
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
-	arms  map[string]*projected
+	arms  map[string]*rowChange
 	runs  map[string]*runRow
-	hosts map[string]*reached
+	hosts map[string]*hostProgress
 	last  uint64 // the position of the last added event
 
 	insertEvent, readRow, saveRow *sql.Stmt // the same statements as in ServeDB
@@ -25,8 +25,8 @@ type projection struct {
 	deleted uint64 // the highest number of an event that the host may have deleted
 }
 
-// reached is the position of the last projected event in a host's log.
-type reached struct {
+// hostProgress is the position of the last projected event in a host's log.
+type hostProgress struct {
 	epoch string
 	seq   uint64
 
@@ -34,9 +34,9 @@ type reached struct {
 	backlogEnd uint64 // the position in serve's log of the last projected event of the backlog
 }
 
-// projected contains the row of an arm before and after a batch. An empty ID means that the arm has
+// rowChange contains the row of an arm before and after a batch. An empty ID means that the arm has
 // no row.
-type projected struct {
+type rowChange struct {
 	before, after coleo.Arm
 }
 
@@ -65,7 +65,7 @@ func (p *projection) add(e *coleo.Event) error {
 }
 
 // passBacklog stores that the event with the number seq was projected, at a position of serve's log.
-func (r *reached) passBacklog(seq, position uint64) {
+func (r *hostProgress) passBacklog(seq, position uint64) {
 	if seq <= r.backlog {
 		r.backlogEnd = position
 	}
@@ -122,7 +122,7 @@ func (p *projection) run(id string) (*runRow, error) {
 // restored from a copy, the log also continues at a lower number. So a new epoch is not a gap by
 // itself: if serve has stored the event before the new event, no event is missing.
 func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
-	at, err := p.reached(e.Host)
+	at, err := p.progressOf(e.Host)
 	if err != nil {
 		return false, err
 	}
@@ -170,15 +170,15 @@ func (p *projection) precedes(e *coleo.Event) bool {
 	return err == nil && found
 }
 
-func (p *projection) reached(host string) (*reached, error) {
+func (p *projection) progressOf(host string) (*hostProgress, error) {
 	if at, ok := p.hosts[host]; ok {
 		return at, nil
 	}
-	epoch, seq, err := cursor(p.ctx, p.tx, host)
+	epoch, seq, err := readCursor(p.ctx, p.tx, host)
 	if err != nil {
 		return nil, fmt.Errorf("read the cursor of host %s: %w", host, err)
 	}
-	at := &reached{epoch: epoch, seq: seq}
+	at := &hostProgress{epoch: epoch, seq: seq}
 	err = p.tx.QueryRow("SELECT head, pos FROM backlogs WHERE host = ?", host).Scan(&at.backlog, &at.backlogEnd)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read the backlog of host %s: %w", host, err)
@@ -209,7 +209,7 @@ func (p *projection) insert(e *coleo.Event) error {
 	return err
 }
 
-func (p *projection) arm(id string) (*projected, error) {
+func (p *projection) arm(id string) (*rowChange, error) {
 	if arm, ok := p.arms[id]; ok {
 		return arm, nil
 	}
@@ -217,7 +217,7 @@ func (p *projection) arm(id string) (*projected, error) {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read arm %s: %w", id, err)
 	}
-	arm := &projected{before: row, after: row}
+	arm := &rowChange{before: row, after: row}
 	p.arms[id] = arm
 	return arm, nil
 }
@@ -256,11 +256,11 @@ func (p *projection) saveRuns() error {
 
 // newProjection returns an empty projection for a transaction.
 func newProjection(ctx context.Context, tx *sql.Tx) *projection {
-	return &projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*projected{},
-		runs: map[string]*runRow{}, hosts: map[string]*reached{}}
+	return &projection{ctx: context.WithoutCancel(ctx), tx: tx, arms: map[string]*rowChange{},
+		runs: map[string]*runRow{}, hosts: map[string]*hostProgress{}}
 }
 
-func (p *projection) saveArm(arm *projected) error {
+func (p *projection) saveArm(arm *rowChange) error {
 	var err error
 	switch {
 	case reflect.DeepEqual(arm.after, arm.before):
@@ -269,7 +269,7 @@ func (p *projection) saveArm(arm *projected) error {
 		_, err = p.tx.Exec("DELETE FROM arms WHERE id = ?", arm.before.ID)
 		return err
 	case arm.after.AgentID != arm.before.AgentID:
-		if err := hostname(p.tx, &arm.after); err != nil {
+		if err := setHostname(p.tx, &arm.after); err != nil {
 			return err
 		}
 	}
@@ -282,8 +282,8 @@ func (p *projection) saveArm(arm *projected) error {
 	return err
 }
 
-// hostname sets arm.Host to the name of the machine on which the arm's host agent runs.
-func hostname(tx *sql.Tx, arm *coleo.Arm) error {
+// setHostname sets arm.Host to the name of the machine on which the arm's host agent runs.
+func setHostname(tx *sql.Tx, arm *coleo.Arm) error {
 	err := tx.QueryRow("SELECT COALESCE(hostname, '') FROM hosts WHERE id = ?", arm.AgentID).Scan(&arm.Host)
 	if errors.Is(err, sql.ErrNoRows) {
 		arm.Host, err = "", nil

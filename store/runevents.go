@@ -71,7 +71,7 @@ func (s *ServeDB) entries(ctx context.Context, query string, args []any) ([]Entr
 // by run. Its query also reads the events of the run's arm that happened during the run but do not
 // belong to it. There are few such events.
 func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []any, error) {
-	after, limit := int64(f.After), page(f.Limit)
+	after, limit := int64(f.After), rowLimit(f.Limit)
 	var parts []part
 	switch {
 	case f.Run != "":
@@ -88,7 +88,7 @@ func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []an
 	default:
 		return selectEntries + " WHERE pos > ? ORDER BY pos LIMIT ?", []any{after, limit}, nil
 	}
-	query, args := oldest(parts, after, limit)
+	query, args := oldestQuery(parts, after, limit)
 	return query, args, nil
 }
 
@@ -120,9 +120,9 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 	return parts
 }
 
-// oldest returns a query for events of the given parts. It finds the events with the lowest positions above
-// the given position, at most `limit` of them.
-func oldest(parts []part, position int64, limit int) (string, []any) {
+// oldestQuery returns a query for events of the given parts. It finds the events with the lowest positions
+// above the given position, at most `limit` of them.
+func oldestQuery(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
 	for _, p := range parts {
@@ -146,7 +146,7 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	query, args := newest(ofArm(kinds, "arm_id = ?", arm), int64(before), limit)
+	query, args := newestQuery(ofArm(kinds, "arm_id = ?", arm), int64(before), limit)
 	list, err := s.entries(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest events of arm %s: %w", arm, err)
@@ -155,9 +155,9 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	return list, nil
 }
 
-// newest returns a query for events of the given parts. It finds the events with the highest positions below
-// the given position, at most `limit` of them. The event with the highest position comes first.
-func newest(parts []part, position int64, limit int) (string, []any) {
+// newestQuery returns a query for events of the given parts. It finds the events with the highest positions
+// below the given position, at most `limit` of them. The event with the highest position comes first.
+func newestQuery(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
 	for _, p := range parts {

@@ -125,7 +125,9 @@ const selectRuns = ` COALESCE(runs.arm_name, arms.name, runs.arm_id, ''), COALES
 	runs.outcome IS NULL AND arms.id IS NOT NULL FROM runs LEFT JOIN arms ON arms.id = runs.arm_id `
 
 // runTargets returns the targets of Scan for a row of selectRuns.
-func runTargets(r *runRow) []any { return append(cells(runFields(r)), &r.ArmName, &r.Harness, &r.Open) }
+func runTargets(r *runRow) []any {
+	return append(cells(runFields(r)), &r.ArmName, &r.Harness, &r.Open)
+}
 
 func runColumns() string {
 	names := strings.Split(columns(runFields(&runRow{})), ", ")
@@ -157,7 +159,7 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 		also("runs.first < ?", int64(f.Before))
 	}
 	rows, err := s.db.reader.QueryContext(ctx, query+" ORDER BY runs.first DESC LIMIT ?",
-		append(args, page(f.Limit))...)
+		append(args, rowLimit(f.Limit))...)
 	found, err := collect(rows, err, runTargets)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the runs: %w", err)

@@ -64,7 +64,7 @@ func (s *ServeDB) Close() error {
 // Cursor returns the epoch and number of the last projected event of a host. Events after this
 // position must be read from the host's log. If the host is unknown, Cursor returns "" and 0.
 func (s *ServeDB) Cursor(ctx context.Context, host string) (epoch string, seq uint64, err error) {
-	epoch, seq, err = cursor(ctx, s.db.reader, host)
+	epoch, seq, err = readCursor(ctx, s.db.reader, host)
 	if err != nil {
 		err = fmt.Errorf("read the cursor of host %s: %w", host, err)
 	}
@@ -76,7 +76,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint64, err error) {
+func readCursor(ctx context.Context, q queryer, host string) (epoch string, seq uint64, err error) {
 	err = q.QueryRowContext(ctx, "SELECT epoch, seq FROM cursors WHERE host = ?", host).Scan(&epoch, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

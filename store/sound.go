@@ -19,15 +19,15 @@ import (
 // such damage when that part is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. It contains the report of SQLite.
-type damaged struct{ what string }
+// damagedError is the error for a damaged database. It contains the report of SQLite.
+type damagedError struct{ what string }
 
 // Error returns a message with the report of SQLite.
-func (d damaged) Error() string { return "the database is damaged: " + d.what }
+func (d damagedError) Error() string { return "the database is damaged: " + d.what }
 
 // Damaged reports whether err means that a database is damaged.
 func Damaged(err error) bool {
-	return err != nil && (errors.As(err, new(damaged)) || sqlite.Damaged(err))
+	return err != nil && (errors.As(err, new(damagedError)) || sqlite.Damaged(err))
 }
 
 // check looks for damage in the database for at most checkTime.
@@ -42,7 +42,7 @@ func (d *database) check() error {
 	case err != nil:
 		return err
 	case found != "ok":
-		return damaged{strings.Join(strings.Fields(found), " ")}
+		return damagedError{strings.Join(strings.Fields(found), " ")}
 	}
 	return nil
 }

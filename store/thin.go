@@ -100,7 +100,7 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	mustStay func(*sql.Tx, entry) (bool, error), noteDeleted func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
 		t := thinning{shelf: l, tx: tx, arm: arm, stays: mustStay, oldest: now.Add(-b.Age).UTC().Format(timeLayout)}
-		if err := errors.Join(t.class(ownEvents, b.Most), t.class(workEvents, b.Work)); err != nil {
+		if err := errors.Join(t.thinClass(ownEvents, b.Most), t.thinClass(workEvents, b.Work)); err != nil {
 			return err
 		}
 		if gone = t.gone; len(gone) == 0 || noteDeleted == nil {
@@ -114,9 +114,9 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// class deletes the events of one class that are too old, or that are not among the newest
+// thinClass deletes the events of one class that are too old, or that are not among the newest
 // maxEvents events.
-func (t *thinning) class(class string, maxEvents int) error {
+func (t *thinning) thinClass(class string, maxEvents int) error {
 	last := int64(0)
 	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
 	err := t.tx.QueryRow("SELECT "+t.key+of+" DESC LIMIT 1 OFFSET ?", t.arm, maxEvents).Scan(&last)

@@ -108,12 +108,12 @@ func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 		return coleo.Errorf(coleo.EConflict,
 			"there is a schedule or a webhook called %q already: remove it, or choose another name; nothing was added", t.Name)
 	})
-	return named(err, "store the trigger %s", t.Name)
+	return describeError(err, "store the trigger %s", t.Name)
 }
 
-// named adds a description of the failed action to an error, unless the error is already meant for
+// describeError adds a description of the failed action to an error, unless the error is already meant for
 // users.
-func named(err error, format string, args ...any) error {
+func describeError(err error, format string, args ...any) error {
 	if err == nil || errors.As(err, new(*coleo.Error)) {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 			WHERE trigger_name = ? AND state = ?`, string(trigger.RunFailed), name, string(trigger.RunAccepted))
 		return err
 	})
-	return named(err, "remove the trigger %s", name)
+	return describeError(err, "remove the trigger %s", name)
 }
 
 // liveArms is an SQL expression for the number of live arms of the trigger with the name t.name. It
@@ -190,7 +190,7 @@ func (s *ServeDB) AddTriggerEntries(ctx context.Context, t trigger.Trigger, hand
 		}
 		return nil
 	})
-	return all, named(err, "store what has happened to the trigger %s", t.Name)
+	return all, describeError(err, "store what has happened to the trigger %s", t.Name)
 }
 
 func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
@@ -221,7 +221,7 @@ func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 		_, err := addTriggerEntry(tx, e)
 		return err
 	})
-	return named(err, "store refused requests to the webhook %s", e.Trigger)
+	return describeError(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
 // SetTriggerRun changes the state of a run. It returns EConflict if the state of the run is not
@@ -239,7 +239,7 @@ func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, oldState, newStat
 		}
 		return nil
 	})
-	return named(err, "store that the run %d of a trigger is %s", id, newState)
+	return describeError(err, "store that the run %d of a trigger is %s", id, newState)
 }
 
 // OpenTriggerRuns returns the runs that have not ended, oldest first.
@@ -260,7 +260,7 @@ func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, e
 // returns entries of all triggers. If beforeID is not 0, it returns only entries with lower ids.
 func (s *ServeDB) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
 	return s.triggerHistory(ctx, "WHERE (?1 = '' OR trigger_name = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3",
-		name, beforeID, page(limit))
+		name, beforeID, rowLimit(limit))
 }
 
 func (s *ServeDB) triggerHistory(ctx context.Context, which string, args ...any) ([]trigger.Entry, error) {

@@ -207,7 +207,8 @@ func ParseArgs(words []string) (map[string]string, error) {
 func (t Template) Expand(args map[string]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, ok := t.Args[name]; !ok {
-			return "", coleo.Errorf(coleo.EInvalid, "the template has no argument %q%s; nothing was started", name, t.hasArgs())
+			return "", coleo.Errorf(coleo.EInvalid, "the template has no argument %q%s; nothing was started", name,
+				t.argsText())
 		}
 	}
 	for _, name := range t.argNames() {
@@ -231,7 +232,7 @@ func (t Template) Expand(args map[string]string) (string, error) {
 	}), nil
 }
 
-func (t Template) hasArgs() string {
+func (t Template) argsText() string {
 	if len(t.Args) == 0 {
 		return ", and none at all"
 	}

@@ -31,7 +31,7 @@ type stale struct {
 func (x *Index) Fill(ctx context.Context, places []Place, onlyID string) (unread int, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	list, err := x.stale(ctx, onlyID)
+	list, err := x.staleThreads(ctx, onlyID)
 	if err != nil {
 		return 0, err
 	}
@@ -47,15 +47,15 @@ func (x *Index) Fill(ctx context.Context, places []Place, onlyID string) (unread
 		if !ok || p.Source.Open == nil {
 			continue
 		}
-		if err := x.fill(context.WithoutCancel(ctx), p, s); err != nil {
+		if err := x.fillThread(context.WithoutCancel(ctx), p, s); err != nil {
 			return len(list) - n, err
 		}
 	}
 	return 0, nil
 }
 
-// stale returns the threads whose messages must be read, newest first.
-func (x *Index) stale(ctx context.Context, only string) ([]stale, error) {
+// staleThreads returns the threads whose messages must be read, newest first.
+func (x *Index) staleThreads(ctx context.Context, only string) ([]stale, error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT t.key, t.harness, t.home, t.path, t.id, t.stamp FROM threads t
 		LEFT JOIN ours o ON o.harness = t.harness AND o.id = t.id
 		WHERE t.filled <> t.stamp AND t.id <> '' AND (?1 = '' OR t.id = ?1) AND coalesce(o.deleted, 0) = 0 AND t.size <= ?2
@@ -75,12 +75,12 @@ func (x *Index) stale(ctx context.Context, only string) ([]stale, error) {
 	return out, rows.Err()
 }
 
-// fill replaces the messages of one thread.
-func (x *Index) fill(ctx context.Context, p Place, s stale) error {
-	list := messages(p, s)
+// fillThread replaces the messages of one thread.
+func (x *Index) fillThread(ctx context.Context, p Place, s stale) error {
+	list := readMessages(p, s)
 	prompts := 0
 	return x.write(ctx, func(tx *sql.Tx) error {
-		if err := x.empty(ctx, tx, s.key); err != nil {
+		if err := x.deleteMessages(ctx, tx, s.key); err != nil {
 			return err
 		}
 		put, err := tx.PrepareContext(ctx, "INSERT INTO messages (thread, n, kind, text, time) VALUES (?, ?, ?, ?, ?)")
@@ -118,8 +118,8 @@ func (x *Index) addWords(ctx context.Context, tx *sql.Tx, done sql.Result, m mes
 	return err
 }
 
-// empty deletes the messages of a thread.
-func (x *Index) empty(ctx context.Context, tx *sql.Tx, key int64) error {
+// deleteMessages deletes the messages of a thread.
+func (x *Index) deleteMessages(ctx context.Context, tx *sql.Tx, key int64) error {
 	if x.fullText {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO words (words, rowid, text)
 			SELECT 'delete', key, text FROM messages WHERE thread = ? AND kind <> ?`, key, string(record.Tool)); err != nil {
@@ -139,8 +139,8 @@ type message struct {
 	time time.Time
 }
 
-// messages reads the prompts, the answers and the names of tools from a record.
-func messages(p Place, s stale) []message {
+// readMessages reads the prompts, the answers and the names of tools from a record.
+func readMessages(p Place, s stale) []message {
 	tail := p.Source.Open(s.path, record.Where{Home: s.home, Conversation: s.id})
 	defer tail.Close()
 	var out []message

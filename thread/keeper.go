@@ -55,20 +55,20 @@ func (k *Keeper) Close() error {
 	return x.Close()
 }
 
-// refreshed returns the index after a refresh.
-func (k *Keeper) refreshed(ctx context.Context, places []Place) (x *Index, out coleo.ThreadList, err error) {
+// refreshedIndex returns the index after a refresh.
+func (k *Keeper) refreshedIndex(ctx context.Context, places []Place) (x *Index, out coleo.ThreadList, err error) {
 	if x, err = k.open(ctx); err != nil {
 		return nil, out, err
 	}
 	limited, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
 	out.Unread, out.Failed, err = x.Refresh(limited, places)
-	return x, out, bounded(ctx, err)
+	return x, out, ignoreTimeout(ctx, err)
 }
 
-// bounded returns nil if one step has used up its time, but ctx has not ended. The index then
-// contains what the step has done so far. bounded returns any other error unchanged.
-func bounded(ctx context.Context, err error) error {
+// ignoreTimeout returns nil if one step has used up its time, but ctx has not ended. The index then
+// contains what the step has done so far. ignoreTimeout returns any other error unchanged.
+func ignoreTimeout(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func bounded(ctx context.Context, err error) error {
 // List returns the threads that a query selects. It searches for the words of the query, if there
 // are any. It returns the errors of Index.Search.
 func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.ThreadList, error) {
-	x, out, err := k.refreshed(ctx, places)
+	x, out, err := k.refreshedIndex(ctx, places)
 	if err != nil {
 		return out, err
 	}
@@ -91,7 +91,7 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 		}
 		limited, cancel := context.WithTimeout(ctx, fillTime)
 		defer cancel()
-		if unread, err := x.Fill(limited, places, ""); bounded(ctx, err) != nil {
+		if unread, err := x.Fill(limited, places, ""); ignoreTimeout(ctx, err) != nil {
 			return out, err
 		} else {
 			out.Unread += unread
@@ -148,7 +148,7 @@ func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string,
 }
 
 func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (*Index, Row, error) {
-	x, _, err := k.refreshed(ctx, places)
+	x, _, err := k.refreshedIndex(ctx, places)
 	if err != nil {
 		return nil, Row{}, err
 	}

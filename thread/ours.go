@@ -132,7 +132,7 @@ func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 		return err
 	}
 	return x.write(ctx, func(tx *sql.Tx) error {
-		if err := x.empty(ctx, tx, r.key); err != nil {
+		if err := x.deleteMessages(ctx, tx, r.key); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "UPDATE threads SET filled = '' WHERE key = ?", r.key)

@@ -35,7 +35,7 @@ type Row struct {
 	key int64
 }
 
-func scan(r interface{ Scan(...any) error }, out *Row, more ...any) error {
+func scanRow(r interface{ Scan(...any) error }, out *Row, more ...any) error {
 	var begun, last int64
 	err := r.Scan(append([]any{&out.key, &out.Harness, &out.Home, &out.Path, &out.ID, &out.Folder, &out.Project,
 		&out.Title, &out.Preview, &begun, &last, &out.Prompts, &out.Partly, &out.Hidden}, more...)...)
@@ -104,7 +104,7 @@ func (x *Index) List(ctx context.Context, q Query) ([]Row, error) {
 	var out []Row
 	for rows.Next() {
 		var r Row
-		if err := scan(rows, &r); err != nil {
+		if err := scanRow(rows, &r); err != nil {
 			return nil, fmt.Errorf("read the index of conversations: %w", err)
 		}
 		out = append(out, r)
@@ -119,12 +119,12 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Row, error) {
 	if !x.fullText {
 		return nil, noFullText()
 	}
-	match := matching(q.Words)
+	match := matchExpression(q.Words)
 	if match == "" {
 		return nil, coleo.Errorf(coleo.EInvalid, "%q has no word to search for", q.Words)
 	}
 	where, args := q.where()
-	found, err := x.best(ctx, match, where, args, q.limit())
+	found, err := x.bestHits(ctx, match, where, args, q.limit())
 	if err != nil {
 		return nil, fmt.Errorf("search the conversations: %w", err)
 	}
@@ -146,8 +146,8 @@ type hit struct {
 	message int64
 }
 
-// best returns the best-matching message of each thread.
-func (x *Index) best(ctx context.Context, match, where string, args []any, limit int) ([]hit, error) {
+// bestHits returns the best-matching message of each thread.
+func (x *Index) bestHits(ctx context.Context, match, where string, args []any, limit int) ([]hit, error) {
 	rows, err := x.db.QueryContext(ctx, "WITH hits AS MATERIALIZED (SELECT rowid AS m, bm25(words) AS score FROM words "+
 		"WHERE words MATCH ?) SELECT "+columns+", h.m, h.score FROM hits h JOIN messages m ON m.key = h.m "+
 		"JOIN threads t ON t.key = m.thread LEFT JOIN ours o ON o.harness = t.harness AND o.id = t.id"+where+
@@ -160,7 +160,7 @@ func (x *Index) best(ctx context.Context, match, where string, args []any, limit
 	seen := map[int64]bool{}
 	for rows.Next() && len(out) < limit {
 		var h hit
-		if err := scan(rows, &h.Row, &h.message, &h.Rank); err != nil {
+		if err := scanRow(rows, &h.Row, &h.message, &h.Rank); err != nil {
 			return nil, err
 		}
 		if !seen[h.key] {
@@ -218,10 +218,10 @@ func matchParts(text string) []coleo.SnippetPart {
 	return out
 }
 
-// matching turns the words of a user into an FTS5 expression. The message must contain each word,
-// and each phrase in quotes. A * at the end of a word matches any ending. No other character has a
-// special meaning. matching returns "" if there is no word.
-func matching(words string) string {
+// matchExpression turns the words of a user into an FTS5 expression. The message must contain each
+// word, and each phrase in quotes. A * at the end of a word matches any ending. No other character
+// has a special meaning. matchExpression returns "" if there is no word.
+func matchExpression(words string) string {
 	var out []string
 	add := func(text string, phrase bool) {
 		text = strings.ReplaceAll(text, "\x00", "")

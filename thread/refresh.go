@@ -50,7 +50,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 			delete(all, at)
 			continue
 		}
-		left, err := x.refresh(ctx, p, found, all[at], projects)
+		left, err := x.refreshPlace(ctx, p, found, all[at], projects)
 		if err != nil {
 			return unread, failed, err
 		}
@@ -88,10 +88,10 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. `indexed` contains the records that the index has. refresh
+// refreshPlace updates the threads of one place. `indexed` contains the records that the index has. refresh
 // removes from this map each record that still exists. The remaining records are gone, so it deletes them
 // from the index.
-func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
+func (x *Index) refreshPlace(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
 	for _, f := range found {
@@ -158,7 +158,7 @@ func (x *Index) forget(ctx context.Context, list map[row]known) error {
 	}
 	return x.write(ctx, func(tx *sql.Tx) error {
 		for _, k := range list {
-			if err := x.empty(ctx, tx, k.key); err != nil {
+			if err := x.deleteMessages(ctx, tx, k.key); err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, "DELETE FROM threads WHERE key = ?", k.key); err != nil {

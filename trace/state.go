@@ -104,13 +104,14 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 	return next, events
 }
 
-// pass returns the State after an activity of a record, and reports whether the activity is new.
-func (s State) pass(record string, a coleo.Activity) (State, bool) {
+// afterActivity returns the State after an activity of a record, and reports whether the activity
+// is new.
+func (s State) afterActivity(record string, a coleo.Activity) (State, bool) {
 	u, ok := a.Work.(coleo.ReplyUsage)
 	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // otherwise it is in the conversation's record
 		return s.passSubagent(record, a)
 	}
-	place, isNew := next(s.Places, record, a)
+	place, isNew := placeAfter(s.Places, record, a)
 	if !isNew {
 		return s, false
 	}
@@ -123,7 +124,7 @@ func (s State) pass(record string, a coleo.Activity) (State, bool) {
 // place of a record, the record is read again from its beginning. passSubagent then treats the
 // record's activities up to the time s.Forgotten as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
-	place, isNew := next(s.Subagents, record, a)
+	place, isNew := placeAfter(s.Subagents, record, a)
 	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {
 		return s, false
 	}
@@ -142,9 +143,9 @@ func placeOf(list []Place, record string) int {
 	return slices.IndexFunc(list, func(p Place) bool { return p.Record == record })
 }
 
-// next returns the Place of a record after the activity a has been read. isNew is false if the activity
-// had already been read before.
-func next(list []Place, record string, a coleo.Activity) (place Place, isNew bool) {
+// placeAfter returns the Place of a record after the activity a has been read. isNew is false if
+// the activity had already been read before.
+func placeAfter(list []Place, record string, a coleo.Activity) (place Place, isNew bool) {
 	place = Place{Record: record, Position: -1}
 	if i := placeOf(list, record); i >= 0 {
 		place = list[i]

@@ -24,7 +24,7 @@ type Prompts interface {
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {
 	for i, a := range list {
-		passed, isNew := s.pass(record, a)
+		passed, isNew := s.afterActivity(record, a)
 		if !isNew {
 			continue
 		}

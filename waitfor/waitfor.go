@@ -16,10 +16,10 @@ import (
 // ends and Dead is not a wanted state, State returns EExited.
 func State(ctx context.Context, s coleo.Session, want ...coleo.State) (coleo.Reading, error) {
 	newest := newestChange(s)
-	if now := s.State(); reached(now, want) {
+	if now := s.State(); isReached(now, want) {
 		return now, nil
 	} else if now.State == coleo.Dead {
-		return now, exited(newest)
+		return now, exitError(newest)
 	}
 	return waitAfter(ctx, s, newest.Cursor, want)
 }
@@ -80,11 +80,11 @@ func waitAfter(ctx context.Context, s coleo.Session, from coleo.Cursor, want []c
 		if change.Kind != coleo.ChangeState {
 			continue
 		}
-		if reached(last, want) {
+		if isReached(last, want) {
 			return last, nil
 		}
 		if last.State == coleo.Dead {
-			return last, exited(change)
+			return last, exitError(change)
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -93,14 +93,14 @@ func waitAfter(ctx context.Context, s coleo.Session, from coleo.Cursor, want []c
 	return last, ctx.Err()
 }
 
-// reached reports whether the state of the reading r is one of the wanted states. For
+// isReached reports whether the state of the reading r is one of the wanted states. For
 // waiting_approval, the reading must also contain the dialog, because otherwise nobody can answer
 // it.
-func reached(r coleo.Reading, want []coleo.State) bool {
+func isReached(r coleo.Reading, want []coleo.State) bool {
 	return slices.Contains(want, r.State) && (r.State != coleo.WaitingApproval || r.Dialog != nil)
 }
 
-func exited(c coleo.Change) *coleo.Error {
+func exitError(c coleo.Change) *coleo.Error {
 	e := coleo.Errorf(coleo.EExited, "the agent CLI has ended: %s", c.Note)
 	e.Screen = c.Screen
 	return e

@@ -63,12 +63,12 @@ func Command(w Window) ([]string, error) {
 	if (w.Terminal == ITerm2 || w.Terminal == TerminalApp) && !w.Mac {
 		return nil, coleo.Errorf(coleo.EUnsupported, "the terminal %s exists on macOS only", w.Terminal)
 	}
-	return append(opener(w), w.Program...), nil
+	return append(openerArgs(w), w.Program...), nil
 }
 
-// opener returns the beginning of the command line that opens a window. The command line of the
+// openerArgs returns the beginning of the command line that opens a window. The command line of the
 // program in the window follows it.
-func opener(w Window) []string {
+func openerArgs(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:

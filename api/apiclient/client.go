@@ -111,7 +111,7 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit.Round(time.Millisecond)))
 	defer cancel()
-	ctx, done, err := c.watched(ctx)
+	ctx, done, err := c.watchServer(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 		err = json.NewDecoder(resp.Body).Decode(out)
 	}
 	if err != nil {
-		return c.unreachable(ctx, method, fmt.Errorf("read the answer to %s %s: %w", method, path, err))
+		return c.unreachableError(ctx, method, fmt.Errorf("read the answer to %s %s: %w", method, path, err))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (c *Client) send(ctx context.Context, method, path, accept string, in any) 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unreachable(ctx, method, err)
+		return nil, c.unreachableError(ctx, method, err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
@@ -245,9 +245,9 @@ func (u undialled) Unwrap() error { return u.error }
 // IsUnsent reports whether err means that no server received the request.
 func IsUnsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// watched returns a context for one request. The context ends when the server's process can no
-// longer answer. If the process cannot answer when watched is called, watched returns an error.
-func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
+// watchServer returns a context for one request. The context ends when the server's process can no
+// longer answer. If the process cannot answer when watchServer is called, watchServer returns an error.
+func (c *Client) watchServer(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
 	if c.peer == nil {
@@ -283,9 +283,9 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable returns the error for a request that received no answer. If the request could have
+// unreachableError returns the error for a request that received no answer. If the request could have
 // changed something, the message says that the outcome is unknown.
-func (c *Client) unreachable(ctx context.Context, method string, err error) error {
+func (c *Client) unreachableError(ctx context.Context, method string, err error) error {
 	unknown := ""
 	if method != get {
 		unknown = ": whether it was done is not known"

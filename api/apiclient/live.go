@@ -25,7 +25,7 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
-	ctx, unwatch, err := c.watched(ctx)
+	ctx, unwatch, err := c.watchServer(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,7 +36,7 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 			defer resp.Body.Close()
 			return nil, nil, c.decodeError(resp)
 		}
-		return nil, nil, c.unreachable(ctx, get, err)
+		return nil, nil, c.unreachableError(ctx, get, err)
 	}
 	hangUp := func() { _ = conn.Close() }
 	stop := context.AfterFunc(ctx, hangUp)
@@ -84,7 +84,7 @@ func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event,
 // sequence ends with EUnavailable. To continue, call FollowEvents again with the last cursor.
 func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
-		ctx, done, err := c.watched(ctx)
+		ctx, done, err := c.watchServer(ctx)
 		if err != nil {
 			yield(wire.Update{}, err)
 			return
@@ -114,7 +114,7 @@ func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2
 			}
 		}
 		if ctx.Err() == nil || coleo.ErrorCode(context.Cause(ctx)) == coleo.EUnavailable {
-			yield(wire.Update{}, c.unreachable(ctx, get, broken))
+			yield(wire.Update{}, c.unreachableError(ctx, get, broken))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update
 		}
 		defer done()
 		if err := conn.WriteJSON(wire.Control{Type: "subscribe", Channel: wire.ChannelAll, After: after}); err != nil {
-			yield(wire.Update{}, c.unreachable(ctx, get, err))
+			yield(wire.Update{}, c.unreachableError(ctx, get, err))
 			return
 		}
 		for {

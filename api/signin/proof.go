@@ -84,7 +84,7 @@ func (b *Browsers) authCode(of *browser, nonce []byte) []byte {
 // "nonce.number.signature". Each number can be used only once with the same nonce. If the cookie or
 // the proof is not valid, Check returns an error, and the caller must refuse the request.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
-	nonce, number, signature, err := split(proof)
+	nonce, number, signature, err := splitProof(proof)
 	if err != nil {
 		return Pass{}, err
 	}
@@ -94,21 +94,21 @@ func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	if one == nil {
 		return Pass{}, errCookie
 	}
-	until, err := b.drawn(one, nonce)
+	until, err := b.nonceExpiry(one, nonce)
 	if err != nil {
 		return Pass{}, err
 	}
-	if !signed(one.key, b.message(nonce, number, r), signature) {
+	if !isSigned(one.key, b.signedText(nonce, number, r), signature) {
 		return Pass{}, errForged
 	}
-	if !b.use(one, nonce, number, until) {
+	if !b.useNumber(one, nonce, number, until) {
 		return Pass{}, errUsed
 	}
-	b.touch(one)
+	b.noteUse(one)
 	return Pass{ID: one.ID, Live: one.live}, nil
 }
 
-func split(proof string) (nonce string, number uint64, signature []byte, err error) {
+func splitProof(proof string) (nonce string, number uint64, signature []byte, err error) {
 	nonce, rest, _ := strings.Cut(proof, ".")
 	digits, encoded, _ := strings.Cut(rest, ".")
 	number, err = strconv.ParseUint(digits, 10, 32)
@@ -122,9 +122,9 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns when a nonce expires, as a duration since the start of this process. It returns an
-// error if the nonce has expired, or was not created by this process for this browser.
-func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
+// nonceExpiry returns when a nonce expires, as a duration since the start of this process. It
+// returns an error if the nonce has expired, or was not created by this process for this browser.
+func (b *Browsers) nonceExpiry(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.authCode(of, raw[:24])) {
 		return 0, errNonce
@@ -136,9 +136,9 @@ func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	return until, nil
 }
 
-// message returns the text that a browser signs. The function in web/static/key.js must
+// signedText returns the text that a browser signs. The function in web/static/key.js must
 // build the same text.
-func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
+func (b *Browsers) signedText(nonce string, number uint64, r Request) []byte {
 	body := sha256.Sum256(r.Body)
 	return []byte(strings.Join([]string{
 		"coleo request 1", b.origin, r.Method, r.URI, nonce, strconv.FormatUint(number, 10),
@@ -146,18 +146,18 @@ func (b *Browsers) message(nonce string, number uint64, r Request) []byte {
 	}, "\n"))
 }
 
-// signed reports whether a signature is valid. The signature has the format of
+// isSigned reports whether a signature is valid. The signature has the format of
 // WebCrypto: r and s, 32 bytes each.
-func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
+func isSigned(key *ecdsa.PublicKey, message, signature []byte) bool {
 	hash := sha256.Sum256(message)
 	r, s := new(big.Int).SetBytes(signature[:sigSize/2]), new(big.Int).SetBytes(signature[sigSize/2:])
 	return ecdsa.Verify(key, hash[:], r, s)
 }
 
-// use marks a number as used with a nonce. It returns false if the number is too high or is already
-// used. Check calls use only after it has verified the signature, so only a signed-in browser can
-// fill the memory.
-func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
+// useNumber marks a number as used with a nonce. It returns false if the number is too high or is
+// already used. Check calls use only after it has verified the signature, so only a signed-in
+// browser can fill the memory.
+func (b *Browsers) useNumber(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false
 	}
@@ -179,9 +179,9 @@ func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Dur
 	return true
 }
 
-// touch updates the time at which a browser was last used. If the time cannot be saved, a later
+// noteUse updates the time at which a browser was last used. If the time cannot be saved, a later
 // process of serve may sign the browser out too early.
-func (b *Browsers) touch(one *browser) {
+func (b *Browsers) noteUse(one *browser) {
 	one.Used = b.now()
 	if one.Used.Sub(one.saved) > saveEvery {
 		_ = b.save()

@@ -50,7 +50,7 @@ func newKey(t *testing.T) key {
 func (k key) public() []byte { raw, _ := k.PublicKey.Bytes(); return raw }
 
 func (k key) proof(b *Browsers, nonce string, number uint64, r Request) string {
-	sum := sha256.Sum256(b.message(nonce, number, r))
+	sum := sha256.Sum256(b.signedText(nonce, number, r))
 	x, y, err := ecdsa.Sign(rand.Reader, k.PrivateKey, sum[:])
 	if err != nil {
 		panic(err)

@@ -30,7 +30,7 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	switch q.PermissionMode {
 	case "", coleo.PermissionAsk, coleo.PermissionPlan:
 	case coleo.PermissionEdit, coleo.PermissionAll:
-		return refused("permissionMode " + string(q.PermissionMode))
+		return refusal("permissionMode " + string(q.PermissionMode))
 	}
 	if err := checkOnLimit(q.OnLimit, known, harnesses); err != nil {
 		return err
@@ -40,8 +40,8 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 		return nil
 	case q.Harness == "":
 		return coleo.Errorf(coleo.EInvalid, "with an operator token, name the harness of a new arm; nothing was started")
-	case !asks(q.Harness, harnesses):
-		return refused("the harness " + q.Harness + ", whose agent CLI does not ask before it acts")
+	case !asksBeforeActing(q.Harness, harnesses):
+		return refusal("the harness " + q.Harness + ", whose agent CLI does not ask before it acts")
 	}
 	return nil
 }
@@ -54,17 +54,17 @@ func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 		switch {
 		case step.Do != coleo.LimitHandover:
 		case known:
-			return refused("a hand-over of an arm that already exists")
-		case !asks(step.To, harnesses):
-			return refused("a successor of the harness " + step.To + ", whose agent CLI does not ask before it acts")
+			return refusal("a hand-over of an arm that already exists")
+		case !asksBeforeActing(step.To, harnesses):
+			return refusal("a successor of the harness " + step.To + ", whose agent CLI does not ask before it acts")
 		}
 	}
 	return nil
 }
 
-// asks reports whether the agent CLI of a harness asks before it acts. It returns false for an
+// asksBeforeActing reports whether the agent CLI of a harness asks before it acts. It returns false for an
 // unknown harness.
-func asks(name string, harnesses []coleo.Info) bool {
+func asksBeforeActing(name string, harnesses []coleo.Info) bool {
 	return slices.ContainsFunc(harnesses, func(i coleo.Info) bool { return i.Name == name && i.Capabilities.Approval })
 }
 
@@ -81,13 +81,13 @@ func checkSame[T any](q, allowed T) error {
 	for i := range asked.NumField() {
 		if !reflect.DeepEqual(asked.Field(i).Interface(), may.Field(i).Interface()) {
 			name, _, _ := strings.Cut(asked.Type().Field(i).Tag.Get("json"), ",")
-			return refused(name)
+			return refusal(name)
 		}
 	}
 	return nil
 }
 
-func refused(what string) error {
+func refusal(what string) error {
 	return coleo.Errorf(coleo.EForbidden, "an operator token cannot give an arm %s: only a person does that; "+
 		"nothing was done", what)
 }

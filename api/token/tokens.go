@@ -84,7 +84,7 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 // there are mostTokens tokens.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
-	one, err := t.checked(q)
+	one, err := t.newToken(q)
 	if err != nil {
 		return one, "", err
 	}
@@ -108,8 +108,8 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	return one, value, nil
 }
 
-// checked returns the token that a request describes, without a hash.
-func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
+// newToken returns the token that a request describes, without a hash.
+func (t *Tokens) newToken(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	now := t.now().UTC()
 	one := coleo.OperatorToken{Name: q.Name, Scopes: q.Scopes, Labels: q.Labels, Created: now,
 		Expires: q.Expires.UTC()}

@@ -52,11 +52,11 @@ func (v *Values[T]) acquire(arm string) (release func()) {
 	}
 }
 
-func (v *Values[T]) setting(arm string) string { return v.Kind + "." + arm }
+func (v *Values[T]) settingKey(arm string) string { return v.Kind + "." + arm }
 
 // Of returns the value of the arm with the given id, or the zero value if the arm has none.
 func (v *Values[T]) Of(ctx context.Context, arm string) (value T, err error) {
-	text, err := v.DB.Setting(ctx, v.setting(arm))
+	text, err := v.DB.Setting(ctx, v.settingKey(arm))
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &value)
 	}
@@ -84,11 +84,11 @@ func (v *Values[T]) Change(ctx context.Context, arm string, change func(T) (T, e
 		}
 		text = string(raw)
 	}
-	return value, v.DB.SetSetting(context.WithoutCancel(ctx), v.setting(arm), text)
+	return value, v.DB.SetSetting(context.WithoutCancel(ctx), v.settingKey(arm), text)
 }
 
 // Forget deletes the value of an arm.
 func (v *Values[T]) Forget(ctx context.Context, arm string) error {
 	defer v.acquire(arm)()
-	return v.DB.SetSetting(ctx, v.setting(arm), "")
+	return v.DB.SetSetting(ctx, v.settingKey(arm), "")
 }

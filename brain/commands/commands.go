@@ -89,9 +89,9 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// refused sets Delivered to false in an error which proves that the prompt was not delivered. It
+// markUndelivered sets Delivered to false in an error which proves that the prompt was not delivered. It
 // returns any other error unchanged.
-func refused(err error) error {
+func markUndelivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.IsUnanswered(err) {
 		return err

@@ -21,7 +21,7 @@ import (
 func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	if err := c.requireFileSupport(ctx, idOrName, p.Files); err != nil {
-		return r, refused(err)
+		return r, markUndelivered(err)
 	}
 	op, text := bus.OpPrompt, p.Text
 	if p.Check != nil {
@@ -30,7 +30,7 @@ func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, 
 	err := c.OrderAndCatchUp(ctx, idOrName, op, timelimit.Prompt(text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
-	return r, refused(err)
+	return r, markUndelivered(err)
 }
 
 // requireFileSupport returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
@@ -55,7 +55,7 @@ func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (
 	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, limit, func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
 	}, &out)
-	return out, refused(err)
+	return out, markUndelivered(err)
 }
 
 // Compact makes an arm's agent CLI shorten its conversation. The ID of the receipt is
@@ -65,7 +65,7 @@ func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (
 func (c *Commands) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
 	var r coleo.Receipt
 	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpCompact, timelimit.Typing, OnArm, &r)
-	return r, refused(err)
+	return r, markUndelivered(err)
 }
 
 // Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog that is open.

@@ -51,20 +51,20 @@ type Snapshots struct {
 	config Config
 
 	mu        sync.Mutex
-	known     map[string]shown // by arm id
-	published uint64           // the position of the last event that was passed to NoteLogged
+	known     map[string]positioned // by arm id
+	published uint64                // the position of the last event that was passed to NoteLogged
 	followers map[*display.Coalescer]bool
 }
 
-// shown is a snapshot that includes the events of its arm up to the position upTo in the log.
-type shown struct {
+// positioned is a snapshot that includes the events of its arm up to the position upTo in the log.
+type positioned struct {
 	display.Snapshot
 	upTo uint64
 }
 
 // New returns a Snapshots that does not contain the snapshot of any arm yet.
 func New(c Config) *Snapshots {
-	return &Snapshots{config: c, known: map[string]shown{}, followers: map[*display.Coalescer]bool{}}
+	return &Snapshots{config: c, known: map[string]positioned{}, followers: map[*display.Coalescer]bool{}}
 }
 
 // apply applies an event of serve's log to the snapshot of its arm.
@@ -73,7 +73,7 @@ func (d *Snapshots) apply(e store.Entry) {
 	defer d.mu.Unlock()
 	d.published = max(d.published, e.Position)
 	if s, ok := d.known[e.Arm]; ok && e.Position > s.upTo {
-		d.known[e.Arm] = shown{display.Apply(s.Snapshot, e.Event), e.Position}
+		d.known[e.Arm] = positioned{display.Apply(s.Snapshot, e.Event), e.Position}
 	}
 	if e.Kind == coleo.EventRemoved {
 		delete(d.known, e.Arm)
@@ -126,14 +126,14 @@ func (d *Snapshots) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 			defer d.mu.Unlock()
 			delete(d.followers, changes)
 		}()
-		told := map[string]mark{}
+		yielded := map[string]mark{}
 		for {
 			arms, err := changes.Next(ctx)
 			if err != nil {
 				return
 			}
 			for _, id := range arms {
-				if s, ok := d.displayed(ctx, id, told); ok && !yield(s) {
+				if s, ok := d.snapshotIfChanged(ctx, id, yielded); ok && !yield(s) {
 					return
 				}
 			}
@@ -150,12 +150,13 @@ type mark struct {
 	dialog      coleo.Fingerprint
 }
 
-// displayed returns the snapshot of an arm. It returns false if the arm was removed, or if the
+// snapshotIfChanged returns the snapshot of an arm. It returns false if the arm was removed, or if the
 // snapshot has not changed since it was last yielded.
-func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
+func (d *Snapshots) snapshotIfChanged(ctx context.Context, id string,
+	yielded map[string]mark) (display.Snapshot, bool) {
 	arm, err := d.config.Find(ctx, id)
 	if err != nil {
-		delete(told, id)
+		delete(yielded, id)
 		return display.Snapshot{}, false
 	}
 	s, err := d.snapshot(ctx, id)
@@ -170,10 +171,10 @@ func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]ma
 	if s.Dialog != nil {
 		m.dialog = s.Dialog.Fingerprint
 	}
-	if told[id] == m {
+	if yielded[id] == m {
 		return s, false
 	}
-	told[id] = m
+	yielded[id] = m
 	return s, true
 }
 
@@ -190,9 +191,9 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 		end := d.config.DB.Head()
 		var err error
 		if ok {
-			s, err = d.continued(ctx, s)
+			s, err = d.bringUpToDate(ctx, s)
 		} else {
-			s, err = d.rebuilt(ctx, arm)
+			s, err = d.rebuild(ctx, arm)
 		}
 		if err != nil {
 			return display.Snapshot{}, err
@@ -211,9 +212,9 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 	}
 }
 
-// continued brings the snapshot s up to date: it applies all events of the arm after the position
+// bringUpToDate brings the snapshot s up to date: it applies all events of the arm after the position
 // s.upTo in the log.
-func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
+func (d *Snapshots) bringUpToDate(ctx context.Context, s positioned) (positioned, error) {
 	if d.config.DB.Head() <= s.upTo {
 		return s, nil
 	}
@@ -223,15 +224,15 @@ func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
 			return s, err
 		}
 		for _, e := range page {
-			s = shown{display.Apply(s.Snapshot, e.Event), e.Position}
+			s = positioned{display.Apply(s.Snapshot, e.Event), e.Position}
 		}
 	}
 }
 
-// rebuilt computes the snapshot of an arm from the log. It uses the events of the arm's newest run,
+// rebuild computes the snapshot of an arm from the log. It uses the events of the arm's newest run,
 // and the newest events before this run.
-func (d *Snapshots) rebuilt(ctx context.Context, arm string) (shown, error) {
-	s := shown{Snapshot: display.Snapshot{Arm: arm}}
+func (d *Snapshots) rebuild(ctx context.Context, arm string) (positioned, error) {
+	s := positioned{Snapshot: display.Snapshot{Arm: arm}}
 	recent, err := d.config.DB.Newest(ctx, arm, "", 0, displayRecent)
 	if err != nil || len(recent) == 0 {
 		return s, err
@@ -258,7 +259,7 @@ func (d *Snapshots) rebuilt(ctx context.Context, arm string) (shown, error) {
 		}
 	}
 	for _, e := range recent {
-		s = shown{display.Apply(s.Snapshot, e.Event), e.Position}
+		s = positioned{display.Apply(s.Snapshot, e.Event), e.Position}
 	}
 	return s, nil
 }
@@ -281,7 +282,7 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 // ofLongRun applies the events of a run to the snapshot s: from the event `start` to the last event before
 // the position `until`. If there are too many events, it applies only the first displayMost, and marks the
 // snapshot as partial.
-func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
+func (d *Snapshots) ofLongRun(ctx context.Context, s positioned, start store.Entry, until uint64) (positioned, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {
 		page, err := d.config.DB.Entries(ctx, store.EventFilter{Arm: s.Arm, After: s.upTo})
@@ -292,7 +293,7 @@ func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, u
 			if e.Position >= until {
 				return s, nil
 			}
-			s = shown{display.Apply(s.Snapshot, e.Event), e.Position}
+			s = positioned{display.Apply(s.Snapshot, e.Event), e.Position}
 			n++
 		}
 		if len(page) == 0 {

@@ -75,7 +75,7 @@ func (d *Feed) PublishLog(ctx context.Context) {
 		}
 		list := make([]update, len(page))
 		for i, e := range page {
-			after, list[i] = e.Position, asUpdate(e).shared()
+			after, list[i] = e.Position, asUpdate(e).encodedOnce()
 			d.config.Logged(e)
 		}
 		d.updates.publish(list...)

@@ -174,8 +174,8 @@ func asUpdate(e store.Entry) update {
 	return update{u, e.Position}
 }
 
-// shared returns an update whose event is encoded only once for all followers.
-func (u update) shared() update {
+// encodedOnce returns an update whose event is encoded only once for all followers.
+func (u update) encodedOnce() update {
 	event := u.Event
 	u.Update = u.Shared(sync.OnceValues(func() ([]byte, error) { return json.Marshal(event) }))
 	return u

@@ -90,7 +90,7 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	found, log := graph.Finding{}, runLog{}
 	for _, line := range searchLines(w.diff.NewLines(*h), h.NewStart) {
 		q.Line, q.Text = line.Number, line.Text
-		f, of, _, err := w.o.writer(ctx, q, runs, w.read)
+		f, of, _, err := w.o.findWriter(ctx, q, runs, w.read)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (w *hunkWriters) why(ctx context.Context, q graph.Question, f graph.Finding
 	}
 	a := graph.MakeAnswer(q, f, log.graph(), mentions)
 	a.ArmName = w.arm.Name
-	err := w.o.approver(ctx, &a)
+	err := w.o.addApprover(ctx, &a)
 	why := changes.Why{Certainty: string(a.Certainty), Note: a.Note, Run: f.Run, Call: f.Call, Generation: a.Generation}
 	if a.Run != nil && a.Run.Prompt != nil {
 		why.Prompt, why.Offset = a.Run.Prompt.Text, a.Run.Prompt.Offset

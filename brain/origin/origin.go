@@ -125,7 +125,7 @@ func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, er
 	if err != nil {
 		return graph.Answer{}, err
 	}
-	found, log, partial, err := o.writer(ctx, q, runs, o.readRun)
+	found, log, partial, err := o.findWriter(ctx, q, runs, o.readRun)
 	if err != nil {
 		return graph.Answer{}, err
 	}
@@ -134,7 +134,7 @@ func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, er
 	if partial && a.Certainty != graph.Wrote {
 		a.Note += "; only the newest runs were read"
 	}
-	return a, o.approver(ctx, &a)
+	return a, o.addApprover(ctx, &a)
 }
 
 // changesOf returns the runs that changed the file, newest first. It also returns commands that
@@ -149,7 +149,7 @@ func (o *Origins) changesOf(ctx context.Context, q graph.Question,
 				changes = append(changes, e)
 			}
 		})
-		if err == nil && slices.ContainsFunc(q.Paths, func(p string) bool { return below(arm.Workdir, p) }) {
+		if err == nil && slices.ContainsFunc(q.Paths, func(p string) bool { return isBelow(arm.Workdir, p) }) {
 			err = o.newestFirst(ctx, arm.ID, coleo.EventToolStart, func(e store.Entry) {
 				if _, ok := graph.Mentions(q, e.Event); ok {
 					calls = append(calls, e)
@@ -177,8 +177,8 @@ func (o *Origins) changesOf(ctx context.Context, q graph.Question,
 	return runs, mentions, nil
 }
 
-// below reports whether a path is below the folder.
-func below(folder, p string) bool {
+// isBelow reports whether a path is below the folder.
+func isBelow(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
@@ -218,10 +218,10 @@ func (o *Origins) readRun(ctx context.Context, run string) (runLog, error) {
 	return log, err
 }
 
-// writer searches the runs, newest first, for the call that wrote the line. If no call wrote the
-// line, writer returns the newest call that changed the file. It also returns the log of the call's
-// run. To read a log, it calls readLog.
-func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
+// findWriter searches the runs, newest first, for the call that wrote the line. If no call wrote the
+// line, findWriter returns the newest call that changed the file. It also returns the log of the
+// call's run. To read a log, it calls readLog.
+func (o *Origins) findWriter(ctx context.Context, q graph.Question, runs []string,
 	readLog func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
 	partial, events := len(runs) > whyRuns, 0
@@ -249,10 +249,10 @@ func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
 	return found, of, partial, nil
 }
 
-// approver finds in the audit who approved the call in the answer, and adds this caller to the
-// answer. If a policy has approved the call, approver does nothing, because the audit does not
+// addApprover finds in the audit who approved the call in the answer, and adds this caller to the
+// answer. If a policy has approved the call, addApprover does nothing, because the audit does not
 // contain the decisions of policies.
-func (o *Origins) approver(ctx context.Context, a *graph.Answer) error {
+func (o *Origins) addApprover(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 // noteSilence marks a host agent as away if serve has received nothing from it for SilentAfter.
 func (r *Roster) noteSilence(ctx context.Context, id string, h *knownHost) {
 	r.mu.Lock()
-	silent := h.lost == "" && !h.heard.IsZero() && r.Now().Sub(h.heard) > bus.SilentAfter
+	silent := h.lostReason == "" && !h.heard.IsZero() && r.Now().Sub(h.heard) > bus.SilentAfter
 	pid := h.beat.PID
 	r.mu.Unlock()
 	if silent && IsLocal(id) {
@@ -42,9 +42,9 @@ const notTakenUp = "serve has not taken it up yet"
 func (r *Roster) MarkAway(ctx context.Context, id, why string) {
 	r.mu.Lock()
 	h, ok := r.hosts[id]
-	changed := ok && h.lost == ""
+	changed := ok && h.lostReason == ""
 	if ok {
-		h.lost = why
+		h.lostReason = why
 	}
 	r.mu.Unlock()
 	if changed {
@@ -59,7 +59,7 @@ func (r *Roster) Away(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h, ok := r.hosts[id]; ok {
-		return h.lost
+		return h.lostReason
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (r *Roster) WatchOf(arm coleo.Arm) coleo.Watch {
 	if at := h.confirmed[arm.ID]; at.After(w.AsOf) {
 		w.AsOf = at
 	}
-	w.Missing = h.lost
+	w.Missing = h.lostReason
 	if a, known := h.arms[arm.ID]; known && a.Attached && a.Generation == arm.Generation &&
 		a.Process != bus.ProcessStopped {
 		w.Blocked, w.Unjudged = a.Blocked, a.Unjudged

@@ -14,7 +14,7 @@ import (
 func (r *Roster) TakeBeat(beat bus.Beat) {
 	now := r.Now().UTC()
 	h := r.host(beat.ID)
-	r.meet(h, beat)
+	r.noteFirstBeat(h, beat)
 	r.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
@@ -22,10 +22,10 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 			r.mu.Unlock()
 			return
 		}
-		beat = h.merged(beat)
+		beat = h.completeBeat(beat)
 	}
-	back := h.lost != ""
-	h.beat, h.seen, h.lost, h.heard, h.settled = beat, now, "", r.Now(), false
+	back := h.lostReason != ""
+	h.beat, h.seen, h.lostReason, h.heard, h.settled = beat, now, "", r.Now(), false
 	r.mu.Unlock()
 	ctx := r.ctx
 	if !part { // a partial beat is about one arm only
@@ -46,10 +46,10 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// meet stores where the host's log ended when the host sent its first beat: the events before this position
-// are the backlog. Serve gives no order to a host before the first beat, so the backlog contains no event
-// that an order has caused. If meet fails, pull repeats it.
-func (r *Roster) meet(h *knownHost, beat bus.Beat) {
+// noteFirstBeat stores where the host's log ended when the host sent its first beat: the events
+// before this position are the backlog. Serve gives no order to a host before the first beat, so
+// the backlog contains no event that an order has caused. If meet fails, pull repeats it.
+func (r *Roster) noteFirstBeat(h *knownHost, beat bus.Beat) {
 	if h.met {
 		return
 	}
@@ -70,9 +70,9 @@ func (r *Roster) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// merged completes a beat about one arm with the other arms from the last beat about all arms. The
-// caller must hold the roster's mu.
-func (h *knownHost) merged(part bus.Beat) bus.Beat {
+// completeBeat completes a beat about one arm with the other arms from the last beat about all
+// arms. The caller must hold the roster's mu.
+func (h *knownHost) completeBeat(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(h.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
 	part.Capabilities = h.beat.Capabilities
@@ -135,8 +135,8 @@ func (r *Roster) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]cole
 // stored before. It needs no lock, because only takeArms calls it, and beats are handled one at a
 // time.
 func (h *knownHost) noteHealth(arm coleo.Arm) bool {
-	last, known := h.told[arm.ID]
-	h.told[arm.ID] = arm.Runtime.State
+	last, known := h.healthAtBeat[arm.ID]
+	h.healthAtBeat[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
 }
 

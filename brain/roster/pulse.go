@@ -45,8 +45,8 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	defer cancel()
 	h := r.host(id)
 	r.mu.Lock()
-	h.asked++
-	number, asked, known := h.asked, r.Now(), h.pulse
+	h.pulsesAsked++
+	number, asked, known := h.pulsesAsked, r.Now(), h.pulse
 	r.mu.Unlock()
 	var pulse bus.Pulse
 	err := r.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Known: known.Mark}, &pulse)
@@ -61,14 +61,14 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		return // noteSilence decides when to mark a host agent that does not reply as away
 	}
 	r.mu.Lock()
-	back := h.lost != ""
-	h.lost, h.heard = "", r.Now()
+	back := h.lostReason != ""
+	h.lostReason, h.heard = "", r.Now()
 	if h.beat.PID != 0 {
 		h.seen = r.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > h.answered { // a reply to a later request may have arrived before
-		h.answered = number
+	if err == nil && number > h.pulsesAnswered { // a reply to a later request may have arrived before
+		h.pulsesAnswered = number
 		changed = h.storePulse(pulse, asked)
 	}
 	settled := h.settled && !back

@@ -99,22 +99,22 @@ type knownHost struct {
 	grown  chan struct{} // contains a value if the host's log has new events
 	beaten chan struct{} // contains a value if a beat has arrived, so that serve must ask for a pulse
 
-	lost  string    // the reason why the host agent cannot be asked now; "" if it can be asked
-	heard time.Time // the time of the host agent's last sign of life
+	lostReason string    // the reason why the host agent cannot be asked now; "" if it can be asked
+	heard      time.Time // the time of the host agent's last sign of life
 
-	pulse     bus.Pulse
-	asked     int       // the number of pulse requests that were sent
-	answered  int       // the highest number of a pulse request that was answered
-	pulsed    time.Time // when the request with the number `answered` was sent; zero before the first pulse
-	arms      map[string]bus.ArmPulse
-	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
-	settled   bool                 // whether all rows agree with the pulse
-	confirmed map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
+	pulse          bus.Pulse
+	pulsesAsked    int       // the number of pulse requests that were sent
+	pulsesAnswered int       // the highest number of a pulse request that was answered
+	pulsed         time.Time // when the request with the number pulsesAnswered was sent; zero before the first pulse
+	arms           map[string]bus.ArmPulse
+	parts          map[string]partPulse // the reports about single arms that are newer than the pulse
+	settled        bool                 // whether all rows agree with the pulse
+	confirmed      map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
 
 	chosen map[string]int // the number of the coleo.Chosen that was last found in each row; the key is the arm's id
 
-	told map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
-	met  bool                    // whether a beat has arrived; only TakeBeat uses it
+	healthAtBeat map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
+	met          bool                    // whether a beat has arrived; only TakeBeat uses it
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read
@@ -142,7 +142,7 @@ func (r *Roster) host(id string) *knownHost {
 	if !ok {
 		h = &knownHost{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1),
 			confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{},
-			told: map[string]coleo.Health{}}
+			healthAtBeat: map[string]coleo.Health{}}
 		r.hosts[id] = h
 		ctx := r.ctx
 		r.following.Go(func() { r.followHost(ctx, id, h.grown) })
@@ -159,7 +159,7 @@ func (r *Roster) Live() []bus.Beat {
 	defer r.mu.Unlock()
 	var out []bus.Beat
 	for id, h := range r.hosts {
-		if !IsLocal(id) && h.lost == "" && r.Now().Sub(h.seen) <= bus.HostStale {
+		if !IsLocal(id) && h.lostReason == "" && r.Now().Sub(h.seen) <= bus.HostStale {
 			out = append(out, h.beat)
 		}
 	}
@@ -194,13 +194,13 @@ func (r *Roster) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 		}
 		beat, live := beats[h.ID]
 		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live,
-			Behind: live && r.behind(beat)})
+			Behind: live && r.isBehind(beat)})
 	}
 	return out, nil
 }
 
-// behind reports whether a beat mentions events that serve has not read yet.
-func (r *Roster) behind(beat bus.Beat) bool {
+// isBehind reports whether a beat mentions events that serve has not read yet.
+func (r *Roster) isBehind(beat bus.Beat) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	head := r.hosts[beat.ID].head

@@ -74,7 +74,7 @@ func (v *Conversations) Threads(ctx context.Context, f coleo.ThreadFilter) (cole
 		}
 		return out, failed[0]
 	}
-	out.Threads = merged(out.Threads, f)
+	out.Threads = mergeThreads(out.Threads, f)
 	return out, nil
 }
 
@@ -82,9 +82,9 @@ func noThreadHost() error {
 	return coleo.Errorf(coleo.EUnavailable, "no host agent runs that could list conversations: 'coleo up' starts one")
 }
 
-// merged sorts the conversations of several hosts. If two hosts on this machine have read the same
+// mergeThreads sorts the conversations of several hosts. If two hosts on this machine have read the same
 // file, the result contains its conversation only once.
-func merged(list []coleo.Thread, f coleo.ThreadFilter) []coleo.Thread {
+func mergeThreads(list []coleo.Thread, f coleo.ThreadFilter) []coleo.Thread {
 	slices.SortStableFunc(list, func(x, y coleo.Thread) int {
 		if f.Words != "" {
 			if order := cmp.Compare(x.Rank, y.Rank); order != 0 {

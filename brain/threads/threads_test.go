@@ -122,11 +122,12 @@ func TestAConversationThatTwoHostsReadIsListedOnce(t *testing.T) {
 	held := same
 	held.Arm = "ada"
 	better := coleo.Thread{ID: "better", Rank: -2, Last: at.Add(-time.Hour)}
-	list := merged([]coleo.Thread{same, held, better}, coleo.ThreadFilter{Words: "x", Limit: 5})
+	list := mergeThreads([]coleo.Thread{same, held, better}, coleo.ThreadFilter{Words: "x", Limit: 5})
 	if len(list) != 2 || list[0].ID != "better" || list[1].Arm != "ada" {
 		t.Errorf("merged = %+v", list)
 	}
-	if list = merged([]coleo.Thread{same, better}, coleo.ThreadFilter{Limit: 1}); len(list) != 1 || list[0].ID != "same" {
+	list = mergeThreads([]coleo.Thread{same, better}, coleo.ThreadFilter{Limit: 1})
+	if len(list) != 1 || list[0].ID != "same" {
 		t.Errorf("without a search, the newest is %+v", list)
 	}
 }

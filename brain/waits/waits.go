@@ -88,7 +88,7 @@ func (w *Waits) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo
 	for {
 		switch {
 		case arm.Status == coleo.StatusStopped && !isIn(arm):
-			return arm, true, stopped(arm)
+			return arm, true, stoppedError(arm)
 		case !isIn(arm):
 			return arm, false, nil
 		case arm.Status == coleo.StatusStopped:
@@ -116,7 +116,7 @@ func (w *Waits) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo
 	}
 }
 
-func stopped(arm coleo.Arm) error {
+func stoppedError(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again",
 		arm.Name, arm.Rule, arm.Name)
 }

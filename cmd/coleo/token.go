@@ -61,7 +61,7 @@ types keys by hand, removes arms or changes labels.`,
 				return err
 			}
 			if expires != "" {
-				life, err := days(expires)
+				life, err := parseDays(expires)
 				if err != nil {
 					return err
 				}
@@ -91,8 +91,8 @@ types keys by hand, removes arms or changes labels.`,
 	return c
 }
 
-// days parses a duration such as 30d, 12h or 90m.
-func days(text string) (time.Duration, error) {
+// parseDays parses a duration such as 30d, 12h or 90m.
+func parseDays(text string) (time.Duration, error) {
 	if number, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(number, 10, 16); err == nil {
 			return time.Duration(n) * 24 * time.Hour, nil

@@ -18,7 +18,7 @@ func (p *program) beginByItself(ctx context.Context) {
 		commands = ""
 	}
 	if commands != "" {
-		p.begin(ctx, func(ctx context.Context) { p.turn(ctx, strings.Split(commands, "\n")) })
+		p.beginTurn(ctx, func(ctx context.Context) { p.runCommands(ctx, strings.Split(commands, "\n")) })
 	}
 	p.rec.add(ByItself, commands, nil) // recorded after the new state
 }

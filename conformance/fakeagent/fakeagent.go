@@ -139,7 +139,7 @@ func (p *program) run(ctx context.Context) int {
 	input, stop := p.read()
 	defer stop()
 
-	p.set(func() { p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.Start) }) })
+	p.lockedDo(func() { p.beginTurn(ctx, func(ctx context.Context) { p.runCommands(ctx, p.cfg.Script.Start) }) })
 	for {
 		select {
 		case b, ok := <-input:
@@ -154,7 +154,7 @@ func (p *program) run(ctx context.Context) int {
 				p.beginByItself(ctx)
 				continue
 			}
-			p.signalled(s)
+			p.onSignal(s)
 		case code := <-p.quit:
 			return code
 		case <-ctx.Done():
@@ -199,14 +199,14 @@ func (p *program) read() (input <-chan []byte, stop func()) {
 // sum as the exit code.
 const exitedBySignal = 128
 
-func (p *program) signalled(s os.Signal) {
+func (p *program) onSignal(s os.Signal) {
 	name := map[os.Signal]string{syscall.SIGHUP: "hup", syscall.SIGTERM: "term"}[s]
-	if name == "" && p.has(brittle) {
-		p.set(func() { p.end(1) })
+	if name == "" && p.hasFault(brittle) {
+		p.lockedDo(func() { p.end(1) })
 		return
 	}
 	if name == "" {
-		if !p.has(stubborn) {
+		if !p.hasFault(stubborn) {
 			p.redraw()
 		}
 		return

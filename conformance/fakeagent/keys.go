@@ -43,7 +43,7 @@ func (p *program) key(ctx context.Context, s string) int {
 		if !whole {
 			return 0
 		}
-		p.typed(strings.ReplaceAll(text, "\r", "\n"))
+		p.typeText(strings.ReplaceAll(text, "\r", "\n"))
 		return len(pasteBegins) + len(text) + len(pasteEnds)
 	}
 	if s[0] == '\x1b' {
@@ -72,7 +72,7 @@ func (p *program) key(ctx context.Context, s string) int {
 		if n < 0 {
 			n = len(s)
 		}
-		p.typed(s[:n])
+		p.typeText(s[:n])
 		return n
 	}
 	return 1
@@ -107,9 +107,9 @@ func (p *program) escape(s string) int {
 	return 0
 }
 
-// typed adds text to the composer. If a dialog is open, the first digit that is the
+// typeText adds text to the composer. If a dialog is open, the first digit that is the
 // number of an option chooses that option. The rest of the text is lost.
-func (p *program) typed(text string) {
+func (p *program) typeText(text string) {
 	if p.dialog == nil {
 		p.composer += text
 		return

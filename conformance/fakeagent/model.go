@@ -75,8 +75,8 @@ func (m *Model) keep(talk []message) error {
 	return nil
 }
 
-// asked runs the turn of a prompt, in a fake with a model.
-func (p *program) asked(ctx context.Context, prompt string) {
+// runModelTurn runs the turn of a prompt, in a fake with a model.
+func (p *program) runModelTurn(ctx context.Context, prompt string) {
 	var err error
 	switch {
 	case prompt == "/compact":
@@ -99,7 +99,7 @@ func (p *program) asked(ctx context.Context, prompt string) {
 // converse sends a prompt to the model, uses the tools that the model calls, and sends their
 // results to the model. It returns after a reply without calls, or after an error.
 func (p *program) converse(ctx context.Context, prompt string) (err error) {
-	if p.has(narrow) {
+	if p.hasFault(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
 	}
 	p.note(Note{Kind: NotedPrompt, Text: prompt})
@@ -132,7 +132,7 @@ func (p *program) exchange(ctx context.Context, talk []message, bySubagent bool)
 			return talk, nil
 		}
 		for _, c := range reply.Calls {
-			r := p.use(ctx, c, bySubagent)
+			r := p.useTool(ctx, c, bySubagent)
 			p.note(Note{Kind: NotedResult, ID: c.ID, Text: r.text, Outcome: r.outcome, Below: bySubagent})
 			talk = append(talk, message{Role: "tool", CallID: c.ID, Content: r.text})
 		}
@@ -155,7 +155,7 @@ func (p *program) reply(ctx context.Context, talk []message, below bool) (messag
 	talk = append([]message{{Role: "system", Content: systemText}}, talk...)
 	show := func(string) {}
 	if !below {
-		show = p.streamed()
+		show = p.newReplyPrinter()
 	}
 	for n := 1; ; n++ {
 		reply, err := p.cfg.Model.ask(ctx, talk, p.tools(below), show)
@@ -163,21 +163,21 @@ func (p *program) reply(ctx context.Context, talk []message, below bool) (messag
 		if !errors.As(err, &status) || !status.mayRecover() || n > retries {
 			return reply, err
 		}
-		p.set(func() { p.trying = fmt.Sprintf("attempt %d/%d", n, retries); p.draw() })
+		p.lockedDo(func() { p.trying = fmt.Sprintf("attempt %d/%d", n, retries); p.draw() })
 		err = sleep(ctx, retryAfter)
-		p.set(func() { p.trying = ""; p.draw() })
+		p.lockedDo(func() { p.trying = ""; p.draw() })
 		if err != nil {
 			return message{}, err
 		}
 	}
 }
 
-// streamed returns a function that shows the text of one reply. The function must be called each
-// time the text grows. It replaces the text that it has shown before.
-func (p *program) streamed() func(string) {
+// newReplyPrinter returns a function that shows the text of one reply. The function must be called
+// each time the text grows. It replaces the text that it has shown before.
+func (p *program) newReplyPrinter() func(string) {
 	begun := -1
 	return func(text string) {
-		p.set(func() {
+		p.lockedDo(func() {
 			if begun < 0 {
 				begun = len(p.transcript)
 			}
@@ -214,7 +214,7 @@ func (p *program) shell(ctx context.Context, command string) result {
 	c.Dir, c.WaitDelay = p.cfg.Model.Workdir, shellGrace
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	if p.has(anonymous) {
+	if p.hasFault(anonymous) {
 		c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, armMark) })
 	}
 	out, err := c.CombinedOutput()

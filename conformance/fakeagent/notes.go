@@ -73,7 +73,7 @@ func (p *program) note(n Note) {
 		return
 	}
 	n.At = time.Now()
-	n.Below = n.Below && !p.has(mingling)
+	n.Below = n.Below && !p.hasFault(mingling)
 	line, err := json.Marshal(n)
 	if err != nil {
 		return // impossible, because a Note contains only texts and numbers

@@ -69,7 +69,7 @@ func (p *program) draw() {
 	} else {
 		below, cursor = p.composerLines(cols, rows)
 	}
-	lines := append(p.wrapped(cols, rows), below...)
+	lines := append(p.transcriptRows(cols, rows), below...)
 	if extra := len(lines) - rows; extra > 0 {
 		lines = lines[extra:]
 	}
@@ -136,9 +136,9 @@ func (p *program) dialogLines(cols int) []string {
 	return append(lines, "  Esc to cancel")
 }
 
-// wrapped returns the end of the transcript, broken into lines that fit the screen. If the
+// transcriptRows returns the end of the transcript, broken into lines that fit the screen. If the
 // transcript is long enough, the result has at least as many lines as the screen.
-func (p *program) wrapped(cols, rows int) []string {
+func (p *program) transcriptRows(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
 		from--

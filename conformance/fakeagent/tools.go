@@ -57,23 +57,23 @@ func (p *program) tools(forSubagent bool) []any {
 	return list
 }
 
-// use carries out a tool call of the model. If bySubagent is true, the model of a subagent has made
-// the call.
-func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
+// useTool carries out a tool call of the model. If bySubagent is true, the model of a subagent has
+// made the call.
+func (p *program) useTool(ctx context.Context, c call, bySubagent bool) result {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
 		return errorOf("%v", err)
 	}
 	switch name, isMCP := strings.CutPrefix(c.Function.Name, toolMCP); {
 	case isMCP && p.mcp != nil:
-		return p.permitted(ctx, "call "+name, func() result {
+		return p.doIfPermitted(ctx, "call "+name, func() result {
 			return result{p.mcp.use(name, c.Function.Arguments),
 				succeeded}
 		})
 	case c.Function.Name == toolWrite:
-		return p.permitted(ctx, "write "+args.Path, func() result { return p.writeFile(args) })
+		return p.doIfPermitted(ctx, "write "+args.Path, func() result { return p.writeFile(args) })
 	case c.Function.Name == toolRun:
-		return p.permitted(ctx, "run "+args.Command, func() result { return p.shell(ctx, args.Command) })
+		return p.doIfPermitted(ctx, "run "+args.Command, func() result { return p.shell(ctx, args.Command) })
 	case c.Function.Name == toolTask && !bySubagent:
 		return p.delegate(ctx, args.Task)
 	case c.Function.Name == toolAsk && len(args.Questions) > 0:
@@ -82,21 +82,21 @@ func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model by calling the given function. If the action needs
-// permission, permitted first asks the user. With the fault hasty, it calls the function before it
-// asks.
-func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
-	if p.has(hasty) {
+// doIfPermitted carries out an action of the model by calling the given function. If the action
+// needs permission, doIfPermitted first asks the user. With the fault hasty, it calls the function
+// before it asks.
+func (p *program) doIfPermitted(ctx context.Context, what string, do func() result) (did result) {
+	if p.hasFault(hasty) {
 		did = do()
 	}
 	if p.cfg.Model.Ask && !p.always[what] && !p.acceptsEdits(what) {
-		n, err := p.put(ctx, permission(what))
+		n, err := p.askUser(ctx, permission(what))
 		if err != nil || n == refused {
 			return result{"the user has said no", denied}
 		}
 		p.always[what] = n == forEver
 	}
-	if !p.has(hasty) {
+	if !p.hasFault(hasty) {
 		did = do()
 	}
 	p.print("● " + what)
@@ -130,7 +130,7 @@ func (p *program) pick(ctx context.Context, a arguments) string {
 	for _, o := range q.Options {
 		d.options = append(d.options, o.Label)
 	}
-	n, err := p.put(ctx, d)
+	n, err := p.askUser(ctx, d)
 	if err != nil || n < 0 {
 		return "the user has not answered"
 	}

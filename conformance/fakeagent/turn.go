@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// begin begins a turn, and calls the given function in it. When this function has returned, the
+// beginTurn begins a turn, and calls the given function in it. When this function has returned, the
 // turn of the next prompt in the queue begins. The caller must hold mu.
-func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
+func (p *program) beginTurn(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
 	if p.state != "" {
@@ -16,22 +16,23 @@ func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	p.turns.Go(func() {
 		defer stop()
 		do(turn)
-		p.next(ctx)
+		p.nextTurn(ctx)
 	})
 }
 
-// answer begins the turn of a prompt. The caller must hold mu.
-func (p *program) answer(ctx context.Context, prompt string) {
+// answerPrompt begins the turn of a prompt. The caller must hold mu.
+func (p *program) answerPrompt(ctx context.Context, prompt string) {
 	p.add("❯ " + prompt)
 	if p.cfg.Model != nil {
-		p.begin(ctx, func(ctx context.Context) { p.asked(ctx, prompt) })
+		p.beginTurn(ctx, func(ctx context.Context) { p.runModelTurn(ctx, prompt) })
 		return
 	}
-	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
+	p.beginTurn(ctx, func(ctx context.Context) { p.runCommands(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn runs commands one after another. If a command is interrupted, turn skips the rest.
-func (p *program) turn(ctx context.Context, commands []string) {
+// runCommands runs commands one after another. If a command is interrupted, runCommands skips the
+// rest.
+func (p *program) runCommands(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -46,9 +47,9 @@ func (p *program) turn(ctx context.Context, commands []string) {
 	}
 }
 
-// next begins the turn of the oldest prompt in the queue. If the queue is empty, or ctx
+// nextTurn begins the turn of the oldest prompt in the queue. If the queue is empty, or ctx
 // has ended, the fake becomes idle instead.
-func (p *program) next(ctx context.Context) {
+func (p *program) nextTurn(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.interrupt = nil
@@ -58,7 +59,7 @@ func (p *program) next(ctx context.Context) {
 	}
 	prompt := p.queue[0]
 	p.queue = p.queue[1:]
-	p.answer(ctx, prompt)
+	p.answerPrompt(ctx, prompt)
 }
 
 // submit submits the text in the composer. The caller must hold mu.
@@ -88,7 +89,7 @@ func (p *program) submit(ctx context.Context) {
 		}
 		return
 	}
-	p.answer(ctx, prompt)
+	p.answerPrompt(ctx, prompt)
 }
 
 // setState sets the state and draws the screen. If the state is new, setState also
@@ -113,7 +114,7 @@ func status(state string) string {
 }
 
 // print locks mu and calls add.
-func (p *program) print(text string) { p.set(func() { p.add(text) }) }
+func (p *program) print(text string) { p.lockedDo(func() { p.add(text) }) }
 
 // add adds lines to the transcript and draws the screen. The caller must hold mu.
 func (p *program) add(text string) {

@@ -25,7 +25,7 @@ func (p *program) words() map[string]act {
 	}
 	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn, mingling} {
 		words[fault] = func(context.Context, string) error {
-			p.set(func() { p.faults[fault] = true })
+			p.lockedDo(func() { p.faults[fault] = true })
 			return nil
 		}
 	}
@@ -43,8 +43,8 @@ const (
 	mingling  = "mingling"
 )
 
-// has locks mu, and reports whether a permanent fault is switched on.
-func (p *program) has(fault string) bool {
+// hasFault locks mu, and reports whether a permanent fault is switched on.
+func (p *program) hasFault(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.faults[fault]
@@ -85,25 +85,25 @@ func (p *program) pause(ctx context.Context, rest string) error {
 }
 
 func (p *program) hold(ctx context.Context, rest string) error {
-	p.set(func() {
+	p.lockedDo(func() {
 		p.holding = true
 		p.add("● holding")
 	})
-	defer p.set(func() { p.holding = false })
+	defer p.lockedDo(func() { p.holding = false })
 	return sleep(ctx, duration(rest, time.Second))
 }
 
 func (p *program) ask(ctx context.Context, subject string) error {
-	n, err := p.put(ctx, permission(subject))
+	n, err := p.askUser(ctx, permission(subject))
 	if err == nil {
 		p.print(fmt.Sprintf("● %s: %s", subject, options[n]))
 	}
 	return err
 }
 
-// put shows a dialog, waits for the answer, and returns the index of the chosen option.
-func (p *program) put(ctx context.Context, d *dialog) (int, error) {
-	p.set(func() {
+// askUser shows a dialog, waits for the answer, and returns the index of the chosen option.
+func (p *program) askUser(ctx context.Context, d *dialog) (int, error) {
+	p.lockedDo(func() {
 		p.dialog = d
 		p.setState("dialog")
 	})
@@ -111,7 +111,7 @@ func (p *program) put(ctx context.Context, d *dialog) (int, error) {
 	case n := <-d.answer:
 		return n, nil
 	case <-ctx.Done():
-		p.set(func() { p.dialog = nil })
+		p.lockedDo(func() { p.dialog = nil })
 		return -1, ctx.Err()
 	}
 }
@@ -138,7 +138,7 @@ func (p *program) crash(ctx context.Context, _ string) error {
 
 // garbage draws a screen without a composer, a footer or a dialog.
 func (p *program) garbage(ctx context.Context, rest string) error {
-	p.set(func() {
+	p.lockedDo(func() {
 		p.foreign = true
 		p.write("\x1b[2J\x1b[H@@ update 9.9 @@\r\n\r\n   <<< press the any key >>>\r\n\r\n0x1f 0x8b\x1b[?25l")
 	})
@@ -146,12 +146,12 @@ func (p *program) garbage(ctx context.Context, rest string) error {
 		return nil
 	}
 	err := sleep(ctx, duration(rest, time.Second))
-	p.set(func() { p.foreign = false })
+	p.lockedDo(func() { p.foreign = false })
 	return err
 }
 
 func (p *program) silent(ctx context.Context, _ string) error {
-	p.set(func() { p.dark, p.frozen = true, true })
+	p.lockedDo(func() { p.dark, p.frozen = true, true })
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -176,7 +176,7 @@ func (p *program) flood(ctx context.Context, rest string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p.set(func() { p.write(block) })
+		p.lockedDo(func() { p.write(block) })
 	}
 	p.redraw()
 	return nil
@@ -205,17 +205,17 @@ func (p *program) child(_ context.Context, rest string) error {
 }
 
 func (p *program) ignore(_ context.Context, name string) error {
-	p.set(func() { p.ignored[strings.ToLower(name)] = true })
+	p.lockedDo(func() { p.ignored[strings.ToLower(name)] = true })
 	return nil
 }
 
 func (p *program) leave(_ context.Context, rest string) error {
-	p.set(func() { p.leaving = duration(rest, time.Second) })
+	p.lockedDo(func() { p.leaving = duration(rest, time.Second) })
 	return nil
 }
 
 func (p *program) loseInput(_ context.Context, rest string) error {
-	p.set(func() { p.loseUntil = time.Now().Add(duration(rest, time.Second)) })
+	p.lockedDo(func() { p.loseUntil = time.Now().Add(duration(rest, time.Second)) })
 	return nil
 }
 
@@ -224,7 +224,7 @@ func (p *program) ignoreSubmits(_ context.Context, rest string) error {
 	if err != nil {
 		n = 1
 	}
-	p.set(func() { p.submitsToIgnore = n })
+	p.lockedDo(func() { p.submitsToIgnore = n })
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (p *program) breakSubmits(_ context.Context, rest string) error {
 	if err != nil {
 		n = 1
 	}
-	p.set(func() { p.submitsToBreak = n })
+	p.lockedDo(func() { p.submitsToBreak = n })
 	return nil
 }
 
@@ -242,17 +242,17 @@ func (p *program) paste(_ context.Context, rest string) error {
 	if rest == "off" {
 		mode = "\x1b[?2004l"
 	}
-	p.set(func() { p.write(mode) })
+	p.lockedDo(func() { p.write(mode) })
 	return nil
 }
 
 func (p *program) status(_ context.Context, state string) error {
-	p.set(func() { p.write(status(state)) })
+	p.lockedDo(func() { p.write(status(state)) })
 	return nil
 }
 
-// set locks mu and calls the given function.
-func (p *program) set(change func()) {
+// lockedDo locks mu and calls the given function.
+func (p *program) lockedDo(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()

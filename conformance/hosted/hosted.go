@@ -44,7 +44,7 @@ type Config struct {
 type Arm struct {
 	config Config
 	id     string
-	seeing *seeing
+	seeing *sessionKeeper
 	key    bus.Key // the key with which the host agent connects to the bus
 	server *busserver.Server
 	serve  *bus.Conn // the connection that gives orders
@@ -61,7 +61,7 @@ type Arm struct {
 // CLI's process is running. The error is ENotInstalled if the agent CLI is missing. If Start
 // returns no error, the caller must call Close.
 func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error) {
-	a := &Arm{config: c, id: spawn.Arm, seeing: &seeing{Harness: c.Harness}}
+	a := &Arm{config: c, id: spawn.Arm, seeing: &sessionKeeper{Harness: c.Harness}}
 	err := a.openBus()
 	if err == nil {
 		err = a.startHost(ctx)
@@ -250,23 +250,23 @@ func (a *Arm) closeBus() error {
 	return a.log.Close()
 }
 
-// seeing is a harness that stores each session that the host agent opens.
-type seeing struct {
+// sessionKeeper is a harness that stores each session that the host agent opens.
+type sessionKeeper struct {
 	coleo.Harness
 
 	mu      sync.Mutex
 	session coleo.Session
 }
 
-func (h *seeing) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
+func (h *sessionKeeper) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session, error) {
 	return h.note(h.Harness.Spawn(ctx, c))
 }
 
-func (h *seeing) Attach(ctx context.Context, handle coleo.Handle) (coleo.Session, error) {
+func (h *sessionKeeper) Attach(ctx context.Context, handle coleo.Handle) (coleo.Session, error) {
 	return h.note(h.Harness.Attach(ctx, handle))
 }
 
-func (h *seeing) note(s coleo.Session, err error) (coleo.Session, error) {
+func (h *sessionKeeper) note(s coleo.Session, err error) (coleo.Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
@@ -275,7 +275,7 @@ func (h *seeing) note(s coleo.Session, err error) (coleo.Session, error) {
 	return s, err
 }
 
-func (h *seeing) newest() coleo.Session {
+func (h *sessionKeeper) newest() coleo.Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.session

@@ -141,16 +141,16 @@ func (r *recorder) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recorded{Connection: c, log: r.log}, nil
+	return &recordedConn{Connection: c, log: r.log}, nil
 }
 
-type recorded struct {
+type recordedConn struct {
 	mcp.Connection
 	mu  sync.Mutex
 	log io.Writer
 }
 
-func (r *recorded) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (r *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := r.Connection.Read(ctx)
 	if q, ok := m.(*jsonrpc.Request); ok && err == nil {
 		err = r.write(Request{At: time.Now(), Method: q.Method, Params: q.Params})
@@ -158,7 +158,7 @@ func (r *recorded) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-func (r *recorded) write(q Request) error {
+func (r *recordedConn) write(q Request) error {
 	line, err := json.Marshal(q)
 	if err != nil {
 		return fmt.Errorf("record MCP request: %w", err)

@@ -38,11 +38,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, d := range dialects() {
 		if r.Method == http.MethodPost && d.serves(r.URL.Path) {
-			s.turn(r.Context(), q, d, body, o)
+			s.answerTurn(r.Context(), q, d, body, o)
 			return
 		}
 	}
-	s.fixed(q, r.URL.Path, body, o)
+	s.answerFixed(q, r.URL.Path, body, o)
 }
 
 // fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
@@ -65,11 +65,12 @@ func authOf(h http.Header) string {
 	return strings.ToLower(scheme)
 }
 
-// fixed answers a request that does not ask for a reply of the model. It does not use the script.
-func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
+// answerFixed answers a request that does not ask for a reply of the model. It does not use the
+// script.
+func (s *Server) answerFixed(q Request, path string, body []byte, o *httpWriter) {
 	n := s.rec.add(q)
 	for _, d := range dialects() {
-		if v := d.fixed(q.Method, path, body); v != nil {
+		if v := d.fixedReply(q.Method, path, body); v != nil {
 			o.json(http.StatusOK, v)
 		}
 	}
@@ -83,8 +84,8 @@ func (s *Server) fixed(q Request, path string, body []byte, o *httpWriter) {
 	s.finish(n, o, o.err)
 }
 
-// turn answers a request for a reply of the model.
-func (s *Server) turn(client context.Context, q Request, d dialect, body []byte, o *httpWriter) {
+// answerTurn answers a request for a reply of the model.
+func (s *Server) answerTurn(client context.Context, q Request, d dialect, body []byte, o *httpWriter) {
 	t, err := d.decode(body)
 	if err != nil {
 		q.Dialect = d.name()
@@ -95,7 +96,7 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	}
 	t = d.addressed(t, httpPath(q.Path))
 	rule, steps := s.chooser.choose(t, s.failures)
-	q.Turn, q.Rule, q.Reply = t.recorded(), rule, steps
+	q.Turn, q.Rule, q.Reply = t.forRecord(), rule, steps
 	n := s.rec.add(q)
 	o.onFirstByte = func() {
 		s.rec.update(n, func(q *Request) { q.First, q.Status = o.first, o.status })
@@ -108,11 +109,11 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	if t.Stream {
 		enc = d.stream(o, t, usageOf(t, steps, 0))
 	}
-	p := &player{ctx: ctx, turn: t, enc: enc, out: o, release: s.released, stalled: func(on bool) {
+	p := &player{ctx: ctx, turn: t, enc: enc, out: o, release: s.releaseSignal, onStall: func(on bool) {
 		s.rec.update(n, func(q *Request) { q.Stalled, q.Status = on, o.status })
-	}, called: func(m Made) {
+	}, onCall: func(m Made) {
 		s.rec.update(n, func(q *Request) { q.Calls = append(q.Calls, m) })
-	}, used: func(u Usage) {
+	}, onUsage: func(u Usage) {
 		s.rec.update(n, func(q *Request) { q.Usage = d.reported(u) })
 	}}
 	s.finish(n, o, p.play(steps))

@@ -31,7 +31,7 @@ func (c *chooser) choose(t Turn, failed func(prompt string) int) (source string,
 	if t.Side != "" {
 		return "side", replyToSideRequest(t).Steps
 	}
-	return "words", obey(t, failed).Steps
+	return "words", replyByScenario(t, failed).Steps
 }
 
 func (c *chooser) byRule(t Turn) (string, []Step) {

@@ -11,10 +11,10 @@ type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the response to a request that does not need a reply of the model. Such a request
-	// asks for a list of models or a number of tokens. If the dialect does not know the request, fixed
+	// fixedReply returns the response to a request that does not need a reply of the model. Such a request
+	// asks for a list of models or a number of tokens. If the dialect does not know the request, fixedReply
 	// returns nil.
-	fixed(method, path string, body []byte) any
+	fixedReply(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
 	// addressed returns t with the data that the path of the request contains.
 	addressed(t Turn, path string) Turn

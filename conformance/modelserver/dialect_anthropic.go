@@ -15,7 +15,7 @@ func (anthropic) name() string { return anthropicDialect }
 
 func (anthropic) serves(path string) bool { return path == "/v1/messages" }
 
-func (anthropic) fixed(method, path string, body []byte) any {
+func (anthropic) fixedReply(method, path string, body []byte) any {
 	if method == http.MethodPost && path == "/v1/messages/count_tokens" {
 		return map[string]int{"input_tokens": Turn{size: len(body)}.inputTokens()}
 	}

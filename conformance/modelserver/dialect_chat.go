@@ -20,7 +20,7 @@ func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 // modelListed is the only model in the list of models. Requests may name any other model.
 const modelListed = "mock-model"
 
-func (chat) fixed(method, path string, _ []byte) any {
+func (chat) fixedReply(method, path string, _ []byte) any {
 	model := map[string]any{"id": modelListed, "object": "model", "created": 1, "owned_by": "coleo"}
 	switch {
 	case method == http.MethodGet && path == "/v1/models":

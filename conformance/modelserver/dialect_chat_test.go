@@ -111,7 +111,7 @@ func TestChatWhole(t *testing.T) {
 func TestModelsAreListed(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
-	list := chat{}.fixed("GET", "/v1/models", nil)
+	list := chat{}.fixedReply("GET", "/v1/models", nil)
 	if !strings.Contains(mustJSON(list), modelListed) {
 		t.Errorf("models = %v", list)
 	}

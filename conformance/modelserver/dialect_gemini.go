@@ -20,7 +20,7 @@ func (gemini) serves(path string) bool { return geminiPath.MatchString(path) }
 
 var geminiCount = regexp.MustCompile(`^/v1(?:beta)?/models/[^/:]+:countTokens$`)
 
-func (gemini) fixed(method, path string, body []byte) any {
+func (gemini) fixedReply(method, path string, body []byte) any {
 	if method == http.MethodPost && geminiCount.MatchString(path) {
 		return fields{"totalTokens": len(body)/4 + 1}
 	}

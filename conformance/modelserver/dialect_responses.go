@@ -14,9 +14,9 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed always returns nil. The chat dialect handles requests with a fixed response, because the
-// real API has one host for both dialects.
-func (responses) fixed(string, string, []byte) any { return nil }
+// fixedReply always returns nil. The chat dialect handles requests with a fixed response, because
+// the real API has one host for both dialects.
+func (responses) fixedReply(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }
 
@@ -208,14 +208,14 @@ func (s *responsesStream) openItem(kind string, item fields) {
 	if s.open == kind {
 		return
 	}
-	s.shut()
+	s.endOpenItem()
 	s.open, s.words, s.itemID = kind, "", newID(kind[:3]+"_")
 	item["id"], item["type"] = s.itemID, kind
 	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
 }
 
-// shut closes the open item, if there is one.
-func (s *responsesStream) shut() {
+// endOpenItem closes the open item, if there is one.
+func (s *responsesStream) endOpenItem() {
 	switch s.open {
 	case "":
 		return
@@ -254,7 +254,7 @@ func (s *responsesStream) thinking(text string) {
 }
 
 func (s *responsesStream) call(c toolCall) {
-	s.shut()
+	s.endOpenItem()
 	item := responsesCall(c)
 	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
 	s.closeItem(item)
@@ -271,7 +271,7 @@ func (s *responsesStream) fail(f Failure) {
 }
 
 func (s *responsesStream) end(u Usage) {
-	s.shut()
+	s.endOpenItem()
 	full := s.response("completed")
 	full["usage"] = responsesUsage(u)
 	s.event("response.completed", fields{"response": full})

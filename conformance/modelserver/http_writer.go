@@ -92,9 +92,9 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// half sends the first half of an event and closes the connection. If the client does not want a
-// stream, half sends the first half of a JSON document instead.
-func (o *httpWriter) half(stream bool) {
+// sendHalf sends the first half of an event and closes the connection. If the client does not want a
+// stream, sendHalf sends the first half of a JSON document instead.
+func (o *httpWriter) sendHalf(stream bool) {
 	switch {
 	case o.status != 0:
 	case stream:

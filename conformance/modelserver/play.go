@@ -14,9 +14,9 @@ type player struct {
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
-	called  func(Made)  // called with each tool call before it is sent
-	used    func(Usage) // called with the usage when the whole reply has been sent
-	stalled func(bool)  // called with true when a stall begins, and with false when it ends
+	onCall  func(Made)  // called with each tool call before it is sent
+	onUsage func(Usage) // called with the usage when the whole reply has been sent
+	onStall func(bool)  // called with true when a stall begins, and with false when it ends
 	output  int         // number of bytes of text, thoughts and arguments of calls
 }
 
@@ -39,7 +39,7 @@ func (p *player) play(steps []Step) error {
 	p.enc.end(used)
 	p.out.flush()
 	if p.out.err == nil {
-		p.used(used)
+		p.onUsage(used)
 	}
 	return p.out.err
 }
@@ -48,16 +48,16 @@ func (p *player) play(steps []Step) error {
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
-		return false, p.words(s.Text, s.Pace, p.enc.text)
+		return false, p.sendWords(s.Text, s.Pace, p.enc.text)
 	case s.Thinking != "":
-		return false, p.words(s.Thinking, s.Pace, p.enc.thinking)
+		return false, p.sendWords(s.Thinking, s.Pace, p.enc.thinking)
 	case s.Tool != nil:
 		call, err := resolve(*s.Tool, p.turn)
 		if err != nil {
-			return false, p.words("NO TOOL: "+err.Error(), 0, p.enc.text)
+			return false, p.sendWords("NO TOOL: "+err.Error(), 0, p.enc.text)
 		}
 		p.output += len(call.args)
-		p.called(Made{ID: call.id, Name: call.name, Arguments: call.args})
+		p.onCall(Made{ID: call.id, Name: call.name, Arguments: call.args})
 		p.enc.call(call)
 	case s.Pause > 0:
 		return false, p.wait(s.Pause)
@@ -70,7 +70,7 @@ func (p *player) step(s Step) (done bool, err error) {
 		p.out.cut()
 		return true, errCut
 	case s.Half:
-		p.out.half(p.turn.Stream)
+		p.out.sendHalf(p.turn.Stream)
 		return true, errCut
 	}
 	return false, nil
@@ -78,8 +78,8 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends a text word by word. After each word, it pauses for pauseMs milliseconds.
-func (p *player) words(text string, pauseMs int, send func(string)) error {
+// sendWords sends a text word by word. After each word, it pauses for pauseMs milliseconds.
+func (p *player) sendWords(text string, pauseMs int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
 		send(w)
@@ -110,11 +110,11 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// This line must come before p.stalled(true), because another goroutine can release the stall
+	// This line must come before p.onStall(true), because another goroutine can release the stall
 	// at any time after that call. A release closes only a channel that was fetched before it.
 	release := p.release()
-	p.stalled(true)
-	defer p.stalled(false)
+	p.onStall(true)
+	defer p.onStall(false)
 	select {
 	case <-release:
 		return nil

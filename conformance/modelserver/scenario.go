@@ -49,8 +49,8 @@ func (s scenario) verbs() map[string]func(rest string) []Step {
 
 var thenSay = regexp.MustCompile(`(?i)[,;]?\s*(?:and )?then say (\S+)\s*`)
 
-// obey returns the reply to a turn for which no rule of the script matches.
-func obey(t Turn, failed func(string) int) Reply {
+// replyByScenario returns the reply to a turn for which no rule of the script matches.
+func replyByScenario(t Turn, failed func(string) int) Reply {
 	s := scenario{turn: t, failed: failed}
 	if m := thenSay.FindStringSubmatch(unquoted(t.Prompt)); m != nil {
 		s.closingText = m[1]

@@ -66,7 +66,7 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 	}
 	for _, tt := range tests {
 		turn := Turn{Prompt: tt.prompt, Tools: tt.tools, Folder: "/w", System: "Deferred tools:\nmcp__coleo__ping\n"}
-		steps := obey(turn, nil).Steps
+		steps := replyByScenario(turn, nil).Steps
 		call, err := resolve(*steps[len(steps)-1].Tool, turn)
 		if err != nil || call.name != tt.name || !sameJSON(call.args, tt.args) {
 			t.Errorf("%q calls %s %s (%v), want %s %s", tt.prompt, call.name, call.args, err, tt.name, tt.args)
@@ -107,8 +107,8 @@ func TestWordsOfThePromptAreObeyed(t *testing.T) {
 			[]Step{{Text: "```bash\nls\n```\n\n"}, {Text: "Suggested."}}},
 	}
 	for _, tt := range tests {
-		if got := obey(tt.turn, func(string) int { return 1 }).Steps; !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("obey(%q) = %s, want %s", tt.turn.Prompt, mustJSON(got), mustJSON(tt.want))
+		if got := replyByScenario(tt.turn, func(string) int { return 1 }).Steps; !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("replyByScenario(%q) = %s, want %s", tt.turn.Prompt, mustJSON(got), mustJSON(tt.want))
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestToolsAreCalledByName(t *testing.T) {
 		`use Bash {"command": "l`:   {Name: "Bash", Arguments: `{"command": "l`},
 		`use nothing`:               {Name: "nothing", Arguments: `{}`},
 	} {
-		steps := obey(Turn{Prompt: prompt, Tools: offered(t, toolsOfOne)}, nil).Steps
+		steps := replyByScenario(Turn{Prompt: prompt, Tools: offered(t, toolsOfOne)}, nil).Steps
 		if len(steps) != 1 || steps[0].Tool == nil {
 			t.Errorf("%q is answered with %+v", prompt, steps)
 			continue
@@ -41,7 +41,8 @@ func TestSeveralCallsInOneReplyAreRecorded(t *testing.T) {
 	if want := []string{"a {}", "b 7"}; !slices.Equal(names, want) || !strings.Contains(body, "both") {
 		t.Errorf("the calls are %q, want %q: %s", names, want, body)
 	}
-	if steps := obey(Turn{Prompt: "together say a and also sing"}, nil).Steps; len(steps) != 1 || steps[0].Tool != nil ||
+	steps := replyByScenario(Turn{Prompt: "together say a and also sing"}, nil).Steps
+	if len(steps) != 1 || steps[0].Tool != nil ||
 		!strings.HasPrefix(steps[0].Text, "ECHO: ") {
 		t.Errorf("an unknown act is answered with %+v", steps)
 	}

@@ -88,7 +88,7 @@ func TestNamesInArgumentsAreFilledInAnewEachTime(t *testing.T) {
 func TestRecordsKeepTheHeadOfTheSystemText(t *testing.T) {
 	t.Parallel()
 	kept := Turn{System: strings.Repeat("a", maxRecordedSystem-1) + "éb",
-		Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.recorded()
+		Tools: []Tool{{Name: "x", schema: schema{Required: []string{"y"}}}}}.forRecord()
 	if kept.System != strings.Repeat("a", maxRecordedSystem-1) || kept.Tools[0].schema.Required != nil {
 		t.Errorf("kept %d bytes of system text and tools %+v", len(kept.System), kept.Tools)
 	}

@@ -177,7 +177,7 @@ func (s *Server) Release() int {
 	return n
 }
 
-func (s *Server) released() <-chan struct{} {
+func (s *Server) releaseSignal() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.release

@@ -202,15 +202,15 @@ func question(c Call, s schema) map[string]any {
 	questions := []any{}
 	for _, asked := range append([]any{c.Args}, more...) {
 		if args, ok := asked.(map[string]any); ok {
-			questions = append(questions, listed(args, one))
+			questions = append(questions, questionList(args, one))
 		}
 	}
 	return map[string]any{"questions": questions}
 }
 
-// listed returns a question for a tool that takes a list of questions. It adds a sample value for
-// each further field that the schema of a question requires.
-func listed(args map[string]any, want schema) map[string]any {
+// questionList returns a question for a tool that takes a list of questions. It adds a sample value
+// for each further field that the schema of a question requires.
+func questionList(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)
 	options := []any{}

@@ -66,8 +66,8 @@ type Tool struct {
 // recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with each request.
 const maxRecordedSystem = 512
 
-// recorded returns the part of t that the record keeps.
-func (t Turn) recorded() Turn {
+// forRecord returns the part of t that the record keeps.
+func (t Turn) forRecord() Turn {
 	if len(t.System) > maxRecordedSystem {
 		t.System = strings.ToValidUTF8(t.System[:maxRecordedSystem], "")
 	}

@@ -84,7 +84,7 @@ func (l Log) CheckCalls(made []Made) error {
 		case i >= len(l.Calls):
 			wrong = append(wrong, fmt.Errorf("the call %s of %s is not reported", made[i].ID, made[i].Name))
 		default:
-			err := l.Calls[i].is(made[i])
+			err := l.Calls[i].checkIs(made[i])
 			if err == nil && !l.inRunOf(l.Calls[i].Run, made[i].Prompt, made[i].Notice) {
 				err = fmt.Errorf("%s (%s) is reported in the run of %q, and belongs to %q", made[i].ID, made[i].Name,
 					l.runs[l.Calls[i].Run].Text, made[i].Prompt)
@@ -97,9 +97,9 @@ func (l Log) CheckCalls(made []Made) error {
 	return errors.Join(wrong...)
 }
 
-// is returns an error if the logged call c differs from the model's call m in its name, id or
+// checkIs returns an error if the logged call c differs from the model's call m in its name, id or
 // outcome.
-func (c Call) is(m Made) error {
+func (c Call) checkIs(m Made) error {
 	switch {
 	case c.Name != m.Name:
 		return fmt.Errorf("its name is reported as %s, the model has called %s", c.Name, m.Name)

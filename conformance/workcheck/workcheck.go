@@ -92,7 +92,7 @@ func (r *reader) fail(format string, args ...any) {
 // checkPlace checks that an event is allowed at its place in the run.
 func (r *reader) checkPlace(e coleo.Event) {
 	switch {
-	case e.Run == "" && judged(e.Kind):
+	case e.Run == "" && needsRun(e.Kind):
 		r.fail("event %d, a %s, belongs to no run: %s", e.Seq, e.Kind, e.Payload)
 	case e.Run == "" || e.Kind == coleo.EventDecision || e.Kind == coleo.EventState:
 	case e.Kind == coleo.EventRunStart:
@@ -133,8 +133,8 @@ func (r *reader) endRun(e coleo.Event) {
 	}
 }
 
-// judged reports whether events of this kind must belong to a run.
-func judged(k coleo.EventKind) bool {
+// needsRun reports whether events of this kind must belong to a run.
+func needsRun(k coleo.EventKind) bool {
 	return slices.Contains([]coleo.EventKind{coleo.EventToolStart, coleo.EventToolEnd, coleo.EventAssistantText,
 		coleo.EventSubagentStart, coleo.EventSubagentEnd}, k)
 }

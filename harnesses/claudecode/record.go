@@ -59,7 +59,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Meta || l.Sidechain != d.subagent {
 		return nil
 	}
-	before := d.work.pending(l)
+	before := d.work.takePendingUsage(l)
 	return append(before, record.Join(l.state(), record.ByModel(d.work.workOf(l), d.work.model))...)
 }
 
@@ -86,7 +86,7 @@ func (l recordLine) state() []record.Entry {
 func (l recordLine) user() []record.Entry {
 	var typed string
 	if json.Unmarshal(l.Message.Content, &typed) == nil {
-		return []record.Entry{l.typed(typed)}
+		return []record.Entry{l.typedEntry(typed)}
 	}
 	var out []record.Entry
 	for _, p := range partsOf(l.Message.Content) {
@@ -104,9 +104,10 @@ func (l recordLine) user() []record.Entry {
 	return out
 }
 
-// typed decodes a prompt, a command that the user typed after !, or the output of such a command.
-// The output can be the last line of the turn, because only some versions ask the model afterwards.
-func (l recordLine) typed(text string) record.Entry {
+// typedEntry decodes a prompt, a command that the user typed after !, or the output of such a
+// command. The output can be the last line of the turn, because only some versions ask the model
+// afterwards.
+func (l recordLine) typedEntry(text string) record.Entry {
 	for _, output := range []string{"<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>"} {
 		if strings.HasPrefix(text, output) {
 			return record.Entry{Kind: record.End, Ending: record.Finished, Turn: l.Turn, Time: l.Time}

@@ -39,12 +39,12 @@ type workPart struct {
 // worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
 // texts. Its fields contain what it needs from earlier lines.
 type worker struct {
-	mode, model string
-	told        string        // the reply whose tokens were reported last
-	cut         *record.Entry // the tokens of the newest reply, if the reply may not be finished
-	calls       map[string]call
-	tasks       taskList
-	shell       string // id of the user's command whose output is still to come
+	mode, model     string
+	reportedReply   string        // the reply whose tokens were reported last
+	unfinishedUsage *record.Entry // the tokens of the newest reply, if the reply may not be finished
+	calls           map[string]call
+	tasks           taskList
+	shell           string // id of the user's command whose output is still to come
 }
 
 // call is a call that has not ended.
@@ -79,15 +79,16 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// pending returns the tokens of the newest reply if that reply has no stop reason and the line belongs
-// to another message. Such a line shows that the reply has no more lines. Otherwise pending returns
-// nil.
-func (w *worker) pending(l recordLine) []record.Entry {
-	if w.cut == nil || l.Type != "user" && l.Type != "assistant" || l.Message.ID == w.cut.Reply {
+// takePendingUsage returns the tokens of the newest reply if that reply has no stop reason and the
+// line belongs to another message. Such a line shows that the reply has no more lines. Otherwise
+// takePendingUsage returns nil.
+func (w *worker) takePendingUsage(l recordLine) []record.Entry {
+	if w.unfinishedUsage == nil || l.Type != "user" && l.Type != "assistant" ||
+		l.Message.ID == w.unfinishedUsage.Reply {
 		return nil
 	}
-	e := *w.cut
-	w.cut, w.told = nil, e.Reply
+	e := *w.unfinishedUsage
+	w.unfinishedUsage, w.reportedReply = nil, e.Reply
 	return []record.Entry{e}
 }
 
@@ -181,20 +182,21 @@ func (w *worker) assistant(l recordLine) []record.Entry {
 	return append(out, w.usage(l)...)
 }
 
-// usage returns the tokens of each reply only once. If the reply has no stop reason yet, pending
-// returns the tokens later, when another line shows that the reply has no more lines.
+// usage returns the tokens of each reply only once. If the reply has no stop reason yet,
+// takePendingUsage returns the tokens later, when another line shows that the reply has no more
+// lines.
 func (w *worker) usage(l recordLine) []record.Entry {
 	u := l.Message.Usage
-	if u == nil || l.Message.ID == "" || l.Message.ID == w.told || l.Message.Model == "<synthetic>" {
+	if u == nil || l.Message.ID == "" || l.Message.ID == w.reportedReply || l.Message.Model == "<synthetic>" {
 		return nil
 	}
 	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u.usage()), Model: l.Message.Model}, l.Message.ID,
 		l.Time)
 	if l.Message.Stop == "" {
-		w.cut = &e
+		w.unfinishedUsage = &e
 		return nil
 	}
-	w.cut, w.told = nil, l.Message.ID
+	w.unfinishedUsage, w.reportedReply = nil, l.Message.ID
 	return []record.Entry{e}
 }
 
@@ -223,7 +225,7 @@ var (
 func (w *worker) user(l recordLine) []record.Entry {
 	var typed string
 	if json.Unmarshal(l.Message.Content, &typed) == nil {
-		return w.typed(l, typed)
+		return w.typedWork(l, typed)
 	}
 	var out []record.Entry
 	for _, p := range partsOf(l.Message.Content) {
@@ -243,7 +245,7 @@ func (w *worker) user(l recordLine) []record.Entry {
 	return out
 }
 
-func (w *worker) typed(l recordLine, typed string) []record.Entry {
+func (w *worker) typedWork(l recordLine, typed string) []record.Entry {
 	if m := bashInput.FindStringSubmatch(typed); m != nil {
 		command, _ := coleo.CutWork(m[1])
 		w.shell = l.UUID

@@ -26,14 +26,14 @@ const outputHead = "Output:\n"
 // endOf returns the end of a call with the given id. rawOutput is the output that the model
 // receives: a text, a list of texts, or an object.
 func endOf(id string, c call, rawOutput json.RawMessage) coleo.ToolEnd {
-	text, told := resultOf(rawOutput)
+	text, success := resultOf(rawOutput)
 	switch {
 	case refused.MatchString(text) && (c.item == nil || c.item.Exit == nil) || c.item != nil &&
 		c.item.Status == "declined":
 		return record.FailedCall(id, coleo.ToolDenied, refusal(text))
 	case c.item != nil:
 		return c.item.end(id, text)
-	case told != nil && !*told:
+	case success != nil && !*success:
 		return record.FailedCall(id, coleo.ToolError, text)
 	}
 	if m := exited.FindStringSubmatch(text); m != nil {

@@ -233,8 +233,8 @@ func (w *worker) item(l recordLine) []record.Entry {
 			return shell(l)
 		}
 		if c, known := w.calls[item.ID]; known {
-			told := item.workItem
-			c.item = &told
+			reported := item.workItem
+			c.item = &reported
 			w.calls[item.ID] = c
 		}
 	}

@@ -113,7 +113,7 @@ func (w *worker) workOf(l recordLine) []record.Entry {
 	case l.Type == "assistant.message":
 		return w.reply(l)
 	case l.Type == "permission.completed" && (d.Result.Kind == "cancelled" || strings.HasPrefix(d.Result.Kind, "denied")):
-		return w.refused(l)
+		return w.refusedEnd(l)
 	case l.Type == "tool.user_requested":
 		c := record.Call(d.Call, d.Tool, coleo.ToolExecute, string(d.Args))
 		w.remember(d.Call, call{byUser: true})
@@ -184,8 +184,8 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// refused returns the end of a call whose permission was refused. Such a call has no other end.
-func (w *worker) refused(l recordLine) []record.Entry {
+// refusedEnd returns the end of a call whose permission was refused. Such a call has no other end.
+func (w *worker) refusedEnd(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]
 	if !open {
@@ -207,7 +207,7 @@ func (w *worker) end(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]
 	if !open {
-		return nil // refused has already returned the end of this call
+		return nil // refusedEnd has already returned the end of this call
 	}
 	delete(w.calls, d.Call)
 	output := d.Result.Content

@@ -54,7 +54,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
 	if err := json.Unmarshal(line, &l); l.Type == "" {
 		if err == nil {
-			return d.work.changed(l)
+			return d.work.replacedMessages(l)
 		}
 		return nil
 	}

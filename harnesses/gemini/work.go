@@ -89,9 +89,9 @@ func kindOf(name string) coleo.ToolKind {
 // model's place.
 const summarised = "Got it. Thanks for the additional context!"
 
-// changed returns entries for a line that sets all messages. Gemini CLI writes such a line after a
-// compaction, and after it has repeated the history.
-func (w *worker) changed(l recordLine) []record.Entry {
+// replacedMessages returns entries for a line that sets all messages. Gemini CLI writes such a line after
+// a compaction, and after it has repeated the history.
+func (w *worker) replacedMessages(l recordLine) []record.Entry {
 	all := l.Set.Messages
 	if all == nil {
 		return nil

@@ -12,18 +12,18 @@ import (
 
 // subagent returns a placeholder for a subagent's tokens if the event ends the call that started the
 // subagent. The call may have been interrupted. For any other event, subagent returns nothing.
-func (w *worker) subagent(p eventPart) []told {
+func (w *worker) subagent(p eventPart) []workEntry {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {
 		return nil
 	}
-	return []told{{subagent: s.Metadata.Session, entry: record.Entry{Position: w.seq}}}
+	return []workEntry{{subagent: s.Metadata.Session, entry: record.Entry{Position: w.seq}}}
 }
 
 // withSubagents replaces the placeholders for subagents by the subagents' tokens. It reads the tokens
 // from the subagents' own conversations in the same database.
-func (w *worker) withSubagents(tx *sql.Tx, list []told) []told {
-	var out []told
+func (w *worker) withSubagents(tx *sql.Tx, list []workEntry) []workEntry {
+	var out []workEntry
 	for _, t := range list {
 		if t.subagent == "" {
 			out = append(out, t)
@@ -43,7 +43,7 @@ const repliesBelow = `WITH RECURSIVE below(id) AS (
 
 // tokensOf returns the new tokens of a subagent, and of the subagents that it has started itself. It
 // remembers the replies that it has returned, because a later call can continue the same subagent.
-func (w *worker) tokensOf(tx *sql.Tx, place told) (out []told) {
+func (w *worker) tokensOf(tx *sql.Tx, place workEntry) (out []workEntry) {
 	rows, err := tx.QueryContext(context.Background(), repliesBelow, place.subagent, mostEvent)
 	if err != nil {
 		return nil
@@ -56,14 +56,14 @@ func (w *worker) tokensOf(tx *sql.Tx, place told) (out []told) {
 			return out
 		}
 		var m eventInfo
-		if json.Unmarshal(data, &m) != nil || m.Usage().Total() == 0 || w.told[id] {
+		if json.Unmarshal(data, &m) != nil || m.Usage().Total() == 0 || w.reported[id] {
 			continue
 		}
-		w.told[id] = true
+		w.reported[id] = true
 		e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(m.Usage()), Model: m.ModelID, Subagent: true}, "",
 			time.UnixMilli(m.Time.Created))
 		e.Position, e.Key = place.entry.Position, id
-		out = append(out, told{entry: e})
+		out = append(out, workEntry{entry: e})
 	}
 	return out
 }

@@ -19,9 +19,9 @@ import (
 //
 // Some versions of OpenCode write no such events, so Coleo reports no work for them.
 type worker struct {
-	since int64 // Unix time in ms; earlier work may be left out
-	seq   int64 // number of the last event that was read; -1 if none was
-	told  map[string]bool
+	since    int64 // Unix time in ms; earlier work may be left out
+	seq      int64 // number of the last event that was read; -1 if none was
+	reported map[string]bool
 	// The keys of shell and compactions are the ids of messages.
 	shell       map[string]bool // prompts that are commands of the user, and the replies to them
 	compactions map[string]bool // prompts and replies of a compaction; true if OpenCode decided on it
@@ -29,12 +29,13 @@ type worker struct {
 }
 
 func newWorker(since int64) worker {
-	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
+	return worker{since: since, seq: -1, reported: map[string]bool{}, shell: map[string]bool{},
+		compactions: map[string]bool{}}
 }
 
-// told is an entry, or a placeholder that entries replace later. At most one of prompt and subagent is
+// workEntry is an entry, or a placeholder that entries replace later. At most one of prompt and subagent is
 // set.
-type told struct {
+type workEntry struct {
 	entry    record.Entry
 	prompt   string // if set, a placeholder for the prompt with this id
 	subagent string // if set, a placeholder for a subagent's tokens; the id of the subagent's conversation
@@ -109,7 +110,7 @@ const mostEvent = 4 << 20
 
 // read returns what the new events report. It returns nil if it cannot read the database. No event is
 // lost then, because the next successful call reads all new events.
-func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
+func (w *worker) read(tx *sql.Tx, conversation string) (out []workEntry) {
 	after := w.seq
 	if after < 0 {
 		first := sql.NullInt64{}
@@ -143,7 +144,7 @@ func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 }
 
 // event returns what one event reports, such as a call or a text.
-func (w *worker) event(kind string, e eventData) []told {
+func (w *worker) event(kind string, e eventData) []workEntry {
 	switch {
 	case strings.HasPrefix(kind, "message.part.updated."):
 		return w.part(e)
@@ -155,21 +156,21 @@ func (w *worker) event(kind string, e eventData) []told {
 
 // once returns a list with one element, made from the parameter work. It returns nil if an earlier call
 // of once had the same key. A key must be unique in its conversation.
-func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []told {
-	if w.told[key] {
+func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []workEntry {
+	if w.reported[key] {
 		return nil
 	}
-	w.told[key] = true
+	w.reported[key] = true
 	e := record.Worked(work, reply, time.UnixMilli(ms))
 	e.Position, e.Key = w.seq, key
 	if reply != "" {
 		e.Model = w.model
 	}
-	return []told{{entry: e}}
+	return []workEntry{{entry: e}}
 }
 
 // message returns what a message itself reports, without its parts.
-func (w *worker) message(m eventInfo) (out []told) {
+func (w *worker) message(m eventInfo) (out []workEntry) {
 	if m.Role == "user" {
 		if m.Agent != "" {
 			if w.mode != "" && w.mode != m.Agent {
@@ -205,7 +206,7 @@ func (w *worker) message(m eventInfo) (out []told) {
 const userShell = "The following tool was executed by the user"
 
 // part returns what a part of a message reports, such as a call or a text.
-func (w *worker) part(e eventData) []told {
+func (w *worker) part(e eventData) []workEntry {
 	p := e.Part
 	switch {
 	case p.Type == "text" && p.Synthetic && p.Text == userShell:
@@ -213,7 +214,7 @@ func (w *worker) part(e eventData) []told {
 	case p.Type == "compaction":
 		w.compactions[p.Message] = p.Auto
 	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "": // only a reply's text has an end
-		return []told{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
+		return []workEntry{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
 	case p.Type == "text" && p.Time.End > 0 && p.Text != "":
 		if automatic, compacts := w.compactions[p.Message]; compacts {
 			text, cut := coleo.CutWork(p.Text)
@@ -235,7 +236,7 @@ func (w *worker) part(e eventData) []told {
 }
 
 // userCommand returns the beginning or the end of a command of the user.
-func (w *worker) userCommand(p eventPart) []told {
+func (w *worker) userCommand(p eventPart) []workEntry {
 	command := record.Call(p.Call, p.Tool, coleo.ToolExecute, string(p.State.Input)).Command
 	out := w.once(p.ID+" start", coleo.ShellInput{ID: p.Call, Command: command}, "", p.State.Time.Start)
 	if p.State.Time.End > 0 {
@@ -248,7 +249,7 @@ func (w *worker) userCommand(p eventPart) []told {
 
 // tool returns the beginning or the end of a tool call. It returns nothing while the model still
 // writes the arguments of the call.
-func (w *worker) tool(p eventPart) []told {
+func (w *worker) tool(p eventPart) []workEntry {
 	if p.State.Status != "running" && p.State.Status != "completed" && p.State.Status != "error" {
 		return nil
 	}
@@ -305,7 +306,7 @@ var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON p
 
 // callOf returns the call that a part describes.
 func callOf(p eventPart) coleo.ToolCall {
-	if text := unparsed(p.State.Input); text != "" {
+	if text := argumentsNotJSON(p.State.Input); text != "" {
 		return record.MalformedCall(p.Call, p.Tool, kindOf(p.Tool), text)
 	}
 	if p.Tool != invalid {
@@ -326,9 +327,9 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// unparsed returns the arguments of a call if they are not JSON. Kilo CLI puts such arguments into
+// argumentsNotJSON returns the arguments of a call if they are not JSON. Kilo CLI puts such arguments into
 // an object. It returns "" if the arguments are JSON.
-func unparsed(input json.RawMessage) string {
+func argumentsNotJSON(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
 	if json.Unmarshal(input, &object) != nil || len(object) != 1 || json.Unmarshal(object["value"], &text) != nil ||
@@ -369,7 +370,7 @@ func endOf(p eventPart) coleo.ToolEnd {
 // mergeState merges the work with the entries of `state`: the prompts and other entries that have no place
 // in the work. It puts each prompt between the work of the previous turn and that of the prompt's own turn.
 // The entries of `state` keep their order.
-func (w *worker) mergeState(state []record.Entry, work []told) (out []record.Entry) {
+func (w *worker) mergeState(state []record.Entry, work []workEntry) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {
 		at = work[0].entry.Position

@@ -17,8 +17,8 @@ var _ coleo.ToolAsker = (*Session)(nil)
 // user's settings name another shell.
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
-// judged describes what a policy must know about a tool.
-type judged struct {
+// toolInputs describes what a policy must know about a tool.
+type toolInputs struct {
 	category string
 	command  string   // name of the input that is a command line
 	folder   string   // name of the input that is the folder of the command
@@ -28,7 +28,7 @@ type judged struct {
 
 // judgedTools are the tools for which a policy decides (1.18.33). No file is set for the tools grep
 // and glob, because they read whole folders.
-var judgedTools = map[string]judged{
+var judgedTools = map[string]toolInputs{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
 	"read": {category: "read", file: "filePath", free: []string{"offset", "limit"}},
 	"grep": {category: "read", free: []string{"pattern", "path", "include"}}, "glob": {category: "read",
@@ -55,7 +55,7 @@ type callOf struct {
 // permission belongs, because the server knows the call with all its inputs.
 func (s *Session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	open, ok := s.open(dialog)
-	srv, err := s.ready()
+	srv, err := s.readyServer()
 	switch {
 	case err != nil:
 		return coleo.ToolRequest{}, err

@@ -23,13 +23,13 @@ type facts struct {
 	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
 	tools    map[string]bool
-	asked    []asked // the open requests of all conversations, oldest first
+	requests []openRequest // the open requests of all conversations, oldest first
 }
 
-// asked is a request of the server that waits for an answer: a permission, or one or more
+// openRequest is a request of the server that waits for an answer: a permission, or one or more
 // questions. Each of several questions is a separate dialog. The dialogs are shown one after
 // another, and the request is answered when all its dialogs are answered.
-type asked struct {
+type openRequest struct {
 	id       string
 	question bool
 	dialogs  []coleo.Dialog // one or more
@@ -38,7 +38,7 @@ type asked struct {
 }
 
 // dialog returns the dialog that must be answered next.
-func (a asked) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
+func (a openRequest) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
@@ -46,10 +46,10 @@ func newFacts() facts { return facts{tools: map[string]bool{}} }
 // the last turn, because only events report them. It also keeps answers that are not sent yet.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
-	for i := range now.asked {
-		for _, was := range f.asked {
-			if was.id == now.asked[i].id {
-				now.asked[i].answers = was.answers // Coleo has not sent these answers to the server yet
+	for i := range now.requests {
+		for _, was := range f.requests {
+			if was.id == now.requests[i].id {
+				now.requests[i].answers = was.answers // Coleo has not sent these answers to the server yet
 			}
 		}
 	}
@@ -66,8 +66,8 @@ func (f *facts) reading() coleo.Reading {
 	case !f.known && f.trouble != "":
 		r.State = coleo.Failed
 	case !f.known:
-	case len(f.asked) > 0:
-		d := f.asked[0].dialog()
+	case len(f.requests) > 0:
+		d := f.requests[0].dialog()
 		r.State, r.Rule, r.Dialog = coleo.WaitingApproval, string(d.Kind)+".asked", &d
 	case f.status == "retry":
 		r.State, r.Rule, r.Detail = coleo.Processing, "session.status retry",
@@ -132,21 +132,21 @@ type (
 // failed.
 const aborted = "MessageAbortedError"
 
-func (p permissionBody) asked() asked {
+func (p permissionBody) request() openRequest {
 	subject := strings.Join(p.Patterns, "\n")
 	if p.Metadata.Command != "" {
 		subject = p.Metadata.Command
 	}
 	call := p.Tool
 	call.Session, call.Permission = p.SessionID, p.Permission
-	return asked{id: p.ID, call: call, dialogs: []coleo.Dialog{{
+	return openRequest{id: p.ID, call: call, dialogs: []coleo.Dialog{{
 		Kind: coleo.DialogPermission, Title: "Permission required: " + p.Permission, Subject: subject,
 		Options: []string{"Allow once", "Allow always", "Reject"}, Default: -1, Fingerprint: coleo.Fingerprint(p.ID),
 	}}}
 }
 
-func (q questionBody) asked() asked {
-	a := asked{id: q.ID, question: true}
+func (q questionBody) request() openRequest {
+	a := openRequest{id: q.ID, question: true}
 	for i, x := range q.Questions {
 		d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: x.Question, Default: -1, Several: x.Multiple,
 			Fingerprint: coleo.Fingerprint(fmt.Sprintf("%s/%d", q.ID, i+1))}
@@ -197,7 +197,7 @@ func (s *Session) apply(e event) {
 	case "message.part.updated":
 		s.takePart(p.Part)
 	case "permission.asked", "question.asked":
-		s.ask(e)
+		s.onRequest(e)
 	case "permission.replied", "question.replied", "question.rejected":
 		id := p.RequestID
 		if id == "" {
@@ -207,24 +207,24 @@ func (s *Session) apply(e event) {
 	}
 }
 
-func (s *Session) ask(e event) {
-	var a asked
+func (s *Session) onRequest(e event) {
+	var a openRequest
 	if strings.HasPrefix(e.Type, "question") {
 		var q questionBody
 		if json.Unmarshal(e.Properties, &q) != nil {
 			return
 		}
-		a = q.asked()
+		a = q.request()
 	} else {
 		var p permissionBody
 		if json.Unmarshal(e.Properties, &p) != nil {
 			return
 		}
-		a = p.asked()
+		a = p.request()
 	}
 	s.update(func(f *facts) {
 		f.drop(a.id)
-		f.asked = append(f.asked, a)
+		f.requests = append(f.requests, a)
 	})
 }
 
@@ -272,22 +272,22 @@ func (f *facts) applyStatus(s statusBody) {
 }
 
 func (f *facts) drop(id string) {
-	f.asked = slices.DeleteFunc(slices.Clone(f.asked), func(a asked) bool { return a.id == id })
+	f.requests = slices.DeleteFunc(slices.Clone(f.requests), func(a openRequest) bool { return a.id == id })
 }
 
 // byID returns the open request with the given id, or nil if there is none.
-func (f *facts) byID(id string) *asked {
-	i := slices.IndexFunc(f.asked, func(a asked) bool { return a.id == id })
+func (f *facts) byID(id string) *openRequest {
+	i := slices.IndexFunc(f.requests, func(a openRequest) bool { return a.id == id })
 	if i < 0 {
 		return nil
 	}
-	return &f.asked[i]
+	return &f.requests[i]
 }
 
-// answered copies the answers of the request `a` to the open request with the same id. It does nothing
-// if the server no longer has that request.
-func (f *facts) answered(a asked) {
-	f.asked = slices.Clone(f.asked)
+// copyAnswers copies the answers of the request `a` to the open request with the same id. It does
+// nothing if the server no longer has that request.
+func (f *facts) copyAnswers(a openRequest) {
+	f.requests = slices.Clone(f.requests)
 	if open := f.byID(a.id); open != nil {
 		open.answers = a.answers
 	}
@@ -310,10 +310,10 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 		f.applyStatus(s)
 	}
 	for _, p := range permissions {
-		f.asked = append(f.asked, p.asked())
+		f.requests = append(f.requests, p.request())
 	}
 	for _, q := range questions {
-		f.asked = append(f.asked, q.asked())
+		f.requests = append(f.requests, q.request())
 	}
 	return f, nil
 }

@@ -206,7 +206,7 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 	}
 	defer client.Close()
 	defer func() { _, _ = client.Stop(catalogGrace) }()
-	base, err := listening(ctx, client)
+	base, err := awaitAddress(ctx, client)
 	if err != nil {
 		return nil, err
 	}

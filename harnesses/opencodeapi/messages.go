@@ -26,7 +26,7 @@ func (m message) text() string {
 }
 
 func (s *Session) messages(ctx context.Context) ([]message, error) {
-	srv, err := s.ready()
+	srv, err := s.readyServer()
 	if err != nil {
 		return nil, err
 	}

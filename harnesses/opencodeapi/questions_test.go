@@ -18,7 +18,7 @@ func TestAQuestionTakesTheAnswersThatItAllows(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &q); err != nil {
 		t.Fatal(err)
 	}
-	a := q.asked()
+	a := q.request()
 	if !a.dialogs[0].Several || a.dialogs[1].Several {
 		t.Fatalf("several options: %+v", a.dialogs)
 	}
@@ -50,7 +50,7 @@ func TestAQuestionTakesTheAnswersThatItAllows(t *testing.T) {
 
 func TestAllAnswersAreSentInOneRequest(t *testing.T) {
 	t.Parallel()
-	path, sent, err := reply(asked{id: "que_1", question: true, answers: [][]string{{"a", "c"}, {"y"}}},
+	path, sent, err := reply(openRequest{id: "que_1", question: true, answers: [][]string{{"a", "c"}, {"y"}}},
 		coleo.Decision{Choice: coleo.ChoiceAnswer})
 	got, _ := json.Marshal(sent)
 	if want := `{"answers":[["a","c"],["y"]]}`; err != nil || path != "/question/que_1/reply" || string(got) != want {

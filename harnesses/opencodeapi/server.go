@@ -37,10 +37,10 @@ var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, t
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
-// listening reads the server's output until the server reports its address, and returns the
+// awaitAddress reads the server's output until the server reports its address, and returns the
 // address. No request may be sent earlier: it would hang forever, although the port already accepts
 // connections.
-func listening(ctx context.Context, c *holder.Client) (string, error) {
+func awaitAddress(ctx context.Context, c *holder.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	stream, err := c.Lead(ctx, 0, 0)
@@ -149,7 +149,7 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 	case err != nil:
 		return coleo.Errorf(coleo.EUnavailable, "ask the server to %s %s: %w", method, path, err)
 	case answer.StatusCode == http.StatusUnauthorized:
-		return s.refused()
+		return s.passwordError()
 	case answer.StatusCode == http.StatusNotFound:
 		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, firstLine(raw))
 	case answer.StatusCode >= http.StatusBadRequest:
@@ -163,8 +163,8 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 	return nil
 }
 
-// refused returns the error for a server that refuses the password.
-func (s *server) refused() error {
+// passwordError returns the error for a server that refuses the password.
+func (s *server) passwordError() error {
 	return coleo.Errorf(coleo.EUnauthorized, "the server at %s refuses the password that Coleo gave to it: another "+
 		"program may have its port, or a wrapper may change %s", s.base, passwordEnv)
 }
@@ -213,7 +213,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 	switch answer.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized:
-		return s.refused()
+		return s.passwordError()
 	default:
 		return told(errors.New(answer.Status))
 	}

@@ -123,7 +123,7 @@ func TestAServerThatCannotBeFollowedIsToldUntilItCan(t *testing.T) {
 			f.set(func(f *fakeServer) { f.answer = c })
 			s := following(t, f)
 			s.becomes(t, coleo.Failed, rule)
-			if _, err := s.ready(); coleo.ErrorCode(err) != coleo.EUnavailable {
+			if _, err := s.readyServer(); coleo.ErrorCode(err) != coleo.EUnavailable {
 				t.Errorf("a prompt is answered with %v", err)
 			}
 			f.set(func(f *fakeServer) { f.answer = nil })

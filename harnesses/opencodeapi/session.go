@@ -79,7 +79,7 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 
 // begin waits until the server listens, opens the conversation, and follows the server's events.
 func (s *Session) begin() {
-	base, err := listening(s.ctx, s.client)
+	base, err := awaitAddress(s.ctx, s.client)
 	if err != nil {
 		return // watchProcess reports the end of the server's process
 	}
@@ -207,7 +207,7 @@ func (s *Session) watchProcess() {
 	defer s.log.End()
 	stream, err := s.client.Lead(s.ctx, 0, 0)
 	if err != nil {
-		s.ended(coleo.RuleProcess, -1, err.Error())
+		s.onServerEnd(coleo.RuleProcess, -1, err.Error())
 		return
 	}
 	defer stream.Close()
@@ -218,13 +218,13 @@ func (s *Session) watchProcess() {
 			return
 		case err != nil:
 			if exit, readErr := holder.ReadExit(s.Handle().Dir); readErr == nil && exit != nil {
-				s.ended(ruleOf(*exit), exit.Code, exit.String())
+				s.onServerEnd(ruleOf(*exit), exit.Code, exit.String())
 				return
 			}
-			s.ended(coleo.RuleProcess, -1, "its holder has died")
+			s.onServerEnd(coleo.RuleProcess, -1, "its holder has died")
 			return
 		case chunk.Exit != nil:
-			s.ended(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
+			s.onServerEnd(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
 			return
 		}
 	}
@@ -238,7 +238,7 @@ func ruleOf(e holder.Exit) string {
 	return coleo.RuleProcess
 }
 
-func (s *Session) ended(rule string, code int, how string) {
+func (s *Session) onServerEnd(rule string, code int, how string) {
 	s.catchUp()
 	s.mu.Lock()
 	s.setReading(coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how)

@@ -23,9 +23,9 @@ const (
 	abortTimeout = 10 * time.Second
 )
 
-// ready returns the server. If Coleo cannot send anything to the server now, the error is EExited,
-// EUnavailable or EBusy, with the reason.
-func (s *Session) ready() (*server, error) {
+// readyServer returns the server. If Coleo cannot send anything to the server now, the error is
+// EExited, EUnavailable or EBusy, with the reason.
+func (s *Session) readyServer() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -107,7 +107,7 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 // mayBegin returns the server if a turn can begin now. Otherwise it returns EExited, EBusy or
 // EBlocked with the reason. After a failed turn, it first waits for failureSettle.
 func (s *Session) mayBegin() (*server, error) {
-	srv, err := s.ready()
+	srv, err := s.readyServer()
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Session) mayBegin() (*server, error) {
 func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	srv, err := s.ready()
+	srv, err := s.readyServer()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 		}
 		open.answers = append(slices.Clone(open.answers), answer)
 		if len(open.answers) < len(open.dialogs) {
-			s.update(func(f *facts) { f.answered(open) })
+			s.update(func(f *facts) { f.copyAnswers(open) })
 			return nil
 		}
 	}
@@ -168,15 +168,15 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 }
 
 // open returns the request whose next dialog has the given fingerprint, or false if there is none.
-func (s *Session) open(dialog coleo.Fingerprint) (asked, bool) {
+func (s *Session) open(dialog coleo.Fingerprint) (openRequest, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.facts.asked {
+	for _, a := range s.facts.requests {
 		if a.dialog().Fingerprint == dialog {
 			return a, true
 		}
 	}
-	return asked{}, false
+	return openRequest{}, false
 }
 
 // answerTo returns the answer to a question: the labels of the chosen options, and the user's
@@ -213,7 +213,7 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 
 // reply returns the path and the body of the HTTP request that answers a permission or a question
 // with the given decision.
-func reply(a asked, d coleo.Decision) (path string, body any, err error) {
+func reply(a openRequest, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
 		if d.Choice == coleo.ChoiceDeny {
 			return "/question/" + a.id + "/reject", struct{}{}, nil
@@ -243,7 +243,7 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		now := s.State()
 		out.State, out.Rule = now.State, now.Rule
 	}()
-	srv, err := s.ready()
+	srv, err := s.readyServer()
 	if err != nil {
 		return out, err
 	}

@@ -58,7 +58,7 @@ func (s *Session) reportTurn(message, text string) {
 //     otherwise be read from the wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
-	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0
+	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.requests) == 0
 	s.mu.Unlock()
 	if s.own.Client == nil || srv == nil || !calm {
 		return false

@@ -23,7 +23,7 @@ func (s *Session) followRecord(ctx context.Context) {
 	if s.own.Home == "" {
 		return
 	}
-	s.record = record.NewFollower(opencode.Conversations().Source, s.whereRecorded, s.worked)
+	s.record = record.NewFollower(opencode.Conversations().Source, s.whereRecorded, s.onEntries)
 	s.work.Go(func() { s.record.Run(ctx, s.h.records) })
 }
 
@@ -38,25 +38,25 @@ func (s *Session) catchUp() {
 	}
 }
 
-// worked reports the work in new entries of the record. If a person has begun a turn, worked
+// onEntries reports the work in new entries of the record. If a person has begun a turn, onEntries
 // reports the turn first, and then the work in it.
-func (s *Session) worked(entries []record.Entry) {
+func (s *Session) onEntries(entries []record.Entry) {
 	entries = slices.DeleteFunc(entries, func(e record.Entry) bool {
 		return !e.Time.IsZero() && e.Time.Before(s.own.Started)
 	})
-	name, told := s.record.Name(), 0
+	name, reported := s.record.Name(), 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {
 		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier session has reported the older turns
 			continue
 		}
-		s.addWork(name, entries[told:i])
-		told = i
+		s.addWork(name, entries[reported:i])
+		reported = i
 		s.takeID(e.Turn)
 		s.reportTurn(e.Turn, e.Text)
 	}
-	s.addWork(name, entries[told:])
+	s.addWork(name, entries[reported:])
 }
 
 // addWork adds a change of the kind ChangeWork to the session's list of changes. The change contains the

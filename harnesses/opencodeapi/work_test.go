@@ -48,7 +48,7 @@ func serverless(t *testing.T) (*Session, *silentRecord) {
 	s := &Session{log: terminal.NewChanges(), facts: newFacts(), changed: make(chan struct{}), opened: time.Now(),
 		own: extra{Home: home}, handle: coleo.Handle{Conversation: "one"}}
 	source := record.Source{Pattern: "{id}", Open: func(string, record.Where) record.Tail { return silent }}
-	s.record = record.NewFollower(source, s.whereRecorded, s.worked)
+	s.record = record.NewFollower(source, s.whereRecorded, s.onEntries)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.work.Go(func() { s.record.Run(ctx, record.NewWatcher()) })
 	t.Cleanup(func() { cancel(); s.work.Wait() })

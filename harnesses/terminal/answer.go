@@ -33,7 +33,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 		return a, err
 	}
 	if s.rules().Answer.Whole {
-		return s.printed(r)
+		return s.printedAnswer(r)
 	}
 	return coleo.Answer{Text: s.rules().Answer.Read(s.rowsAbove(), r.Text), Source: "screen"}, nil
 }
@@ -49,16 +49,16 @@ const (
 	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer: about
 	// 10,000 rows of text. If there is more output, Coleo reads only its end.
 	maxPrinted = 1 << 20
-	// printedCols is the width in columns of the second screen to which printed writes the output.
+	// printedCols is the width in columns of the second screen to which printedAnswer writes the output.
 	// It is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printed returns the text that the program has printed since a prompt was submitted. It leaves out
-// the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses
-// only the newest maxPrinted bytes and the newest HistoryRows rows. The answer's source is
-// "output", or "screen" if older output had to be left out.
-func (s *session) printed(r coleo.Receipt) (coleo.Answer, error) {
+// printedAnswer returns the text that the program has printed since a prompt was submitted. It leaves
+// out the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses
+// only the newest maxPrinted bytes and the newest HistoryRows rows. The answer's source is "output", or
+// "screen" if older output had to be left out.
+func (s *session) printedAnswer(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
 	reader := journal.NewReader(holder.JournalDir(s.handle.Dir), from)
@@ -85,7 +85,7 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 	case s.harness.hooks.Answer != nil:
 		return s.harness.hooks.Answer(ctx, s.factsNow(), r)
 	case s.rules().Transcript.File != "":
-		return s.transcribed(ctx, r)
+		return s.awaitTranscript(ctx, r)
 	}
 	return coleo.Answer{}, nil
 }
@@ -99,10 +99,10 @@ const (
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// transcribed reads the reply from the transcript. The transcript can lag behind the screen, so
-// transcribed reads it again until the end of the reply is also on the screen. It gives up after
+// awaitTranscript reads the reply from the transcript. The transcript can lag behind the screen, so
+// awaitTranscript reads it again until the end of the reply is also on the screen. It gives up after
 // transcriptLag, and then returns the text that it has.
-func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
+func (s *session) awaitTranscript(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
 	tick := time.NewTicker(transcriptRetry)

@@ -35,7 +35,7 @@ func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
 			continue
 		}
 		l := coleo.Limit{Kind: kind, Text: shortError(text), Seen: now, Forgets: spec.LimitForgets}
-		if end, told := limit.End(text, now); told && kind.Passes() {
+		if end, known := limit.End(text, now); known && kind.Passes() {
 			l.Until = end
 		}
 		return &l

@@ -39,22 +39,22 @@ func (l *live) lock() (r *reading.Reader, unlock func()) {
 	return l.reader, l.mu.Unlock
 }
 
-// watched is a Reader whose lock the caller holds, and the live that contains this Reader.
-type watched struct {
+// lockedLive is a Reader whose lock the caller holds, and the live that contains this Reader.
+type lockedLive struct {
 	*reading.Reader
 	live *live
 }
 
-// watch is like lock, but returns a watched. Its methods look at the screen, and pass reports to
+// watch is like lock, but returns a lockedLive. Its methods look at the screen, and pass reports to
 // the Reader.
-func (l *live) watch() (w watched, unlock func()) {
+func (l *live) watch() (w lockedLive, unlock func()) {
 	l.mu.Lock()
-	return watched{l.reader, l}, l.mu.Unlock
+	return lockedLive{l.reader, l}, l.mu.Unlock
 }
 
 // takeReports passes new reports of the hook and new entries of the agent CLI's record to the
 // Reader.
-func (w watched) takeReports(now time.Time) {
+func (w lockedLive) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
 	}
@@ -69,7 +69,7 @@ func (w watched) takeReports(now time.Time) {
 // takeEntries passes entries to the Reader, and then reports the work in them. It passes a prompt
 // to the Reader before it reports the work after that prompt. The prompt can begin a run, and the
 // work belongs to that run.
-func (w watched) takeEntries(e recordEntries, now time.Time) {
+func (w lockedLive) takeEntries(e recordEntries, now time.Time) {
 	if w.HoldsEntries() {
 		for _, entry := range e.list {
 			w.AddEntry(entry, now)
@@ -77,19 +77,19 @@ func (w watched) takeEntries(e recordEntries, now time.Time) {
 		w.live.held = append(w.live.held, e)
 		return
 	}
-	told := 0
+	reported := 0
 	for i, entry := range e.list {
 		if entry.Kind == record.Prompt {
-			w.live.work(recordEntries{e.record, e.list[told:i]}, w.Reading())
-			told = i
+			w.live.work(recordEntries{e.record, e.list[reported:i]}, w.Reading())
+			reported = i
 		}
 		w.AddEntry(entry, now)
 	}
-	w.live.work(recordEntries{e.record, e.list[told:]}, w.Reading())
+	w.live.work(recordEntries{e.record, e.list[reported:]}, w.Reading())
 }
 
 // reportHeld reports the work in the entries that the Reader held back.
-func (w watched) reportHeld() {
+func (w lockedLive) reportHeld() {
 	for _, e := range w.live.held {
 		w.live.work(e, w.Reading())
 	}
@@ -98,7 +98,7 @@ func (w watched) reportHeld() {
 
 // look looks at the screen. It returns how long to wait for the next look if neither output nor a
 // report comes before.
-func (w watched) look(now time.Time) time.Duration {
+func (w lockedLive) look(now time.Time) time.Duration {
 	w.takeReports(now)
 	next := w.Look(now)
 	if w.UntilWhole(now) == 0 {
@@ -108,16 +108,16 @@ func (w watched) look(now time.Time) time.Duration {
 }
 
 // wake wakes the callers that wait for the next look.
-func (w watched) wake() {
+func (w lockedLive) wake() {
 	close(w.live.looked)
 	w.live.looked = make(chan struct{})
 }
 
 // next returns a channel that is closed after the next report, or after the next look at a complete
 // picture, whichever comes first.
-func (w watched) next() <-chan struct{} { return w.live.looked }
+func (w lockedLive) next() <-chan struct{} { return w.live.looked }
 
-// look is watched.look for callers without the lock.
+// look is lockedLive.look for callers without the lock.
 func (l *live) look(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
@@ -132,10 +132,10 @@ func (l *live) lookAgain() {
 	}
 }
 
-// hear updates the reading after a new report of the hook or a new entry of the record. The caller
-// restarts its timer with the returned time, so hear also looks at the screen if a look is already
-// due. It returns how long to wait for the next look.
-func (l *live) hear(now time.Time) time.Duration {
+// onReport updates the reading after a new report of the hook or a new entry of the record. The
+// caller restarts its timer with the returned time, so onReport also looks at the screen if a look
+// is already due. It returns how long to wait for the next look.
+func (l *live) onReport(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
 	if w.LookDue(now) {

@@ -45,7 +45,7 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 	timer := time.NewTimer(s.firstLook())
 	defer timer.Stop()
 	for {
-		if !s.behind(replay) {
+		if !s.isBehind(replay) {
 			s.redrawIfWanted()
 		}
 		select {
@@ -64,15 +64,15 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 			s.keepPace(len(chunk.Data), time.Now())
 			timer.Reset(s.live.look(time.Now()))
 		case <-s.hook.woken:
-			if !s.behind(replay) {
-				timer.Reset(s.live.hear(time.Now()))
+			if !s.isBehind(replay) {
+				timer.Reset(s.live.onReport(time.Now()))
 			}
 		case <-s.record.woken:
-			if !s.behind(replay) {
-				timer.Reset(s.live.hear(time.Now()))
+			if !s.isBehind(replay) {
+				timer.Reset(s.live.onReport(time.Now()))
 			}
 		case <-s.reread:
-			if !s.behind(replay) {
+			if !s.isBehind(replay) {
 				timer.Reset(s.live.look(time.Now()))
 			}
 		case <-timer.C:
@@ -91,16 +91,15 @@ func (s *session) firstLook() time.Duration {
 	return 0
 }
 
-// behind reports whether the session is still reading output from before it was opened.
-func (s *session) behind(replay *past.Replay) bool {
+// isBehind reports whether the session is still reading output from before it was opened.
+func (s *session) isBehind(replay *past.Replay) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return replay.Behind(r.End())
 }
 
 // feed writes output to the screen. If a picture is complete before the end of p, feed looks at that
-// picture. It reports whether the session is still reading old output afterwards; see the method
-// `behind`.
+// picture. It reports whether the session is still reading old output afterwards; see isBehind.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -113,22 +112,22 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 		if p = p[n:]; whole && len(p) > 0 && !replay.Behind(w.End()) {
 			w.look(now)
 		}
-		s.fed(w.Reader, replay, now)
+		s.onOutput(w.Reader, replay, now)
 	}
 	return replay.Behind(w.End())
 }
 
-// fed does the following after output has reached the screen:
+// onOutput does the following after output has reached the screen:
 //
 //   - It replies to queries in the output, unless an earlier host agent has answered them.
 //   - It records whether the program has drawn for its last size.
 //   - It applies the resizes at this offset of the output.
 //   - It takes a snapshot if one is due.
-func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
+func (s *session) onOutput(r *reading.Reader, replay *past.Replay, now time.Time) {
 	if data := r.Core().Replies(); len(data) > 0 && r.End() > replay.Answered {
 		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
 	}
-	s.sizes.shown(r.Core().WholeFrames())
+	s.sizes.noteFrames(r.Core().WholeFrames())
 	replay.Resize(r.End(), r.Core())
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
@@ -136,7 +135,7 @@ func (s *session) fed(r *reading.Reader, replay *past.Replay, now time.Time) {
 // snapshot returns a snapshot of a Reader with the pending replies.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
 	out := r.Snapshot(now)
-	out.Replies = s.replies.pending()
+	out.Replies = s.replies.unconfirmed()
 	return out
 }
 
@@ -155,9 +154,9 @@ func (s *session) lostHolder() {
 
 // outputReader is an io.Reader that reads a stream.
 type outputReader struct {
-	stream *holder.Stream
-	rest   []byte
-	left   func() // called when the viewer closes the reader
+	stream  *holder.Stream
+	rest    []byte
+	onClose func() // called when the viewer closes the reader
 }
 
 func (r *outputReader) Read(p []byte) (int, error) {
@@ -177,7 +176,7 @@ func (r *outputReader) Read(p []byte) (int, error) {
 }
 
 func (r *outputReader) Close() error {
-	r.left()
+	r.onClose()
 	return r.stream.Close()
 }
 

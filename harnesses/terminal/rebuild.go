@@ -23,7 +23,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		r = s.beginAt(at, at.Start, replay)
 	} else {
 		size, exact := replay.From(dir, snapshot.Offset, snapshot.Offset)
-		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.changed)
+		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.onChange)
 		r.SetVersion(s.facts.Version)
 		if r.Resume(snapshot, now); exact {
 			r.Core().Resize(size.Cols, size.Rows)
@@ -49,7 +49,7 @@ func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *re
 	if size.Cols == 0 {
 		size = past.Size{Cols: at.Cols, Rows: at.Rows}
 	}
-	r := reading.New(s.harness.spec, size.Cols, size.Rows, time.Now(), s.changed)
+	r := reading.New(s.harness.spec, size.Cols, size.Rows, time.Now(), s.onChange)
 	r.SetVersion(s.facts.Version)
 	r.StartAt(from)
 	s.snapshots.StartFrom(from)
@@ -71,7 +71,7 @@ func (s *session) catchUp(r *reading.Reader, dir string, replay *past.Replay) er
 		for len(p) > 0 {
 			n, _ := r.Feed(p[:replay.Next(r.End(), len(p))], now)
 			p = p[n:]
-			s.fed(r, replay, now)
+			s.onOutput(r, replay, now)
 		}
 	})
 }

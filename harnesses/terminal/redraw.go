@@ -21,26 +21,26 @@ type viewers struct {
 	last time.Time // when a request last ended, or a key was last typed by hand
 }
 
-func (v *viewers) came() {
+func (v *viewers) onOpen() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.open++
 }
 
-func (v *viewers) left(now time.Time) {
+func (v *viewers) onClose(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.open, v.last = v.open-1, now
 }
 
-func (v *viewers) typed(now time.Time) {
+func (v *viewers) onKeys(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = now
 }
 
-// watching reports whether somebody watches or types by hand.
-func (v *viewers) watching(now time.Time) bool {
+// isWatched reports whether somebody watches or types by hand.
+func (v *viewers) isWatched(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.open > 0 || !v.last.IsZero() && now.Sub(v.last) < viewerGone
@@ -110,7 +110,7 @@ func (s *session) redraw() {
 	}
 	r, unlock := s.live.lock()
 	begun := false
-	if !free || s.viewers.watching(time.Now()) || s.sizes.changing() {
+	if !free || s.viewers.isWatched(time.Now()) || s.sizes.isBusy() {
 		r.RedrawRefused(time.Now())
 	} else {
 		begun = r.Redrawing(time.Now())
@@ -191,7 +191,7 @@ func (s *session) resizeAndBack(cols, rows int) {
 	}
 	tick := time.NewTicker(resizeGap)
 	defer tick.Stop()
-	for s.sizes.changing() {
+	for s.sizes.isBusy() {
 		select {
 		case <-tick.C:
 		case <-s.redrawing.closing:

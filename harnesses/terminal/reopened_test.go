@@ -73,10 +73,10 @@ func TestAReportDoesNotReplaceTheLookAtACompletePicture(t *testing.T) {
 	none := &recordFollower{}
 	l := newLive(r, func() []hook.Line { return nil }, none, func(recordEntries, coleo.Reading) {})
 	r.Feed([]byte(composing("")), now)
-	if wait := l.hear(now); wait <= 0 || r.Verdict().State != "" {
+	if wait := l.onReport(now); wait <= 0 || r.Verdict().State != "" {
 		t.Fatalf("half a picture was read as %q", r.Verdict().State)
 	}
-	l.hear(now.Add(time.Second))
+	l.onReport(now.Add(time.Second))
 	if got := r.Verdict().State; got != coleo.Idle {
 		t.Errorf("after a report, the complete picture reads as %q, want idle", got)
 	}

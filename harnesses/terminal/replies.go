@@ -52,8 +52,8 @@ func (p *pendingReplies) addUnsent(list []reading.Reply, answeredUpTo int64) {
 	}
 }
 
-// pending returns the replies that the holder has not confirmed.
-func (p *pendingReplies) pending() []reading.Reply {
+// unconfirmed returns the replies that the holder has not confirmed.
+func (p *pendingReplies) unconfirmed() []reading.Reply {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.list)

@@ -95,10 +95,10 @@ func (z *sizes) recordAttempt(failed bool) {
 	z.given, z.awaited = time.Now(), z.awaited && !failed
 }
 
-// shown receives the number of whole frames that the screen has shown. If a whole frame came after
-// the last size, the program has drawn for that size. The program can then receive the next size as
-// soon as resizeGap has passed.
-func (z *sizes) shown(frames uint64) {
+// noteFrames receives the number of whole frames that the screen has shown. If a whole frame came
+// after the last size, the program has drawn for that size. The program can then receive the next
+// size as soon as resizeGap has passed.
+func (z *sizes) noteFrames(frames uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if !z.awaited || frames == z.frames {
@@ -110,8 +110,8 @@ func (z *sizes) shown(frames uint64) {
 	}
 }
 
-// changing reports whether the next size would have to wait.
-func (z *sizes) changing() bool {
+// isBusy reports whether the next size would have to wait.
+func (z *sizes) isBusy() bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap

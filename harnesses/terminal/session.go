@@ -110,7 +110,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	case len(h.spec.Ready) > 0 || h.hooks.Record.ReportsReady:
 		reader.ExpectReady(starting)
 	}
-	s.live = newLive(reader, s.hookLines, s.record, s.worked)
+	s.live = newLive(reader, s.hookLines, s.record, s.onWork)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
@@ -122,17 +122,17 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 // the harness's Spec.
 func (s *session) rules() *rules.Spec { return s.typist.Spec() }
 
-// changed adds a change that the Reader has observed to the session's list of changes.
-func (s *session) changed(c coleo.Change) {
+// onChange adds a change that the Reader has observed to the session's list of changes.
+func (s *session) onChange(c coleo.Change) {
 	s.log.Add(c)
 	if c.Kind == coleo.ChangeState && c.Reading.State == coleo.Idle && c.From != coleo.Initializing {
 		go s.findConversation()
 	}
 }
 
-// worked adds a change of the kind ChangeWork to the session's list of changes. The change contains the
-// tool calls, texts and other activities in the given entries of a record.
-func (s *session) worked(e recordEntries, now coleo.Reading) {
+// onWork adds a change of the kind ChangeWork to the session's list of changes. The change contains
+// the tool calls, texts and other activities in the given entries of a record.
+func (s *session) onWork(e recordEntries, now coleo.Reading) {
 	if work := record.Activities(e.list); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: now, Work: work, Record: e.record})
 	}
@@ -187,8 +187,8 @@ func (s *session) Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	if err != nil {
 		return nil, err
 	}
-	s.viewers.came()
-	return &outputReader{stream: stream, left: sync.OnceFunc(func() { s.viewers.left(time.Now()) })}, nil
+	s.viewers.onOpen()
+	return &outputReader{stream: stream, onClose: sync.OnceFunc(func() { s.viewers.onClose(time.Now()) })}, nil
 }
 
 // Held asks the holder to prove that it belongs to the session's handle. It returns the results of
@@ -198,7 +198,7 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // Input types bytes into the program as keys, without a check of the screen. It returns an error if
 // it cannot reach the holder, or if ctx ends before the keys are typed.
 func (s *session) Input(ctx context.Context, p []byte) error {
-	s.viewers.typed(time.Now())
+	s.viewers.onKeys(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }

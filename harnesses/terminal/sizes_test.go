@@ -40,7 +40,7 @@ func TestSizesArePostponed(t *testing.T) {
 					t.Fatal("a size that comes at once is not postponed")
 				}
 				if tt.shown > 0 {
-					time.AfterFunc(tt.shown, func() { z.shown(2) })
+					time.AfterFunc(tt.shown, func() { z.noteFrames(2) })
 				}
 				if got := <-given; got != large || time.Since(begun) != tt.want {
 					t.Errorf("after %s the size %+v is given, want %+v after %s", time.Since(begun), got, large,

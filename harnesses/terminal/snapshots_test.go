@@ -188,7 +188,7 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	for range 2 { // in the second round, the holder has already received the reply
 		s = st.attach()
 		st.await("what was owed", func() bool { return strings.Contains(typed(), "owed") })
-		st.await("its confirmation", func() bool { return len(s.replies.pending()) == 0 })
+		st.await("its confirmation", func() bool { return len(s.replies.unconfirmed()) == 0 })
 		crash(s)
 	}
 	if want := strings.Repeat(answer, 3) + "owed"; typed() != want {

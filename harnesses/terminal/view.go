@@ -66,14 +66,14 @@ func (v view) Await(ctx context.Context, limit time.Duration, ok func(*reading.R
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
-		hit, dead, looked := v.ask(ok)
+		hit, dead, looked := v.askReader(ok)
 		if hit || dead {
 			return hit
 		}
 		select {
 		case <-looked:
 		case <-timer.C:
-			hit, _, _ = v.ask(ok)
+			hit, _, _ = v.askReader(ok)
 			return hit
 		case <-ctx.Done():
 			return false
@@ -81,7 +81,7 @@ func (v view) Await(ctx context.Context, limit time.Duration, ok func(*reading.R
 	}
 }
 
-func (v view) ask(ok func(*reading.Reader) bool) (hit, dead bool, looked <-chan struct{}) {
+func (v view) askReader(ok func(*reading.Reader) bool) (hit, dead bool, looked <-chan struct{}) {
 	w, unlock := v.live.watch()
 	defer unlock()
 	return ok(w.Reader), w.Reading().State == coleo.Dead, w.next()

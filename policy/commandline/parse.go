@@ -148,9 +148,9 @@ type walker struct {
 	conditional bool
 }
 
-// inside calls part to follow one part of the line. That part must not change anything on which the rest of
-// the line depends.
-func (w *walker) inside(part func(*walker) error) error {
+// followPart calls part to follow one part of the line. That part must not change anything on which
+// the rest of the line depends.
+func (w *walker) followPart(part func(*walker) error) error {
 	w.depth++
 	if w.depth > deepest {
 		return unclear("the line is nested deeper than %d", deepest)
@@ -196,15 +196,15 @@ func (w *walker) stmt(s *syntax.Stmt) error {
 	case *syntax.BinaryCmd:
 		return w.binary(c)
 	case *syntax.Block:
-		return w.inside(func(w *walker) error { return w.list(c.Stmts) })
+		return w.followPart(func(w *walker) error { return w.list(c.Stmts) })
 	case *syntax.Subshell:
-		return w.inside(func(w *walker) error { return w.list(c.Stmts) })
+		return w.followPart(func(w *walker) error { return w.list(c.Stmts) })
 	case *syntax.IfClause:
-		return w.inside(func(w *walker) error { return w.branches(c) })
+		return w.followPart(func(w *walker) error { return w.branches(c) })
 	case *syntax.WhileClause:
 		return unclear("a loop with while or until may never end")
 	case *syntax.ForClause:
-		return w.inside(func(w *walker) error { return w.loop(c) })
+		return w.followPart(func(w *walker) error { return w.loop(c) })
 	}
 	return unclear("the line has %s", kindOf(s.Cmd))
 }
@@ -222,7 +222,7 @@ func (w *walker) binary(c *syntax.BinaryCmd) error {
 		}
 		defer func() { w.piped-- }()
 	}
-	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
+	return w.followPart(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
 }
 
 // chain follows a list such as a && b && c, which the parser nests as ((a && b) && c).
@@ -231,7 +231,7 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 	x := c.X
 	for {
 		b, ok := x.Cmd.(*syntax.BinaryCmd)
-		if !ok || !plain(x) || b.Op != syntax.AndStmt {
+		if !ok || !isPlain(x) || b.Op != syntax.AndStmt {
 			break
 		}
 		parts = append(parts, b.Y)
@@ -241,7 +241,7 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 	if err != nil {
 		return err
 	}
-	return w.inside(func(w *walker) error {
+	return w.followPart(func(w *walker) error {
 		if !ok {
 			if err := w.stmt(x); err != nil {
 				return err
@@ -261,12 +261,12 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 func (w *walker) walkInFolder(dir string, s *syntax.Stmt) error {
 	was := w.dir
 	w.dir = dir
-	err := w.inside(func(w *walker) error { return w.stmt(s) })
+	err := w.followPart(func(w *walker) error { return w.stmt(s) })
 	w.dir = was
 	return err
 }
 
-func plain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
+func isPlain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
 
 // changedDir returns the target of a statement such as `cd FOLDER`, and false for any other statement.
 // Parse accepts a cd only at the beginning of an && list at the beginning of the line. The commands
@@ -276,7 +276,7 @@ func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
 	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "cd" {
 		return "", false, nil
 	}
-	if len(c.Args) != 2 || len(c.Assigns) > 0 || !plain(s) || w.conditional || *w.count > 0 {
+	if len(c.Args) != 2 || len(c.Assigns) > 0 || !isPlain(s) || w.conditional || *w.count > 0 {
 		return "", false, unclear("cd is followed only at the beginning of a line, before &&, with one folder")
 	}
 	words, err := w.word(c.Args[1])

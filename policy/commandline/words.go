@@ -307,7 +307,7 @@ func (w *walker) substitution(x *syntax.CmdSubst) error {
 	}
 	w.substituted++
 	defer func() { w.substituted-- }()
-	return w.inside(func(w *walker) error { return w.list(x.Stmts) })
+	return w.followPart(func(w *walker) error { return w.list(x.Stmts) })
 }
 
 // match returns the names that a file name pattern matches. If nothing matches, it returns the pattern
@@ -337,7 +337,7 @@ func (w *walker) match(p pieces) ([]Word, error) {
 	}
 	var out []Word
 	for _, name := range names {
-		if !wild(p.raw[last:], p.special[last:], name) {
+		if !matchesWild(p.raw[last:], p.special[last:], name) {
 			continue
 		}
 		out = append(out, Word{Text: folder + name, Matched: true})
@@ -354,9 +354,9 @@ func (w *walker) match(p pieces) ([]Word, error) {
 	return out, nil
 }
 
-// wild reports whether a name matches a pattern of * and ?. A leading dot of the name matches only a
+// matchesWild reports whether a name matches a pattern of * and ?. A leading dot of the name matches only a
 // dot in the pattern.
-func wild(pattern []byte, special []bool, name string) bool {
+func matchesWild(pattern []byte, special []bool, name string) bool {
 	if strings.HasPrefix(name, ".") && (len(pattern) == 0 || pattern[0] != '.') {
 		return false
 	}

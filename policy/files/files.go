@@ -58,7 +58,7 @@ func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 
 // projects returns the rules of all projects that contain the folder workdir.
 func (p Paths) projects(workdir string) ([]policy.Scope, error) {
-	trusted, err := p.trusted()
+	trusted, err := p.readTrusted()
 	if err != nil {
 		return nil, err
 	}

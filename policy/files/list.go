@@ -7,18 +7,18 @@ type List string
 
 // Hash returns the hash of a file's trusted content. If the file is not trusted, Hash returns "".
 func (l List) Hash(path string) (string, error) {
-	trusted, err := l.paths().trusted()
+	trusted, err := l.paths().readTrusted()
 	return trusted[path], err
 }
 
 // Set makes the file at `path` trusted, as long as its content has the given hash.
 func (l List) Set(path, hash string) error {
-	return l.paths().change(func(trusted map[string]string) { trusted[path] = hash })
+	return l.paths().changeTrust(func(trusted map[string]string) { trusted[path] = hash })
 }
 
 // Forget makes a file untrusted.
 func (l List) Forget(path string) error {
-	return l.paths().change(func(trusted map[string]string) { delete(trusted, path) })
+	return l.paths().changeTrust(func(trusted map[string]string) { delete(trusted, path) })
 }
 
 func (l List) paths() Paths { return Paths{TrustFile: string(l)} }

@@ -45,7 +45,7 @@ func (p Paths) Project(dir string) (Project, error) {
 	if _, err := Parse("project", path, data); err != nil {
 		return Project{}, err
 	}
-	trusted, err := p.trusted()
+	trusted, err := p.readTrusted()
 	if err != nil {
 		return Project{}, err
 	}
@@ -65,7 +65,7 @@ func (p Paths) Trust(seen Project) error {
 	if now.Hash != seen.Hash {
 		return coleo.Errorf(coleo.EStale, "%s has changed since it was shown: nothing is trusted", seen.Path)
 	}
-	return p.change(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
+	return p.changeTrust(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
 }
 
 // Distrust makes Coleo stop trusting the rules file of the project in dir. It returns the path of
@@ -79,19 +79,19 @@ func (p Paths) Distrust(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(real, ProjectFile)
-	trusted, err := p.trusted()
+	trusted, err := p.readTrusted()
 	if err != nil {
 		return path, err
 	}
 	if _, known := trusted[path]; !known {
 		return path, coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", path)
 	}
-	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
+	return path, p.changeTrust(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change reads the list of trusted files, passes it to fn, and writes the changed list.
-func (p Paths) change(fn func(map[string]string)) error {
-	trusted, err := p.trusted()
+// changeTrust reads the list of trusted files, passes it to fn, and writes the changed list.
+func (p Paths) changeTrust(fn func(map[string]string)) error {
+	trusted, err := p.readTrusted()
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func writeJSON(path string, value any) error {
 	return wholefile.Replace(path, append(data, '\n'), wholefile.OwnerOnly)
 }
 
-// trusted returns a map from the path of each trusted file to the file's hash.
-func (p Paths) trusted() (map[string]string, error) {
+// readTrusted returns a map from the path of each trusted file to the file's hash.
+func (p Paths) readTrusted() (map[string]string, error) {
 	out := map[string]string{}
 	if p.TrustFile == "" {
 		return out, nil

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// anyText allows any text as arguments, except variables that can hold a secret.
-func anyText(_ Workspace, _ string, words []commandline.Word) error {
+// judgeEcho allows any text as arguments, except variables that can hold a secret.
+func judgeEcho(_ Workspace, _ string, words []commandline.Word) error {
 	for _, word := range words {
 		if word.Variable {
 			return fmt.Errorf("it prints a variable of the environment, which can hold a secret")
@@ -20,9 +20,9 @@ func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-// oneFolder checks the arguments of cd. If CDPATH is set, oneFolder refuses cd, because the shell could
+// judgeCd checks the arguments of cd. If CDPATH is set, judgeCd refuses cd, because the shell could
 // then enter a folder that Coleo has not checked.
-func oneFolder(w Workspace, dir string, words []commandline.Word) error {
+func judgeCd(w Workspace, dir string, words []commandline.Word) error {
 	if w.Machine.Env("CDPATH") != "" {
 		return fmt.Errorf("the variable CDPATH is set")
 	}
@@ -38,7 +38,7 @@ func oneFolder(w Workspace, dir string, words []commandline.Word) error {
 
 var digits = regexp.MustCompile(`^[0-9]{1,3}$`)
 
-func exitCode(_ Workspace, _ string, words []commandline.Word) error {
+func judgeExit(_ Workspace, _ string, words []commandline.Word) error {
 	if len(words) > 1 || len(words) == 1 && !digits.MatchString(words[0].Text) {
 		return fmt.Errorf("its argument is not a number")
 	}
@@ -55,8 +55,8 @@ var (
 	plainNumber = regexp.MustCompile(`^[-+]?(0[xX][0-9a-fA-F]+|[0-9]*)$`)
 )
 
-// format checks the arguments of printf. It refuses the option -v, which would set a variable.
-func format(_ Workspace, _ string, words []commandline.Word) error {
+// judgePrintf checks the arguments of printf. It refuses the option -v, which would set a variable.
+func judgePrintf(_ Workspace, _ string, words []commandline.Word) error {
 	if len(words) == 0 || words[0].Unknown || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
 		!formatText.MatchString(words[0].Text) {
 		return fmt.Errorf("its format does more than print")
@@ -74,11 +74,11 @@ func format(_ Workspace, _ string, words []commandline.Word) error {
 	return nil
 }
 
-func bracket(w Workspace, dir string, words []commandline.Word) error {
+func judgeBracket(w Workspace, dir string, words []commandline.Word) error {
 	if len(words) == 0 || words[len(words)-1].Text != "]" {
 		return fmt.Errorf("it has no ]")
 	}
-	return condition(w, dir, words[:len(words)-1])
+	return judgeTest(w, dir, words[:len(words)-1])
 }
 
 var (
@@ -89,8 +89,8 @@ var (
 	number  = regexp.MustCompile(`^-?[0-9]{1,18}$`)
 )
 
-// condition checks the arguments of test. Some operators of test run code in their operands.
-func condition(w Workspace, dir string, words []commandline.Word) error {
+// judgeTest checks the arguments of test. Some operators of test run code in their operands.
+func judgeTest(w Workspace, dir string, words []commandline.Word) error {
 	var args []string
 	if len(words) > 1 && words[0].Text == "!" {
 		words = words[1:]
@@ -127,12 +127,12 @@ var (
 	findFile = []string{"-newer"}
 )
 
-func find(w Workspace, dir string, words []commandline.Word) error {
+func judgeFind(w Workspace, dir string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
 		return err
 	}
 	i := 0
-	for ; i < len(words) && !begins(words[i].Text); i++ {
+	for ; i < len(words) && !beginsExpression(words[i].Text); i++ {
 		if err := w.CheckPath(dir, words[i].Text); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func refusePrivateNames(words []commandline.Word, i int) error {
 	return fmt.Errorf("it looks for %s, which is private", text)
 }
 
-// begins reports whether the given word begins find's expression.
-func begins(word string) bool {
+// beginsExpression reports whether the given word begins find's expression.
+func beginsExpression(word string) bool {
 	return strings.HasPrefix(word, "-") || word == "!" || word == "(" || word == ")" || word == ","
 }

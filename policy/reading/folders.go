@@ -33,10 +33,10 @@ type selection struct {
 
 func always(string) bool { return true }
 
-func nothing(string, bool) bool { return false }
+func skipNone(string, bool) bool { return false }
 
 // everything selects all files, including those in hidden folders.
-var everything = selection{hidden: always, leaves: nothing, visit: func(string) error { return nil }}
+var everything = selection{hidden: always, leaves: skipNone, visit: func(string) error { return nil }}
 
 // checkFolders checks all files that s selects below the paths. If there are no paths, it checks
 // the files below dir.
@@ -233,7 +233,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 		}
 		globs = append(globs, list...)
 	}
-	s := selection{leaves: nothing, visit: w.checkList, hidden: func(name string) bool {
+	s := selection{leaves: skipNone, visit: w.checkList, hidden: func(name string) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool { return canMatch(glob, name) })
 	}}
 	return w.checkFolders(dir, a.searchedPaths(), s)

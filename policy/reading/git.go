@@ -11,9 +11,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// git judges a git command. Git's settings can name programs, so the judge accepts only a repository with
+// judgeGit judges a git command. Git's settings can name programs, so the judge accepts only a repository with
 // known settings.
-func git(w Workspace, dir string, words []commandline.Word) error {
+func judgeGit(w Workspace, dir string, words []commandline.Word) error {
 	for len(words) > 0 && (words[0].Text == "--no-pager" || words[0].Text == "-P") {
 		words = words[1:]
 	}
@@ -29,7 +29,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	if dashes < 0 {
 		dashes = len(words)
 	}
-	a, err := c.divide(words[:dashes])
+	a, err := c.divideWords(words[:dashes])
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (w Workspace) checkRevisionFile(dir, rev, file string) error {
 		return err
 	}
 	if !strings.HasPrefix(file, "./") && !strings.HasPrefix(file, "../") {
-		repository, err := w.repository(dir)
+		repository, err := w.repositoryOf(dir)
 		if err != nil {
 			return err
 		}

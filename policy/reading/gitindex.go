@@ -23,9 +23,9 @@ const (
 	indexStep = 8
 )
 
-// indexed returns the paths of the files in git's index, relative to the top of the work tree. If the
-// repository has no index, indexed returns an empty map.
-func (w Workspace) indexed(repository string) (map[string]bool, error) {
+// indexedPaths returns the paths of the files in git's index, relative to the top of the work tree. If the
+// repository has no index, indexedPaths returns an empty map.
+func (w Workspace) indexedPaths(repository string) (map[string]bool, error) {
 	path := filepath.Join(repository, "index")
 	data, err := w.Machine.Part(path, 0, largestIndex)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,11 +70,11 @@ func (w Workspace) inIndex(dir, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	repository, err := w.repository(dir)
+	repository, err := w.repositoryOf(dir)
 	if err != nil {
 		return false, err
 	}
-	names, err := w.indexed(repository)
+	names, err := w.indexedPaths(repository)
 	below, isBelow := strings.CutPrefix(filepath.Join(resolved, path), filepath.Dir(repository)+"/")
 	return isBelow && names[below], err
 }
@@ -83,11 +83,11 @@ func (w Workspace) inIndex(dir, path string) (bool, error) {
 // list in each folder in which a shown commit changes a file. The check covers only the folders that contain
 // files of the index.
 func (w Workspace) checkAllAttributes(dir string) error {
-	repository, err := w.repository(dir)
+	repository, err := w.repositoryOf(dir)
 	if err != nil {
 		return err
 	}
-	names, err := w.indexed(repository)
+	names, err := w.indexedPaths(repository)
 	if err != nil {
 		return err
 	}

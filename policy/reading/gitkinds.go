@@ -48,7 +48,7 @@ func (w Workspace) checkCommit(dir, rev string) error {
 	if isLog {
 		return fmt.Errorf("%s can be the content of a file: write REVISION^{commit}", printable.Shortened(rev))
 	}
-	repository, err := w.repository(dir)
+	repository, err := w.repositoryOf(dir)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w Workspace) namesCommit(repository, name string) error {
 		name = "HEAD"
 	}
 	if wholeHash.MatchString(name) {
-		return w.isCommit(repository, strings.ToLower(name), mostSteps)
+		return w.checkIsCommit(repository, strings.ToLower(name), mostSteps)
 	}
 	found := false
 	for _, ref := range []string{name, "refs/" + name, "refs/tags/" + name, "refs/heads/" + name,
@@ -83,7 +83,7 @@ func (w Workspace) namesCommit(repository, name string) error {
 			continue
 		}
 		if err == nil {
-			err = w.isCommit(repository, hash, mostSteps)
+			err = w.checkIsCommit(repository, hash, mostSteps)
 		}
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (w Workspace) namesCommit(repository, name string) error {
 	if err != nil {
 		return err
 	}
-	return w.isCommit(repository, hash, mostSteps)
+	return w.checkIsCommit(repository, hash, mostSteps)
 }
 
 // mostSteps is the longest chain of refs or tags that is followed. A longer chain is refused, because it
@@ -169,7 +169,7 @@ func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 			all = append(all, beginning[:2]+name)
 		}
 	}
-	packs, err := w.packs(repository)
+	packs, err := w.readPacks(repository)
 	if err != nil {
 		return "", err
 	}
@@ -189,13 +189,13 @@ func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 	return all[0], nil
 }
 
-// isCommit returns an error unless an object is a commit or a tag of a commit. It follows at most the given
-// number of tags that name another tag.
-func (w Workspace) isCommit(repository, hash string, steps int) error {
+// checkIsCommit returns an error unless an object is a commit or a tag of a commit. It follows at most the
+// given number of tags that name another tag.
+func (w Workspace) checkIsCommit(repository, hash string, steps int) error {
 	if steps == 0 {
 		return fmt.Errorf("too many objects lead to %s", hash)
 	}
-	kind, content, err := w.object(repository, hash)
+	kind, content, err := w.readObject(repository, hash)
 	switch {
 	case err != nil:
 		return err
@@ -203,7 +203,7 @@ func (w Workspace) isCommit(repository, hash string, steps int) error {
 		return nil
 	}
 	if m := tagOf.FindStringSubmatch(content); kind == "tag" && m != nil {
-		return w.isCommit(repository, m[1], steps-1)
+		return w.checkIsCommit(repository, m[1], steps-1)
 	}
 	return fmt.Errorf("%s is a %s", hash, kind)
 }
@@ -220,9 +220,9 @@ var (
 // its first line.
 const firstBytes = 1024
 
-// object returns the kind of an object and the beginning of the object's content.
-func (w Workspace) object(repository, hash string) (kind, content string, err error) {
-	packs, err := w.packs(repository)
+// readObject returns the kind of an object and the beginning of the object's content.
+func (w Workspace) readObject(repository, hash string) (kind, content string, err error) {
+	packs, err := w.readPacks(repository)
 	if err != nil {
 		return "", "", err
 	}
@@ -232,7 +232,7 @@ func (w Workspace) object(repository, hash string) (kind, content string, err er
 			return "", "", err
 		}
 		if len(found) > 0 {
-			return p.object(found[0].offset, mostDeltas)
+			return p.readObject(found[0].offset, mostDeltas)
 		}
 	}
 	data, err := w.Machine.Part(filepath.Join(repository, "objects", hash[:2], hash[2:]), 0, firstBytes)

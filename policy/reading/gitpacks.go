@@ -14,8 +14,8 @@ type gitPack struct {
 	path    string // path of the pack's files without .pack or .idx
 }
 
-// packs returns the packs of a repository.
-func (w Workspace) packs(repository string) ([]gitPack, error) {
+// readPacks returns the packs of a repository.
+func (w Workspace) readPacks(repository string) ([]gitPack, error) {
 	dir := filepath.Join(repository, "objects/pack")
 	if !w.Machine.IsFolder(dir) {
 		return nil, nil
@@ -116,9 +116,9 @@ func (p gitPack) offset(number, all int64) (int64, error) {
 // most 4095 in a chain.
 const mostDeltas = 4095
 
-// object returns the kind of the object at an offset of the pack. For a tag that git has stored whole, object
-// also returns the beginning of its content. It follows at most the given number of deltas.
-func (p gitPack) object(offset int64, deltas int) (kind, content string, err error) {
+// readObject returns the kind of the object at an offset of the pack. For a tag that git has stored whole,
+// readObject also returns the beginning of its content. It follows at most the given number of deltas.
+func (p gitPack) readObject(offset int64, deltas int) (kind, content string, err error) {
 	data, err := p.machine.Part(p.path+".pack", offset, firstBytes)
 	if err != nil {
 		return "", "", err
@@ -152,14 +152,14 @@ func (p gitPack) object(offset int64, deltas int) (kind, content string, err err
 		if back <= 0 || back > offset {
 			return "", "", fmt.Errorf("an object of %s.pack cannot be read", p.path)
 		}
-		kind, _, err = p.object(offset-back, deltas-1)
+		kind, _, err = p.readObject(offset-back, deltas-1)
 		return kind, "", err
 	case 7:
 		base, err := p.find(hex.EncodeToString(data[at : at+hashSize]))
 		if err != nil || len(base) == 0 {
 			return "", "", fmt.Errorf("an object of %s.pack cannot be read", p.path)
 		}
-		kind, _, err = p.object(base[0].offset, deltas-1)
+		kind, _, err = p.readObject(base[0].offset, deltas-1)
 		return kind, "", err
 	}
 	return "", "", fmt.Errorf("an object of %s.pack cannot be read", p.path)

@@ -60,7 +60,7 @@ func hasName(names []string, name string) bool {
 
 // settingsFiles returns the paths of git's settings files.
 func (w Workspace) settingsFiles(dir string) ([]string, error) {
-	repository, err := w.repository(dir)
+	repository, err := w.repositoryOf(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (w Workspace) settingsFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// repository returns the path of the folder .git of the repository that contains dir.
-func (w Workspace) repository(dir string) (string, error) {
+// repositoryOf returns the path of the folder .git of the repository that contains dir.
+func (w Workspace) repositoryOf(dir string) (string, error) {
 	at, err := w.readable(dir, ".")
 	if err != nil {
 		return "", err

@@ -139,7 +139,7 @@ func (w Workspace) checkFiles(dir string, paths []commandline.Word) error {
 
 // judge judges the words after the program's name by the program's tables.
 func (p program) judge(w Workspace, dir string, words []commandline.Word) error {
-	a, err := p.divide(words)
+	a, err := p.divideWords(words)
 	if err != nil {
 		return err
 	}

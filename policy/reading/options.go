@@ -53,9 +53,9 @@ type arguments struct {
 	last   string // the last option so far
 }
 
-// divide sorts the words after a program's name into options and operands. It refuses
+// divideWords sorts the words after a program's name into options and operands. It refuses
 // options that are not in the table.
-func (o options) divide(words []commandline.Word) (arguments, error) {
+func (o options) divideWords(words []commandline.Word) (arguments, error) {
 	a := arguments{given: map[string]bool{}, values: map[string][]string{}}
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -74,7 +74,7 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 		case word.Matched:
 			return a, fmt.Errorf("the file %s has the form of an option", word.Text)
 		}
-		takes, err := o.option(&a, word.Text)
+		takes, err := o.parseOption(&a, word.Text)
 		if err != nil {
 			return a, err
 		}
@@ -90,13 +90,13 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 		if takes == count && !numberOf.MatchString(words[i].Text) {
 			return a, fmt.Errorf("the value of %s is no number", word.Text)
 		}
-		a.value(takes, words[i])
+		a.addValue(takes, words[i])
 	}
 	return a, nil
 }
 
-// value records the given word as a value of the last option.
-func (a *arguments) value(kind value, word commandline.Word) {
+// addValue records the given word as a value of the last option.
+func (a *arguments) addValue(kind value, word commandline.Word) {
 	a.values[a.last] = append(a.values[a.last], word.Text)
 	if kind == file {
 		a.files = append(a.files, word)
@@ -115,9 +115,9 @@ func allKnown(words []commandline.Word) error {
 	return nil
 }
 
-// option records the options in one word. If the next word is the value of an option, option returns the kind of
-// the value. Otherwise it returns 0.
-func (o options) option(a *arguments, word string) (value, error) {
+// parseOption records the options in one word. If the next word is the value of an option, parseOption
+// returns the kind of the value. Otherwise it returns 0.
+func (o options) parseOption(a *arguments, word string) (value, error) {
 	if name, isLong := strings.CutPrefix(word, "--"); isLong {
 		return o.longOption(a, name)
 	}
@@ -152,7 +152,7 @@ func (o options) option(a *arguments, word string) (value, error) {
 		if kind == count && !numberOf.MatchString(rest) {
 			return 0, fmt.Errorf("the value of -%s is no number", letter)
 		}
-		a.value(kind, commandline.Word{Text: rest})
+		a.addValue(kind, commandline.Word{Text: rest})
 		return 0, nil
 	}
 	return 0, nil
@@ -170,7 +170,7 @@ func (o options) longOption(a *arguments, name string) (value, error) {
 	case !has:
 		return kind, nil
 	}
-	a.value(kind, commandline.Word{Text: val})
+	a.addValue(kind, commandline.Word{Text: val})
 	return 0, nil
 }
 

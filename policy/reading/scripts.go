@@ -54,7 +54,7 @@ func sedGrowth(script string) int {
 
 func judgeSed(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "nErsz", texts: "e", long: longOptions([]string{"quiet", "silent", "regexp-extended"},
-		nil)}.divide(words)
+		nil)}.divideWords(words)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 var awkOperand = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*=`)
 
 func judgeAwk(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{texts: "Fv"}.divide(words)
+	a, err := options{texts: "Fv"}.divideWords(words)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,8 @@ func judgeJQ(w Workspace, dir string, words []commandline.Word) error {
 		return err
 	}
 	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output",
-		"sort-keys", "slurp", "null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
+		"sort-keys", "slurp", "null-input", "exit-status", "join-output", "monochrome-output",
+		"tab"}, nil)}.divideWords(words)
 	if err != nil {
 		return err
 	}

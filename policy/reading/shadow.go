@@ -115,6 +115,6 @@ func addsOptions(name, value string) bool {
 	for _, f := range fields[1:] {
 		words = append(words, commandline.Word{Text: f})
 	}
-	a, err := p.divide(words)
+	a, err := p.divideWords(words)
 	return err == nil && len(a.operands) == 0
 }

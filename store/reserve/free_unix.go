@@ -7,7 +7,7 @@ package reserve
 
 import "syscall"
 
-func free(path string) (int64, bool) {
+func freeBytes(path string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, false

@@ -26,7 +26,7 @@ const (
 
 // FreeBytes returns the number of free bytes on the file system of the given file or folder. It
 // returns false if this number is unknown.
-func FreeBytes(path string) (int64, bool) { return free(path) }
+func FreeBytes(path string) (int64, bool) { return freeBytes(path) }
 
 func fileOf(database string) string { return database + ".reserve" }
 
@@ -55,7 +55,7 @@ func Keep(database string) error {
 		return err
 	}
 	missing := reserveBytes - size
-	left, known := free(database)
+	left, known := freeBytes(database)
 	if missing <= 0 || !known || left < 2*missing {
 		return nil
 	}

@@ -47,8 +47,8 @@ func (r *Runner) List(ctx context.Context) ([]trigger.Trigger, error) {
 // Enabled reports whether triggers are on.
 func (r *Runner) Enabled() bool { return r.On }
 
-// named returns the trigger with the given name. It returns ENotFound if there is none.
-func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error) {
+// triggerNamed returns the trigger with the given name. It returns ENotFound if there is none.
+func (r *Runner) triggerNamed(ctx context.Context, name string) (trigger.Trigger, error) {
 	list, err := r.List(ctx)
 	if err != nil {
 		return trigger.Trigger{}, err
@@ -121,14 +121,14 @@ func (r *Runner) check(t trigger.Trigger) error {
 			fields[name] = trigger.Quote("")
 		}
 	}
-	_, err := r.request(t, fields)
+	_, err := r.spawnRequest(t, fields)
 	return err
 }
 
 // Remove removes a trigger, and the secret of a webhook. The arms of the trigger continue, and its
 // history stays.
 func (r *Runner) Remove(ctx context.Context, name string) error {
-	t, err := r.named(ctx, name)
+	t, err := r.triggerNamed(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error)
 	}
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	t, err := r.named(ctx, name)
+	t, err := r.triggerNamed(ctx, name)
 	if err == nil && t.Kind != trigger.Schedule {
 		err = coleo.Errorf(coleo.EInvalid, "%s is a webhook: only a signed request starts an arm of it", name)
 	}
@@ -161,11 +161,11 @@ func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error)
 		return e, err
 	}
 	e.ByHand, e.Once = true, "hand/"+e.Arm
-	return r.accept(ctx, t, e)
+	return r.storeRun(ctx, t, e)
 }
 
-// accept stores a run, and returns it with its id.
-func (r *Runner) accept(ctx context.Context, t trigger.Trigger, e trigger.Entry) (trigger.Entry, error) {
+// storeRun stores a run, and returns it with its id.
+func (r *Runner) storeRun(ctx context.Context, t trigger.Trigger, e trigger.Entry) (trigger.Entry, error) {
 	added, err := r.DB.AddTriggerEntries(ctx, t, t.Handled, 0, e)
 	if err == nil && !added {
 		err = coleo.Errorf(coleo.EConflict, "this run was accepted before: nothing more was started")
@@ -188,7 +188,7 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 // before this run is stored.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
-	now, err := r.named(ctx, t.Name) // read the trigger again for the present number of live arms
+	now, err := r.triggerNamed(ctx, t.Name) // read the trigger again for the present number of live arms
 	if err != nil {
 		return e, err
 	}
@@ -196,7 +196,7 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 		return e, coleo.Errorf(coleo.EConflict, "%s has %d live arms, and at most %d: nothing was started; end some with "+
 			"'coleo arm kill', or make the trigger again with a larger --max-arms", t.Name, now.Live, t.MaxArms)
 	}
-	q, err := r.request(t, fields)
+	q, err := r.spawnRequest(t, fields)
 	if err != nil {
 		return e, err
 	}
@@ -205,14 +205,15 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 	return e, err
 }
 
-// request returns the request to start an arm of a trigger. extraArgs contains the arguments of the
-// prompt that the user has left open. All other values come from the trigger and the template.
-func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
+// spawnRequest returns the request to start an arm of a trigger. extraArgs contains the arguments
+// of the prompt that the user has left open. All other values come from the trigger and the
+// template.
+func (r *Runner) spawnRequest(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}
 	found, err := r.readTemplate(t.Template, t.Workdir)
 	if err == nil {
-		err = usable(t.Template, found)
+		err = checkUsable(t.Template, found)
 	}
 	if err != nil {
 		return q, err
@@ -270,8 +271,8 @@ func (r *Runner) readTemplate(name, workdir string) (template.Template, error) {
 	}
 }
 
-// usable returns an error if triggers cannot start arms from a template.
-func usable(name string, t template.Template) error {
+// checkUsable returns an error if triggers cannot start arms from a template.
+func checkUsable(name string, t template.Template) error {
 	switch {
 	case !(&coleo.Sandbox{Kind: t.Sandbox}).On():
 		return coleo.Errorf(coleo.EForbidden, "the template %s has no sandbox, and nobody watches the arms of a trigger: "+

@@ -150,7 +150,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 		if t.Kind != trigger.Schedule {
 			continue
 		}
-		next, err := r.plan(ctx, t)
+		next, err := r.planNext(ctx, t)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed in the meantime
 			faults = errors.Join(faults, err)
 		}
@@ -179,9 +179,9 @@ func (r *Runner) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// plan stores the run of a schedule that is due, and the times that the schedule has missed. It
+// planNext stores the run of a schedule that is due, and the times that the schedule has missed. It
 // returns the next time of the schedule.
-func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error) {
+func (r *Runner) planNext(ctx context.Context, t trigger.Trigger) (time.Time, error) {
 	times, err := trigger.ParseTimes(t.Cron, t.Zone)
 	if err != nil { // the time zone is no longer installed on the machine
 		r.Log.Warn("carry out a schedule", "schedule", t.Name, "error", err)
@@ -229,7 +229,7 @@ func (r *Runner) startOpen(ctx context.Context) error {
 			continue
 		}
 		if free := r.reserve(e); free != nil {
-			r.starting.Go(func() { r.attempt(ctx, e, free) })
+			r.starting.Go(func() { r.attemptStart(ctx, e, free) })
 		}
 	}
 	return nil
@@ -250,10 +250,10 @@ func (r *Runner) inTurn(open []trigger.Entry) []trigger.Entry {
 	return open
 }
 
-// attempt makes one attempt to start the arm of a run. It calls `free` when the start has ended, or earlier,
-// when the start no longer counts towards atOnce. If the run needs another attempt, attempt pauses, so that
-// other runs can start first.
-func (r *Runner) attempt(ctx context.Context, e trigger.Entry, free func()) {
+// attemptStart makes one attempt to start the arm of a run. It calls `free` when the start has ended, or
+// earlier, when the start no longer counts towards atOnce. If the run needs another attempt, attemptStart
+// pauses, so that other runs can start first.
+func (r *Runner) attemptStart(ctx context.Context, e trigger.Entry, free func()) {
 	slow := time.AfterFunc(r.bounds.slow, free)
 	limited, cancel := context.WithTimeout(ctx, r.bounds.start)
 	again := r.start(limited, e)

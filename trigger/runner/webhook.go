@@ -46,7 +46,7 @@ func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
 // that nobody knows. Deliver then needs the same time as for a wrong signature, so a stranger cannot find
 // out which webhooks exist.
 func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger, []byte, error) {
-	t, err := r.named(ctx, name)
+	t, err := r.triggerNamed(ctx, name)
 	switch {
 	case err == nil && t.Kind == trigger.Webhook:
 		secret, err := os.ReadFile(r.secretPath(t))
@@ -80,7 +80,7 @@ func (r *Runner) Deliver(ctx context.Context, name string, d trigger.Delivery) (
 		}
 	}
 	if err != nil {
-		r.refused(t.Name, err)
+		r.countRefusal(t.Name, err)
 	}
 	return e, err
 }
@@ -118,7 +118,7 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 		return e, err
 	}
 	e.Key, e.Once = d.ID, once
-	return r.accept(ctx, t, e)
+	return r.storeRun(ctx, t, e)
 }
 
 // checkNeededFields returns EInvalid if a request lacks a field that the template needs.
@@ -168,8 +168,8 @@ type refusal struct {
 	why     string // "" for the requests that are no longer counted separately
 }
 
-// refused counts a refused request by its reason. Run writes the counts to the history later.
-func (r *Runner) refused(webhook string, err error) {
+// countRefusal counts a refused request by its reason. Run writes the counts to the history later.
+func (r *Runner) countRefusal(webhook string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.refusals) == 0 {

@@ -79,8 +79,8 @@ func takeOrder(dir string) (Order, error) {
 	return o, nil
 }
 
-// ordered returns the order that waits in the arm's folder, or nil if no order waits.
-func ordered(dir string) *Order {
+// waitingOrder returns the order that waits in the arm's folder, or nil if no order waits.
+func waitingOrder(dir string) *Order {
 	var o Order
 	if found, err := load(filepath.Join(dir, orderFile), &o); err != nil || !found {
 		return nil

@@ -366,7 +366,7 @@ func TestWhatCannotBeOpenedIsRefused(t *testing.T) {
 	if w := s.tells(coleo.WindowFailed); !strings.Contains(w.Reason, "cannot open display") {
 		t.Errorf("what is told is %q", w.Reason)
 	}
-	if ordered(s.dir) != nil {
+	if waitingOrder(s.dir) != nil {
 		t.Error("the order for the window is still there")
 	}
 }

@@ -63,7 +63,7 @@ func Run(dir string, environ []string) error {
 	} else {
 		go func() { ended <- cmd.Wait() }() // the goroutine ends with the program
 	}
-	r.How, r.Detail = await(o, ended, signals)
+	r.How, r.Detail = awaitEnd(o, ended, signals)
 	r.Ended = time.Now().UTC()
 	err = r.write(dir) // before endProgram, because the program may need time to end
 	endProgram(cmd, ended)
@@ -83,9 +83,9 @@ func ofTerminal(environ []string) []string {
 	})
 }
 
-// await waits for the end of the window, and returns how it ended. If the program has ended, await
-// puts the result back into the channel, because endProgram waits for that result too.
-func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
+// awaitEnd waits for the end of the window, and returns how it ended. If the program has ended,
+// await puts the result back into the channel, because endProgram waits for that result too.
+func awaitEnd(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	tick := time.NewTicker(armEvery)
 	defer tick.Stop()
 	for {

@@ -69,7 +69,7 @@ func (s *Shown) set(state coleo.WindowState, terminal, title, reason string) {
 	s.tell(s.now)
 }
 
-func (s *Shown) change(state coleo.WindowState, reason string) {
+func (s *Shown) changeState(state coleo.WindowState, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(state, s.now.Terminal, s.now.Title, reason)
@@ -91,10 +91,10 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 	}
 	switch {
 	case err == nil:
-		s.opened(r)
+		s.onOpened(r)
 	case s.ctx.Err() == nil:
 		withdraw(s.dir)
-		s.change(coleo.WindowFailed, err.Error())
+		s.changeState(coleo.WindowFailed, err.Error())
 	} // if Shown was released, leave the order and the window to the next session
 	return err
 }
@@ -144,8 +144,8 @@ func (s *Shown) awaitOpen(ctx context.Context, id string) (*Record, error) {
 	}
 }
 
-// opened notes that a window is open, and starts to follow it.
-func (s *Shown) opened(r *Record) {
+// onOpened notes that a window is open, and starts to follow it.
+func (s *Shown) onOpened(r *Record) {
 	s.mu.Lock()
 	s.set(coleo.WindowOpen, r.Terminal, r.Title, "")
 	s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Shown) opened(r *Record) {
 // If there is no such window, the state of Window stays "".
 func (s *Shown) Resume() {
 	r, err := Read(s.dir)
-	waiting := ordered(s.dir)
+	waiting := waitingOrder(s.dir)
 	s.mu.Lock()
 	switch {
 	case waiting != nil:
@@ -173,7 +173,7 @@ func (s *Shown) Resume() {
 			s.mu.Unlock()
 			return
 		}
-		s.opened(r)
+		s.onOpened(r)
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Shown) Resume() {
 // for users.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
-		s.change(coleo.WindowFailed, why)
+		s.changeState(coleo.WindowFailed, why)
 	}
 }
 
@@ -190,10 +190,10 @@ func (s *Shown) resumeOpening(id string) {
 	r, err := s.awaitOpen(s.ctx, id)
 	switch {
 	case err == nil:
-		s.opened(r)
+		s.onOpened(r)
 	case s.ctx.Err() == nil:
 		withdraw(s.dir)
-		s.change(coleo.WindowFailed, err.Error())
+		s.changeState(coleo.WindowFailed, err.Error())
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Shown) watch(r *Record) {
 			r = now
 		}
 		if state, reason, ended := s.judge(r); ended {
-			s.change(state, reason)
+			s.changeState(state, reason)
 			return
 		}
 		select {

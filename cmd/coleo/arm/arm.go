@@ -87,12 +87,12 @@ func newInterruptCommand() *cobra.Command {
 	return bulkCommand(bulk{name: "interrupt", short: "Stop the running turn", long: interruptHelp, appliesTo: notStopped,
 		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
 			done, err := client.Interrupt(ctx, name)
-			return show.Interrupted(name, done), interrupted{name, done}, err
+			return show.Interrupted(name, done), interruptOutput{name, done}, err
 		}})
 }
 
-// interrupted is the JSON output of arm interrupt.
-type interrupted struct {
+// interruptOutput is the JSON output of arm interrupt.
+type interruptOutput struct {
 	Name string `json:"interrupted"`
 	coleo.Interruption
 }

@@ -35,7 +35,7 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 		}
 	}
 	for _, text := range f.env {
-		name, value, err := variable(text, os.LookupEnv)
+		name, value, err := parseVariable(text, os.LookupEnv)
 		if err != nil {
 			return nil, coleo.Errorf(coleo.EInvalid, "-e: %w", err)
 		}
@@ -44,9 +44,9 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	return env, armenv.Check(env)
 }
 
-// variable parses NAME=VALUE. If the text is only a NAME, variable returns the value that NAME has
-// in the caller's environment.
-func variable(text string, caller lookup) (name, value string, err error) {
+// parseVariable parses NAME=VALUE. If the text is only a NAME, parseVariable returns the value that
+// NAME has in the caller's environment.
+func parseVariable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
 	if err := armenv.CheckName(name); err != nil {
 		return "", "", err
@@ -119,9 +119,9 @@ func envLine(line string, caller lookup) (name, value string, err error) {
 	}
 	name, raw, assigned := strings.Cut(line, "=")
 	if !assigned {
-		return variable(line, caller)
+		return parseVariable(line, caller)
 	}
-	if name, _, err = variable(name+"=", caller); err != nil {
+	if name, _, err = parseVariable(name+"=", caller); err != nil {
 		return "", "", err
 	}
 	if value, err = envValue(raw); err != nil {

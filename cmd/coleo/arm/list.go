@@ -53,7 +53,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 				return err
 			}
 			table := func(arms []coleo.Arm) string {
-				return armTable(pick(arms), f.nothing(len(arms) > 0), time.Now())
+				return armTable(pick(arms), f.emptyListText(len(arms) > 0), time.Now())
 			}
 			if f.watch {
 				return watchArms(c, client, table)
@@ -87,7 +87,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 
 // Users see the line that this method returns instead of an empty list. haveArms is true if any
 // arms exist.
-func (f listFlags) nothing(haveArms bool) string {
+func (f listFlags) emptyListText(haveArms bool) string {
 	switch {
 	case !haveArms:
 		return "No arms registered.\n"

@@ -77,7 +77,7 @@ func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string
 				name, limit.Round(time.Millisecond), name)
 		}
 	}
-	return t, delivered(err)
+	return t, withDelivered(err)
 }
 
 // awaitAnswer is like AwaitTurn, but also waits for further turns. There are further turns if the answer
@@ -95,7 +95,7 @@ func awaitAnswer(ctx context.Context, client *apiclient.Client, name, run string
 			return t, err
 		}
 		if run = t.Retry; run == "" {
-			return t, delivered(coleo.Errorf(coleo.EAnswerUnfit,
+			return t, withDelivered(coleo.Errorf(coleo.EAnswerUnfit,
 				"the prompt was delivered, and its answer does not fit the schema: %s", t.Validated.Line()))
 		}
 	}
@@ -143,8 +143,8 @@ func (t Turn) failure(name string) error {
 	return nil
 }
 
-// delivered returns err with a note that the prompt was delivered.
-func delivered(err error) error {
+// withDelivered returns err with a note that the prompt was delivered.
+func withDelivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
 		return err
@@ -214,6 +214,6 @@ func ifServeEnded(ctx context.Context, name string, err error) error {
 	if setupErr != nil || s.ServeStopped() != nil || s.ServeAnswers(ctx) {
 		return err
 	}
-	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has "+
-		"ended: run 'coleo up', then 'coleo arm wait %s'", name))
+	return withDelivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve "+
+		"has ended: run 'coleo up', then 'coleo arm wait %s'", name))
 }

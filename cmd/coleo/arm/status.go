@@ -209,9 +209,9 @@ func (p *statusPage) addRuntime(r coleo.Runtime) {
 	p.WriteString("Runtime summary:\n")
 	p.line("  State", r.State)
 	p.line("  Reason", r.Reason)
-	p.line("  Last output", ago(r.SecondsSinceOutput))
-	p.line("  Last heartbeat", ago(r.SecondsSinceHeartbeat))
-	p.line("  Last activity", ago(r.SecondsSinceActivity))
+	p.line("  Last output", agoText(r.SecondsSinceOutput))
+	p.line("  Last heartbeat", agoText(r.SecondsSinceHeartbeat))
+	p.line("  Last activity", agoText(r.SecondsSinceActivity))
 	p.line("  Can recover", yesOrNo(r.CanRecover))
 	g := r.Signals
 	fmt.Fprintf(p, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
@@ -219,7 +219,7 @@ func (p *statusPage) addRuntime(r coleo.Runtime) {
 		yesOrNo(g.HasAssignedTask))
 }
 
-func ago(seconds *int) string {
+func agoText(seconds *int) string {
 	if seconds == nil {
 		return "n/a"
 	}

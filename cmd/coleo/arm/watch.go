@@ -59,7 +59,7 @@ func watchArm(c *cobra.Command, client *apiclient.Client, args []string, f watch
 		return coleo.Errorf(coleo.EInvalid, "--history %d: give 0 or a larger number", f.history)
 	}
 	onTerminal := term.IsTerminal(int(os.Stdout.Fd())) && !verb.WantsJSON(c)
-	name, err := watched(c, client, args, onTerminal)
+	name, err := armToWatch(c, client, args, onTerminal)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func watchArm(c *cobra.Command, client *apiclient.Client, args []string, f watch
 	return watchStates(c, client, arm)
 }
 
-// watched returns the name of the arm to watch. The first case that applies determines the name:
+// armToWatch returns the name of the arm to watch. The first case that applies determines the name:
 //   - If args contains a name, it is that name.
 //   - On a terminal, it is the arm that the user chooses.
 //   - Otherwise it is the only running arm.
 //
 // If no arm runs, the error is ENotFound. If several arms run, the error is EInvalid.
-func watched(c *cobra.Command, client *apiclient.Client, args []string, onTerminal bool) (string, error) {
+func armToWatch(c *cobra.Command, client *apiclient.Client, args []string, onTerminal bool) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}

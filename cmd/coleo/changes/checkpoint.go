@@ -87,7 +87,7 @@ number, this takes the newest checkpoint, and so shows what the last turn change
 			return nil
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
-			n, err := number(c, client, args)
+			n, err := checkpointNumber(c, client, args)
 			if err != nil {
 				return err
 			}
@@ -104,9 +104,9 @@ number, this takes the newest checkpoint, and so shows what the last turn change
 	return c
 }
 
-// number returns the number of the checkpoint in the arguments. If the arguments contain no
-// number, it returns the number of the newest checkpoint.
-func number(c *cobra.Command, client *apiclient.Client, args []string) (int, error) {
+// checkpointNumber returns the number of the checkpoint in the arguments. If the arguments contain
+// no number, it returns the number of the newest checkpoint.
+func checkpointNumber(c *cobra.Command, client *apiclient.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])
 	}

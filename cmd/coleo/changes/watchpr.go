@@ -122,7 +122,7 @@ func watchedText(arm, repo string, w pull.Watched) string {
 	if repo != "" {
 		arm += " --repo " + printable.ShellWord(repo)
 	}
-	told := fmt.Sprintf("%d prompts with %d failed checks and comments were sent.", w.Rounds, w.Items)
+	sent := fmt.Sprintf("%d prompts with %d failed checks and comments were sent.", w.Rounds, w.Items)
 	text := map[pull.End]string{
 		pull.EndMerged: "is merged. ",
 		pull.EndClosed: "is closed without a merge. ",
@@ -130,7 +130,7 @@ func watchedText(arm, repo string, w pull.Watched) string {
 		pull.EndTries: fmt.Sprintf("has %d failed checks and comments that the arm has not received, and all tries are "+
 			"used up: 'coleo arm watch-pr %s' continues. ", w.Left, arm),
 	}[w.End]
-	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, told, printable.Escaped(w.URL))
+	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, sent, printable.Escaped(w.URL))
 }
 
 // queueOfArm implements pull.Arm with the queue of an arm.

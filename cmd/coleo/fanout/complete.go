@@ -39,7 +39,7 @@ func ArgsOfKeep(ctx context.Context, s setup.Setup, before []string) []string {
 	if err != nil || len(before) > 1 {
 		return nil
 	}
-	heads, _, err := members(ctx, client, before[0])
+	heads, _, err := membersOf(ctx, client, before[0])
 	if err != nil {
 		return nil
 	}

@@ -106,8 +106,8 @@ func waitFlags(c *cobra.Command, wait *bool, timeout *time.Duration) {
 	c.Flags().DurationVar(timeout, "timeout", time.Hour, "with --wait: maximum wait")
 }
 
-// started is the result of the start of one arm.
-type started struct {
+// armStart is the result of the start of one arm.
+type armStart struct {
 	Arm     string       `json:"arm"`
 	Harness string       `json:"harness,omitempty"`
 	Started bool         `json:"started"`
@@ -118,10 +118,10 @@ type started struct {
 
 // begun is the JSON output of fan-out.
 type begun struct {
-	ID    string    `json:"fanout"`
-	Base  string    `json:"base"` // the commit at which the worktrees begin
-	Arms  []started `json:"arms"`
-	Table []row     `json:"table,omitempty"` // only with --wait
+	ID    string     `json:"fanout"`
+	Base  string     `json:"base"` // the commit at which the worktrees begin
+	Arms  []armStart `json:"arms"`
+	Table []row      `json:"table,omitempty"` // only with --wait
 }
 
 func (f *flags) run(c *cobra.Command, task string) error {
@@ -134,7 +134,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 			return err
 		}
 	}
-	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Unknown }) {
+	if f.wait && slices.ContainsFunc(out.Arms, func(s armStart) bool { return s.Started || s.Unknown }) {
 		out.Table, err = waitAll(c, client, out.ID, runsOf(out.Arms), f.timeout)
 		if err == nil && !verb.WantsJSON(c) {
 			err = printTable(c, out.Table)
@@ -277,7 +277,7 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *apiclient.Client, usual
 }
 
 // runsOf maps the names of the arms to the ids of the task's runs.
-func runsOf(list []started) map[string]string {
+func runsOf(list []armStart) map[string]string {
 	out := map[string]string{}
 	for _, s := range list {
 		if s.Run != "" {
@@ -289,7 +289,7 @@ func runsOf(list []started) map[string]string {
 
 // exitCode returns 0 if all arms have received the task. Otherwise it returns the exit code of the
 // failures, or 1 if they have different codes.
-func exitCode(list []started) int {
+func exitCode(list []armStart) int {
 	code := 0
 	for _, s := range list {
 		if s.Error == nil {
@@ -324,7 +324,7 @@ func printStarted(c *cobra.Command, out begun) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Run != "" || s.Unknown }) {
+	if !slices.ContainsFunc(out.Arms, func(s armStart) bool { return s.Started || s.Run != "" || s.Unknown }) {
 		return nil
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), "Compare them with: coleo fan-out show %s\n", out.ID)

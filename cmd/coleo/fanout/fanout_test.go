@@ -81,7 +81,7 @@ func TestWhenAnArmHasSettled(t *testing.T) {
 			a.Queue = &coleo.QueueState{Length: 1, Paused: "nothing proves that it has arrived"}
 		}), nil, "r", true},
 	} {
-		if got := settled(c.arm, c.runs, c.task, now); got != c.want {
+		if got := isSettled(c.arm, c.runs, c.task, now); got != c.want {
 			need, why := c.arm.Need()
 			t.Errorf("%s (%s %s): %t, want %t", name, need, why, got, c.want)
 		}
@@ -120,7 +120,7 @@ func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
 		{ID: "4", Name: "under other", ParentArmID: "2"}, {ID: "5", Name: "deeper under kept", ParentArmID: "3"},
 		{ID: "6", Name: "an orphan", ParentArmID: "gone"},
 	}
-	k := keeping{kept: all[0]}
+	k := othersRemoval{keptArm: all[0]}
 	k.choose(all)
 	var names []string
 	for _, arm := range k.others {

@@ -28,8 +28,8 @@ worktree has unsaved work: changed, untracked or ignored files, commits, a stash
 repository (refs/coleo/kept). 'coleo workspace restore ARM' restores it. The arm that
 you keep, its worktree and its subarms stay as they are.`
 
-// removed is the result of the removal of one arm.
-type removed struct {
+// armRemoval is the result of the removal of one arm.
+type armRemoval struct {
 	Arm     string       `json:"arm"`
 	Removed bool         `json:"removed"`
 	Kept    string       `json:"kept,omitempty"` // the ref of its unsaved work
@@ -44,7 +44,7 @@ func newKeepCommand() *cobra.Command {
 		Long:  keepHelp,
 		Args:  verb.Exactly(2, "the id of a fan-out, and the arm to keep"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
-			heads, all, err := members(c.Context(), client, args[0])
+			heads, all, err := membersOf(c.Context(), client, args[0])
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func newKeepCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k := keeping{client: client, trees: worktrees.Of(s), kept: heads[at], force: force}
+			k := othersRemoval{client: client, trees: worktrees.Of(s), keptArm: heads[at], force: force}
 			k.choose(all)
 			if err := k.check(c.Context()); err != nil && !force {
 				return err
@@ -68,18 +68,18 @@ func newKeepCommand() *cobra.Command {
 	return c
 }
 
-// keeping removes all arms of a fan-out except one.
-type keeping struct {
-	client *apiclient.Client
-	trees  workspace.Workspaces
-	kept   coleo.Arm
-	others []coleo.Arm // the arms to remove; those without their own worktree come first
-	force  bool
+// othersRemoval removes all arms of a fan-out except one.
+type othersRemoval struct {
+	client  *apiclient.Client
+	trees   workspace.Workspaces
+	keptArm coleo.Arm
+	others  []coleo.Arm // the arms to remove; those without their own worktree come first
+	force   bool
 }
 
 // choose selects the arms to remove: all arms except the kept arm and its subarms. It puts arms
 // without their own worktree first, because such an arm may work in another arm's worktree.
-func (k *keeping) choose(all []coleo.Arm) {
+func (k *othersRemoval) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {
 		byID[arm.ID] = arm
@@ -93,7 +93,7 @@ func (k *keeping) choose(all []coleo.Arm) {
 			}
 			head = parent
 		}
-		if head.ID != k.kept.ID {
+		if head.ID != k.keptArm.ID {
 			k.others = append(k.others, arm)
 		}
 	}
@@ -114,7 +114,7 @@ func rank(arm coleo.Arm) int {
 
 // check returns EConflict if one of the arms is working, shows a question, or has unsaved work. The
 // error names all these arms.
-func (k *keeping) check(ctx context.Context) error {
+func (k *othersRemoval) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {
 		need, _ := arm.Need()
@@ -151,8 +151,8 @@ func (k *keeping) check(ctx context.Context) error {
 }
 
 // removeAll first ends all arms in k.others, and then removes them.
-func (k *keeping) removeAll(ctx context.Context) []removed {
-	out := make([]removed, len(k.others))
+func (k *othersRemoval) removeAll(ctx context.Context) []armRemoval {
+	out := make([]armRemoval, len(k.others))
 	fail := func(i int, err error) bool {
 		if err != nil && !errors.As(err, &out[i].Error) {
 			out[i].Error = coleo.Errorf(coleo.EInternal, "%v", err)
@@ -178,7 +178,7 @@ func (k *keeping) removeAll(ctx context.Context) []removed {
 	return out
 }
 
-func (k *keeping) print(c *cobra.Command, list []removed) error {
+func (k *othersRemoval) print(c *cobra.Command, list []armRemoval) error {
 	code := 0
 	for _, r := range list {
 		if r.Error != nil {
@@ -187,7 +187,7 @@ func (k *keeping) print(c *cobra.Command, list []removed) error {
 	}
 	var err error
 	if verb.WantsJSON(c) {
-		err = verb.PrintJSON(c, map[string]any{"kept": k.kept.Name, "others": list})
+		err = verb.PrintJSON(c, map[string]any{"kept": k.keptArm.Name, "others": list})
 	} else {
 		err = k.printText(c, list)
 	}
@@ -197,7 +197,7 @@ func (k *keeping) print(c *cobra.Command, list []removed) error {
 	return err
 }
 
-func (k *keeping) printText(c *cobra.Command, list []removed) error {
+func (k *othersRemoval) printText(c *cobra.Command, list []armRemoval) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ARM\tREMOVED\tRESULT")
 	for _, r := range list {
@@ -210,13 +210,13 @@ func (k *keeping) printText(c *cobra.Command, list []removed) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Arm, word, what)
 	}
-	place, next := k.kept.Workdir, ""
-	if own := worktreeOf(k.kept); own != nil {
-		place = fmt.Sprintf("%s, on the branch %s", k.kept.Workdir, verb.Shown(own.Branch))
+	place, next := k.keptArm.Workdir, ""
+	if own := worktreeOf(k.keptArm); own != nil {
+		place = fmt.Sprintf("%s, on the branch %s", k.keptArm.Workdir, verb.Shown(own.Branch))
 		next = fmt.Sprintf("See whether its work can be merged with: coleo arm merge %s --commit MESSAGE --dry-run\n",
-			k.kept.Name)
+			k.keptArm.Name)
 	}
-	fmt.Fprintf(w, "%s\tkept\t%s\n", k.kept.Name, place)
+	fmt.Fprintf(w, "%s\tkept\t%s\n", k.keptArm.Name, place)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // startAll starts the arms, some of them at the same time, and puts the task into each arm's queue.
-func (f *flags) startAll(ctx context.Context, client *apiclient.Client, id, base string) []started {
-	out := make([]started, f.count)
+func (f *flags) startAll(ctx context.Context, client *apiclient.Client, id, base string) []armStart {
+	out := make([]armStart, f.count)
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i := range out {
@@ -51,8 +51,8 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 
 // start starts an arm and puts the task into the arm's queue, where it waits until the arm is
 // ready. The queue survives a kill of serve.
-func start(ctx context.Context, client *apiclient.Client, q wire.SpawnRequest, task string) started {
-	out := started{Arm: q.Name, Harness: q.Harness}
+func start(ctx context.Context, client *apiclient.Client, q wire.SpawnRequest, task string) armStart {
+	out := armStart{Arm: q.Name, Harness: q.Harness}
 	if ctx.Err() != nil {
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", ctx.Err())
 		return out
@@ -78,7 +78,7 @@ func start(ctx context.Context, client *apiclient.Client, q wire.SpawnRequest, t
 }
 
 // explainCancel replaces the error of a cancelled start with an error for people.
-func (s *started) explainCancel(ctx context.Context, id string) {
+func (s *armStart) explainCancel(ctx context.Context, id string) {
 	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
 		return
 	}

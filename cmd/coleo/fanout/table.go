@@ -34,16 +34,16 @@ const (
 
 // row contains the values of one arm that the table compares.
 type row struct {
-	Arm      string      `json:"arm"`
-	ID       string      `json:"id"`
-	Harness  string      `json:"harness"`
-	Model    string      `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI chooses the model itself
-	State    coleo.State `json:"state"`
-	Need     coleo.Need  `json:"need"`
-	Why      string      `json:"why,omitempty"` // the reason for Need
-	Branch   string      `json:"branch,omitempty"`
-	Worktree string      `json:"worktree,omitempty"` // path of the worktree
-	Changed  *changed    `json:"changes,omitempty"`  // nil if it is unknown
+	Arm      string        `json:"arm"`
+	ID       string        `json:"id"`
+	Harness  string        `json:"harness"`
+	Model    string        `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI chooses the model itself
+	State    coleo.State   `json:"state"`
+	Need     coleo.Need    `json:"need"`
+	Why      string        `json:"why,omitempty"` // the reason for Need
+	Branch   string        `json:"branch,omitempty"`
+	Worktree string        `json:"worktree,omitempty"` // path of the worktree
+	Changed  *changeTotals `json:"changes,omitempty"`  // nil if it is unknown
 	// ChangesError is the reason why Changed is unknown.
 	ChangesError string      `json:"changes_error,omitempty"`
 	Cost         cost.Amount `json:"cost"`
@@ -52,18 +52,18 @@ type row struct {
 	Outcome      string      `json:"outcome,omitempty"` // outcome of the newest run; "open" while it runs
 }
 
-// changed describes the changes that an arm has made since its start.
-type changed struct {
+// changeTotals describes the changes that an arm has made since its start.
+type changeTotals struct {
 	Files        int    `json:"files"`
 	LinesAdded   int    `json:"lines_added"`
 	LinesDeleted int    `json:"lines_deleted"`
 	Cut          string `json:"cut,omitempty"` // a note if something was not counted
 }
 
-// members returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
+// membersOf returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
 // only work for their parent. The first result omits the subarms, and is sorted by name. The second
-// result contains all arms. If there are no arms, members returns ENotFound.
-func members(ctx context.Context, client *apiclient.Client, id string) (heads, all []coleo.Arm, err error) {
+// result contains all arms. If there are no arms, membersOf returns ENotFound.
+func membersOf(ctx context.Context, client *apiclient.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
 		return nil, nil, err
@@ -174,7 +174,7 @@ func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		heads, _, err := members(ctx, client, id)
+		heads, _, err := membersOf(ctx, client, id)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map
 			if err != nil {
 				return nil, err
 			}
-			if !settled(arm, newest, runByArm[arm.Name], time.Now()) {
+			if !isSettled(arm, newest, runByArm[arm.Name], time.Now()) {
 				busy = append(busy, arm.Name)
 			}
 		}
@@ -207,9 +207,9 @@ func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map
 	}
 }
 
-// settled reports whether an arm has done its task or needs a person. newestRun is empty if the arm
-// has no run. taskRun is the id of the task's run, or "" if the caller does not know it.
-func settled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
+// isSettled reports whether an arm has done its task or needs a person. newestRun is empty if the
+// arm has no run. taskRun is the id of the task's run, or "" if the caller does not know it.
+func isSettled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
 	case need == coleo.NeedsYou || need == coleo.NeedEnded:
@@ -224,7 +224,7 @@ func settled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time
 
 // table returns the rows of a fan-out.
 func table(ctx context.Context, client *apiclient.Client, id string) ([]row, error) {
-	heads, _, err := members(ctx, client, id)
+	heads, _, err := membersOf(ctx, client, id)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func rowOf(ctx context.Context, client *apiclient.Client, arm coleo.Arm) (row, e
 	}
 	d, err := client.Diff(ctx, arm.ID, changes.DiffRequest{Stat: true}, false)
 	if err == nil {
-		r.Changed = &changed{Files: len(d.Files), Cut: d.Cut}
+		r.Changed = &changeTotals{Files: len(d.Files), Cut: d.Cut}
 		r.Changed.LinesAdded, r.Changed.LinesDeleted = changes.Sum(d.Files)
 		if r.Changed.Cut == "" && len(d.Left) > 0 {
 			r.Changed.Cut = fmt.Sprintf("%d files are left out, which 'coleo arm diff %s' names", len(d.Left), arm.Name)

@@ -21,8 +21,8 @@ import (
 // user has named, or "".
 type testRun func(c *cobra.Command, config conformance.Config, version string) error
 
-// pick returns a testRun for the checks that the flags select.
-func (f testFlags) pick(h coleo.Harness) (testRun, error) {
+// chooseRun returns a testRun for the checks that the flags select.
+func (f testFlags) chooseRun(h coleo.Harness) (testRun, error) {
 	switch {
 	case f.settings != "" && f.asks != "":
 		return nil, coleo.Errorf(coleo.EInvalid, "--settings and --asks: give one of them")
@@ -104,7 +104,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 	if err != nil {
 		return none, nil, err
 	}
-	size, err := f.terminal()
+	size, err := f.terminalSize()
 	if err != nil {
 		return none, nil, err
 	}

@@ -45,7 +45,7 @@ that installs it.`,
 			if err != nil {
 				return err
 			}
-			var list []listed
+			var list []listedHarness
 			for _, name := range reg.List() {
 				h, err := reg.Get(name)
 				if err != nil {
@@ -76,16 +76,16 @@ that installs it.`,
 	}
 }
 
-// listed is a harness in the list, with the version of its agent CLI that is installed on this
-// machine.
-type listed struct {
+// listedHarness is a harness in the list, with the version of its agent CLI that is installed on
+// this machine.
+type listedHarness struct {
 	coleo.Info
 	Path      string `json:"installed_path,omitempty"`    // path of the agent CLI; "" if it is not installed
 	Installed string `json:"installed_version,omitempty"` // "" if the agent CLI's files do not contain it
 }
 
-func newListed(s setup.Setup, i coleo.Info) listed {
-	out := listed{Info: i}
+func newListed(s setup.Setup, i coleo.Info) listedHarness {
+	out := listedHarness{Info: i}
 	if i.Command != "" {
 		out.Path, out.Installed = s.FindProgram(i.Command), installed.Version(s, i)
 	}
@@ -93,7 +93,7 @@ func newListed(s setup.Setup, i coleo.Info) listed {
 }
 
 // installedWord describes whether the agent CLI is installed, and in which version.
-func (l listed) installedWord() string {
+func (l listedHarness) installedWord() string {
 	switch {
 	case l.Command == "":
 		return "-" // this harness runs any program
@@ -107,7 +107,7 @@ func (l listed) installedWord() string {
 
 // noteVersions prints which pack the harness uses, if any. It also prints a note if the rules have
 // not been tested with the installed version of the agent CLI.
-func noteVersions(c *cobra.Command, i listed) {
+func noteVersions(c *cobra.Command, i listedHarness) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was tested with %s\n", i.Name, i.Pack.Serial,
 			strings.Join(i.Pack.Versions, ", "))
@@ -200,17 +200,17 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 		if err != nil {
 			return err
 		}
-		if !i.installed() {
+		if !i.isInstalled() {
 			return coleo.Errorf(coleo.ENotInstalled, "%s %s is not installed: 'coleo harness install %s@%s'",
 				i.info.Title, version, name, version)
 		}
 		f.binary = i.program()
 	}
-	run, err := f.pick(h)
+	run, err := f.chooseRun(h)
 	if err != nil {
 		return err
 	}
-	if _, err := f.terminal(); err != nil {
+	if _, err := f.terminalSize(); err != nil {
 		return err
 	}
 	if err := f.sandbox.Check(); err != nil {
@@ -232,8 +232,8 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	return run(c, config, version)
 }
 
-// terminal returns the size in the flag --size, or the zero value if the flag is not set.
-func (f testFlags) terminal() (conformance.Size, error) {
+// terminalSize returns the size in the flag --size, or the zero value if the flag is not set.
+func (f testFlags) terminalSize() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil
 	}

@@ -111,7 +111,7 @@ func (i installation) program() string {
 // markerFile returns the path of a marker file, which exists only if the installation is complete.
 func (i installation) markerFile() string { return filepath.Join(i.dir(), ".complete") }
 
-func (i installation) installed() bool {
+func (i installation) isInstalled() bool {
 	_, err := os.Stat(i.markerFile())
 	return err == nil
 }
@@ -121,7 +121,7 @@ func (i installation) install(ctx context.Context) error {
 	if err := i.fetchMissing(ctx); err != nil {
 		return err
 	}
-	return i.use()
+	return i.makeCurrent()
 }
 
 // fetchMissing installs this version if it is missing. Unlike install, it does not change which
@@ -135,7 +135,7 @@ func (i installation) fetchMissing(ctx context.Context) error {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	defer unlock()
-	if i.installed() {
+	if i.isInstalled() {
 		return nil
 	}
 	return i.fetch(ctx)
@@ -174,7 +174,7 @@ func (i installation) fetch(ctx context.Context) error {
 }
 
 // After this call, new arms use this version.
-func (i installation) use() error {
+func (i installation) makeCurrent() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
 		return fmt.Errorf("use %s: %w", i.program(), err)

@@ -122,7 +122,7 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	p, problems := pack.Check(file, data)
 	if p != nil {
 		problems = append(problems, installed.Packs(s).Problems(p, time.Now())...)
-		if err := fits(s, p, recordings); err != nil {
+		if err := checkFits(s, p, recordings); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -161,10 +161,10 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the pack's harness does not exist, or if the pack does not fit that
+// checkFits returns an error if the pack's harness does not exist, or if the pack does not fit that
 // harness. If recordingsDir is not "", it also checks that the recordings in this folder are read
 // as their labels require.
-func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
+func checkFits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	reg, err := installed.ReadRegistry(s)
 	if reg == nil {
 		return err
@@ -233,7 +233,7 @@ func addPack(s setup.Setup, store pack.Store, file, recordings string) (*pack.Pa
 	if err != nil {
 		return nil, err
 	}
-	p, err := store.Add(file, data, time.Now(), func(p *pack.Pack) error { return fits(s, p, recordings) })
+	p, err := store.Add(file, data, time.Now(), func(p *pack.Pack) error { return checkFits(s, p, recordings) })
 	if err != nil {
 		return nil, coleo.Errorf(coleo.ErrorCode(err), "nothing was installed: %v", err)
 	}

@@ -51,7 +51,7 @@ func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff
 		if err != nil {
 			return nil, false, err
 		}
-		if !i.installed() {
+		if !i.isInstalled() {
 			fmt.Fprintf(c.ErrOrStderr(), "Installing %s %s...\n", i.info.Title, version)
 			if err := i.fetchMissing(c.Context()); err != nil {
 				return nil, false, err

@@ -46,7 +46,7 @@ cheapest first.`,
 				}
 				return printOffers(c, modelresolver.AvailableByCost(catalog))
 			}
-			client, err := answering(c)
+			client, err := serveClient(c)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ cheapest first.`,
 			if err != nil {
 				return err
 			}
-			if f.harness != "" && !slices.ContainsFunc(models.Models, f.offered) {
+			if f.harness != "" && !slices.ContainsFunc(models.Models, f.isOffered) {
 				if err := setup.CheckHarnessNames(c.Context(), client, f.harness); err != nil {
 					return err
 				}
@@ -68,13 +68,13 @@ cheapest first.`,
 	return c
 }
 
-// offered reports whether the harness in the flags offers a model.
-func (f listFlags) offered(m wire.Model) bool { return slices.Contains(m.Harnesses, f.harness) }
+// isOffered reports whether the harness in the flags offers a model.
+func (f listFlags) isOffered(m wire.Model) bool { return slices.Contains(m.Harnesses, f.harness) }
 
 // print prints the models that the flags select.
 func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 	models.Models = slices.DeleteFunc(models.Models, func(m wire.Model) bool {
-		return f.harness != "" && !f.offered(m) ||
+		return f.harness != "" && !f.isOffered(m) ||
 			f.harness == "" && !f.all && m.Uses == 0 && loginFor(m, models.Logins) == loginMissing
 	})
 	if verb.WantsJSON(c) {
@@ -155,8 +155,8 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 	return w.Flush()
 }
 
-// refreshed is the JSON output of models refresh.
-type refreshed struct {
+// refreshOutput is the JSON output of models refresh.
+type refreshOutput struct {
 	Models int    `json:"models"` // how many models have a price
 	URL    string `json:"url"`
 	File   string `json:"file"`
@@ -192,7 +192,7 @@ anything goes wrong, the prices are as before. Serve uses new prices at once.`,
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, fmt.Sprintf("%d models have a price now, from %s", n, address), refreshed{n, address,
+			return verb.Say(c, fmt.Sprintf("%d models have a price now, from %s", n, address), refreshOutput{n, address,
 				s.FetchedPrices()})
 		},
 	}

@@ -162,8 +162,8 @@ func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	return catalog, nil
 }
 
-// answering returns a client of serve, or EUnavailable if serve does not run.
-func answering(c *cobra.Command) (*apiclient.Client, error) {
+// serveClient returns a client of serve, or EUnavailable if serve does not run.
+func serveClient(c *cobra.Command) (*apiclient.Client, error) {
 	s, err := setup.New()
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func answering(c *cobra.Command) (*apiclient.Client, error) {
 }
 
 func askCatalog(c *cobra.Command) (modelresolver.Catalog, error) {
-	client, err := answering(c)
+	client, err := serveClient(c)
 	if err != nil {
 		return modelresolver.Catalog{}, err
 	}

@@ -66,7 +66,7 @@ func newScriptedModelCommand() *cobra.Command {
 			case f.inside:
 				return f.startAndExec(args)
 			}
-			return f.enter(args)
+			return f.enterNamespace(args)
 		},
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "loopback address that the model listens on")
@@ -76,9 +76,9 @@ func newScriptedModelCommand() *cobra.Command {
 	return c
 }
 
-// enter is the first stage: it replaces this process with the second stage, in a new network
-// namespace.
-func (f scriptedFlags) enter(args []string) error {
+// enterNamespace is the first stage: it replaces this process with the second stage, in a new
+// network namespace.
+func (f scriptedFlags) enterNamespace(args []string) error {
 	if _, err := f.rules(); err != nil {
 		return err
 	}

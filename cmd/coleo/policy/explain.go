@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// judged is a decision that an arm's policy has made.
-type judged struct {
+// policyDecision is a decision that an arm's policy has made.
+type policyDecision struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
 	Arm  string    `json:"arm"`
@@ -57,7 +57,7 @@ answered the dialog.`,
 }
 
 // String returns the decision as text for people.
-func (j judged) String() string {
+func (j policyDecision) String() string {
 	became := "A person answers it."
 	switch {
 	case j.Applied:
@@ -80,10 +80,10 @@ func (j judged) String() string {
 }
 
 // decisions returns the decisions that an arm's policy has made, oldest first.
-func decisions(ctx context.Context, client *apiclient.Client, arm string) ([]judged, error) {
-	out := []judged{}
+func decisions(ctx context.Context, client *apiclient.Client, arm string) ([]policyDecision, error) {
+	out := []policyDecision{}
 	err := eachEvent(ctx, client, arm, func(e coleo.Event) error {
-		j := judged{Time: e.Time, Run: e.Run, Arm: e.Arm}
+		j := policyDecision{Time: e.Time, Run: e.Run, Arm: e.Arm}
 		if err := json.Unmarshal(e.Payload, &j.PolicyDecision); err != nil {
 			return coleo.Errorf(coleo.EInternal, "read a decision of the policy: %v", err)
 		}

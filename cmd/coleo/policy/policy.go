@@ -27,13 +27,13 @@ func Command() *cobra.Command {
 	return c
 }
 
-// tried contains the flags of policy test.
-type tried struct {
+// testFlags contains the flags of policy test.
+type testFlags struct {
 	preset, workdir, shell, rules, tool string
 }
 
 func newTestCommand() *cobra.Command {
-	var t tried
+	var t testFlags
 	c := &cobra.Command{
 		Use:   "test COMMAND",
 		Short: "Show what a policy decides about a command line, and run nothing",
@@ -71,7 +71,7 @@ questions. It is not a security boundary.`,
 	return c
 }
 
-func (t tried) decide(line string) (policy.Decision, error) {
+func (t testFlags) decide(line string) (policy.Decision, error) {
 	scope, err := t.scope()
 	if err != nil {
 		return policy.Decision{}, err
@@ -91,7 +91,7 @@ func (t tried) decide(line string) (policy.Decision, error) {
 }
 
 // scope returns the rules in the file, together with the preset in the flags.
-func (t tried) scope() (policy.Scope, error) {
+func (t testFlags) scope() (policy.Scope, error) {
 	var data []byte
 	if t.rules != "" {
 		var err error
@@ -111,7 +111,7 @@ func (t tried) scope() (policy.Scope, error) {
 
 // shellOf returns the shell in the flags. If Coleo does not know this shell, shellOf returns "",
 // and the policy then asks about each command.
-func (t tried) shellOf() commandline.Shell {
+func (t testFlags) shellOf() commandline.Shell {
 	program := cmp.Or(t.shell, os.Getenv("SHELL"), "bash")
 	shell, _ := commandline.ShellOf(program)
 	return shell

@@ -44,7 +44,7 @@ an arm.`,
 				return err
 			}
 			if hash == "" {
-				return verb.Say(c, shown(p, args[0]), p)
+				return verb.Say(c, describePolicy(p, args[0]), p)
 			}
 			if hash != p.Hash {
 				return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
@@ -82,8 +82,8 @@ func distrust(c *cobra.Command, s setup.Setup, paths files.Paths, dir string) er
 	return verb.Say(c, "No longer trusted: "+path, files.Project{Path: path})
 }
 
-// shown returns the text that a person reads before trusting a policy.
-func shown(p files.Project, dir string) string {
+// describePolicy returns the text that a person reads before trusting a policy.
+func describePolicy(p files.Project, dir string) string {
 	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s",
 		printable.ShellWord(dir), p.Hash)
 	switch {

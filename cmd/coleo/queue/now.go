@@ -78,7 +78,7 @@ func newSteerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, steered(args[0], done), done)
+			return verb.Say(c, describeSteering(args[0], done), done)
 		}),
 	}
 	c.Flags().BoolVarP(&p.Interrupt, "interrupt", "i", false, "stop the running turn in any case")
@@ -86,8 +86,8 @@ func newSteerCommand() *cobra.Command {
 	return c
 }
 
-// steered describes in one line how a prompt that was sent at once has reached the arm.
-func steered(name string, done coleo.Steering) string {
+// describeSteering describes in one line how a prompt that was sent at once has reached the arm.
+func describeSteering(name string, done coleo.Steering) string {
 	sent := fmt.Sprintf("Sent to %s (%s)", name, done.Receipt.Proof)
 	switch {
 	case done.How == coleo.SteerQueued:

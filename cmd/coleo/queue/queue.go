@@ -117,8 +117,8 @@ func followUp(c *cobra.Command, client *apiclient.Client, name string, words, fi
 	return verb.Say(c, line, r)
 }
 
-// say prints a line and the length of the queue, or the report as JSON.
-func say(c *cobra.Command, line string, r coleo.QueueReport) error {
+// printReport prints a line and the length of the queue, or the report as JSON.
+func printReport(c *cobra.Command, line string, r coleo.QueueReport) error {
 	line += fmt.Sprintf(" (%d queued", len(r.Queue.Entries))
 	if r.Queue.Paused != "" {
 		line += ", paused: " + r.Queue.Paused
@@ -191,15 +191,16 @@ func actOnQueue(c *cobra.Command, client *apiclient.Client, name, do string, arg
 	if do == "list" {
 		return list(c, q)
 	}
-	return change(c, client, name, do, q, args, files)
+	return changeQueue(c, client, name, do, q, args, files)
 }
 
-// change edits, moves or removes entries of a queue.
-func change(c *cobra.Command, client *apiclient.Client, name, do string, q coleo.Queue, args, files []string) error {
+// changeQueue edits, moves or removes entries of a queue.
+func changeQueue(c *cobra.Command, client *apiclient.Client, name, do string, q coleo.Queue,
+	args, files []string) error {
 	if do == "remove" {
 		return remove(c, client, name, q, args)
 	}
-	id, err := entry(q, args[0])
+	id, err := entryID(q, args[0])
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func change(c *cobra.Command, client *apiclient.Client, name, do string, q coleo
 func remove(c *cobra.Command, client *apiclient.Client, name string, q coleo.Queue, which []string) error {
 	var ids []string
 	for _, w := range which { // finds all ids before anything is removed, so that an error removes nothing
-		id, err := entry(q, w)
+		id, err := entryID(q, w)
 		if err != nil {
 			return err
 		}
@@ -240,19 +241,19 @@ func remove(c *cobra.Command, client *apiclient.Client, name string, q coleo.Que
 			return err
 		}
 	}
-	return say(c, "Removed "+strings.Join(ids, ", "), r)
+	return printReport(c, "Removed "+strings.Join(ids, ", "), r)
 }
 
 func sayUnless(c *cobra.Command, err error, line string, r coleo.QueueReport) error {
 	if err != nil {
 		return err
 	}
-	return say(c, line, r)
+	return printReport(c, line, r)
 }
 
-// entry returns the id of the entry that the user names. The user names it by its number in the
+// entryID returns the id of the entry that the user names. The user names it by its number in the
 // list, by its id, or by the beginning of its id.
-func entry(q coleo.Queue, named string) (string, error) {
+func entryID(q coleo.Queue, named string) (string, error) {
 	if n, err := strconv.Atoi(named); err == nil {
 		if n < 1 || n > len(q.Entries) {
 			return "", coleo.Errorf(coleo.ENotFound, "the queue has no prompt %d: it has %d", n, len(q.Entries))

@@ -83,7 +83,7 @@ type Report struct {
 // repeated. If it returns an error, it has recovered no arm.
 func Run(ctx context.Context, client *apiclient.Client, local bool) (Report, error) {
 	r := Report{Arms: []Outcome{}, Logins: []Login{}, Away: []string{}}
-	hosts, err := settle(ctx, client)
+	hosts, err := awaitStates(ctx, client)
 	if err != nil {
 		return r, err
 	}
@@ -97,7 +97,7 @@ func Run(ctx context.Context, client *apiclient.Client, local bool) (Report, err
 		switch {
 		case err != nil:
 			return r, err
-		case !live(hosts, a):
+		case !isLive(hosts, a):
 			r.Away = append(r.Away, a.Name)
 		case ran:
 			groups[accountOf(a)] = append(groups[accountOf(a)], a)
@@ -112,17 +112,17 @@ func Run(ctx context.Context, client *apiclient.Client, local bool) (Report, err
 	return r, nil
 }
 
-// live reports whether somebody drives an arm: serve, or a live host agent whose log serve has
+// isLive reports whether somebody drives an arm: serve, or a live host agent whose log serve has
 // read.
-func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
+func isLive(hosts []coleo.HostInfo, a coleo.Arm) bool {
 	return a.AgentID == "" || a.AgentID == coleo.LocalHost ||
 		slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Live && !h.Behind && h.ID == a.AgentID })
 }
 
-// settle waits until serve knows the states of the arms of live host agents, and returns the host
-// agents. A running arm whose state stays unknown is no error, because its recovery asks the
+// awaitStates waits until serve knows the states of the arms of live host agents, and returns the
+// host agents. A running arm whose state stays unknown is no error, because its recovery asks the
 // host agent again.
-func settle(ctx context.Context, client *apiclient.Client) ([]coleo.HostInfo, error) {
+func awaitStates(ctx context.Context, client *apiclient.Client) ([]coleo.HostInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	hosts, err := caughtUp(ctx, client, limited.Done())
@@ -133,8 +133,8 @@ func settle(ctx context.Context, client *apiclient.Client) ([]coleo.HostInfo, er
 	if err != nil {
 		return nil, err
 	}
-	each(len(arms), func(i int) {
-		if a := arms[i]; a.Status != coleo.StatusStopped && live(hosts, a) {
+	runEach(len(arms), func(i int) {
+		if a := arms[i]; a.Status != coleo.StatusStopped && isLive(hosts, a) {
 			_, _ = client.WaitArm(limited, a.ID, coleo.States()...)
 		}
 	})
@@ -173,7 +173,7 @@ func (r *Report) recoverAll(ctx context.Context, client *apiclient.Client, group
 	}
 	slices.SortFunc(accounts, Account.compare)
 	done := make([][]Outcome, len(accounts))
-	each(len(accounts), func(i int) {
+	runEach(len(accounts), func(i int) {
 		done[i] = revive(groups[accounts[i]], asking[accounts[i]] != "", func(a coleo.Arm) Outcome {
 			return recoverOne(ctx, client, a, local)
 		})
@@ -215,13 +215,13 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 		}
 		return out
 	}
-	each(rest, func(i int) { out[next+i] = recoverArm(arms[next+i]) })
+	runEach(rest, func(i int) { out[next+i] = recoverArm(arms[next+i]) })
 	return out
 }
 
 // The function each runs a function with each number from 0 to n-1. At most atOnce calls run at the
 // same time.
-func each(n int, do func(i int)) {
+func runEach(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i := range n {

@@ -114,16 +114,16 @@ func (p *printer) endsWithRun() bool { return p.follow && p.filter.Run != "" }
 
 // run prints the events. If the printer follows events and serve ends, run connects again.
 func (p *printer) run(ctx context.Context) error {
-	for told := false; ; {
-		done, err := p.once(ctx, &told)
+	for notified := false; ; {
+		done, err := p.printOnce(ctx, &notified)
 		if done || ctx.Err() != nil || !p.follow || !p.began || coleo.ErrorCode(err) != coleo.EUnavailable {
 			if ctx.Err() != nil && p.follow {
 				return nil // the user has ended the verb
 			}
 			return err
 		}
-		if !told {
-			told = true
+		if !notified {
+			notified = true
 			fmt.Fprintln(p.notes, "coleo: serve does not answer; waiting for it")
 		}
 		select {
@@ -133,16 +133,16 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// This method prints events until the connection ends. It returns true if no more events need to be
-// printed. While serve does not answer, *told says whether the user has been notified of that.
-func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
+// printOnce prints events until the connection ends. It returns true if no more events need to be
+// printed. While serve does not answer, *notified says whether the user has been notified of that.
+func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for u, err := range p.client.FollowEvents(ctx, p.filter) {
 		if err != nil {
 			return false, err
 		}
-		p.began, *told = true, false
+		p.began, *notified = true, false
 		p.filter.After = u.Cursor
 		if u.Event == nil {
 			if !p.follow {

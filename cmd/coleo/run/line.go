@@ -143,9 +143,9 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 		p.calls[run+" "+w.ID] = about
 		return about, show.Cyan
 	case coleo.ToolProgress:
-		return words(p.about(run, w.ID), w.Output), show.Plain
+		return words(p.aboutText(run, w.ID), w.Output), show.Plain
 	case coleo.ToolEnd:
-		about := p.about(run, w.ID)
+		about := p.aboutText(run, w.ID)
 		delete(p.calls, run+" "+w.ID)
 		return words(about+" → "+string(w.Outcome), w.Reason), toolColour(w.Outcome)
 	case coleo.SubagentStart:
@@ -155,7 +155,7 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	case coleo.FileChanged:
 		return w.Path, show.Plain
 	case coleo.ReplyUsage:
-		return tokens(w.Usage), show.Plain
+		return tokensText(w.Usage), show.Plain
 	case coleo.Compaction:
 		return fmt.Sprintf("%d → %d tokens", w.Before, w.After), show.Plain
 	case coleo.ModeChanged:
@@ -185,9 +185,9 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	return "", show.Plain
 }
 
-// about returns what a call is about. If the printer has not seen the beginning of the call, about
-// returns the call's id.
-func (p *printer) about(run, id string) string {
+// aboutText returns what a call is about. If the printer has not seen the beginning of the call,
+// aboutText returns the call's id.
+func (p *printer) aboutText(run, id string) string {
 	if about := p.calls[run+" "+id]; about != "" {
 		return about
 	}

@@ -113,7 +113,8 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
 	for _, r := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)),
-			show.Since(r.Started, now), durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
+			show.Since(r.Started, now), durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), callsText(r),
+			promptOf(r))
 	}
 	_ = w.Flush() // writing to memory never fails
 	return show.CutLines(table.String(), width)
@@ -166,9 +167,9 @@ func durationOf(r coleo.Run, now time.Time) string {
 	return show.Since(r.Started, r.Ended)
 }
 
-// calls returns the number of a run's calls. If some calls were denied or failed, it adds their
+// callsText returns the number of a run's calls. If some calls were denied or failed, it adds their
 // number.
-func calls(r coleo.Run) string {
+func callsText(r coleo.Run) string {
 	text := fmt.Sprint(r.Calls)
 	if bad := r.Denied + r.Failed; bad > 0 {
 		text += fmt.Sprintf(" (%d bad)", bad)

@@ -140,7 +140,7 @@ func TestARunIsToldInTenLines(t *testing.T) {
 		Status: coleo.Idle, Outcome: coleo.OutcomeFinished, Origin: coleo.OriginHand, Prompt: "why?\nsay",
 		Answer: strings.Repeat("long ", 100), Whole: true, Model: "m", Turns: 3, Calls: 5, Denied: 1, Failed: 2, Files: 4,
 		Events: 31, Usage: coleo.Usage{Input: 100, Cached: 40, Output: 7, Cost: 0.25}, Orphans: []string{"c"}}
-	got := colourless(story(r, at.Add(time.Hour), 80))
+	got := colourless(describeRun(r, at.Add(time.Hour), 80))
 	want := `Run:      1a2b3c4d-5e6f
 Arm:      fix (h)
 Prompt:   why? say
@@ -156,7 +156,8 @@ Events:   31: coleo run events 1a2b3c4d
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	open := coleo.Run{ID: "x", Open: true, Started: at}
-	if got := colourless(story(open, at.Add(time.Minute), 0)); !strings.Contains(got, "Ended:    open, 1m so far\n") {
+	got = colourless(describeRun(open, at.Add(time.Minute), 0))
+	if !strings.Contains(got, "Ended:    open, 1m so far\n") {
 		t.Errorf("an open run is told as\n%s", got)
 	}
 }

@@ -52,7 +52,7 @@ answer fits, the exit code is 22.`,
 			case verb.WantsJSON(c):
 				return verb.PrintJSON(c, r)
 			}
-			_, err = io.WriteString(show.Writer(c), story(r, time.Now(), show.Width(c)))
+			_, err = io.WriteString(show.Writer(c), describeRun(r, time.Now(), show.Width(c)))
 			return err
 		}),
 	}
@@ -106,9 +106,9 @@ func printAnswer(c *cobra.Command, client *apiclient.Client, r coleo.Run) error 
 	return verb.Say(c, end.Answer, end.Answer)
 }
 
-// story returns a description of a run in several lines. It cuts each line to the given width. The
-// width 0 means that there is no terminal.
-func story(r coleo.Run, now time.Time, width int) string {
+// describeRun returns a description of a run in several lines. It cuts each line to the given
+// width. The width 0 means that there is no terminal.
+func describeRun(r coleo.Run, now time.Time, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		text := fmt.Sprintf("%-9s %s", name+":", value)
@@ -120,12 +120,12 @@ func story(r coleo.Run, now time.Time, width int) string {
 	line("Run", r.ID)
 	line("Arm", r.ArmName+" ("+show.OrDash(r.Harness)+")")
 	line("Prompt", promptText(r))
-	line("Began", began(r, now))
-	line("Ended", ended(r, now))
+	line("Began", beginText(r, now))
+	line("Ended", endText(r, now))
 	line("Turns", fmt.Sprintf("%d, model %s", r.Turns, show.OrDash(r.Model)))
 	line("Calls", fmt.Sprintf("%d, %d denied, %d failed, %d not ended; %d changes of files", r.Calls, r.Denied, r.Failed,
 		len(r.Orphans), r.Files))
-	line("Tokens", tokens(r.Usage))
+	line("Tokens", tokensText(r.Usage))
 	line("Answer", answerText(r))
 	if text := checkText(r); text != "" {
 		line("Checked", text)
@@ -184,7 +184,7 @@ func quoted(text string, isCut bool) string {
 	return out
 }
 
-func began(r coleo.Run, now time.Time) string {
+func beginText(r coleo.Run, now time.Time) string {
 	if r.Started.IsZero() {
 		return "-"
 	}
@@ -200,7 +200,7 @@ func began(r coleo.Run, now time.Time) string {
 	return text
 }
 
-func ended(r coleo.Run, now time.Time) string {
+func endText(r coleo.Run, now time.Time) string {
 	word := outcomeColour(r).Paint(outcomeWord(r))
 	switch {
 	case r.Open:
@@ -211,7 +211,7 @@ func ended(r coleo.Run, now time.Time) string {
 	return word + " after " + durationOf(r, now) + ", " + string(r.Status)
 }
 
-func tokens(u coleo.Usage) string {
+func tokensText(u coleo.Usage) string {
 	if u.Total() == 0 {
 		return "-"
 	}

@@ -90,7 +90,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	}
 	// The file contains the users' titles of conversations. The backup omits the index of
 	// conversations, because it is a cache.
-	if titles := filepath.Join(s.State, "threads.json"); regular(titles) {
+	if titles := filepath.Join(s.State, "threads.json"); isRegular(titles) {
 		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
 	}
 	own := []string{s.File(), s.PolicyFile()}
@@ -102,7 +102,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		own = append(own, list...)
 	}
 	for _, file := range own {
-		if !regular(file) {
+		if !isRegular(file) {
 			continue
 		}
 		name, err := filepath.Rel(s.Config, file)
@@ -122,7 +122,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	return names, nil
 }
 
-func regular(path string) bool {
+func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }

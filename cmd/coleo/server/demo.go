@@ -29,10 +29,10 @@ var demoArms = []struct{ name, harness string }{
 // is slow at its first start on a machine.
 const demoTimeout = 3 * time.Minute
 
-// demonstrate starts serve and the host agent if they do not run. Then it starts the
+// startDemo starts serve and the host agent if they do not run. Then it starts the
 // arms in demoArms. It asks each arm to answer a prompt and to write a file. At the
 // end, it prints the state of the arms.
-func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
+func startDemo(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	step := func(format string, args ...any) { fmt.Fprintf(c.OutOrStdout(), "· "+format+"\n", args...) }
 	if !ownLogin {
 		if err := model.CheckScripted(c.Context()); err != nil {

@@ -52,7 +52,7 @@ func (l *localHost) start(ctx context.Context) error {
 		return errServeEnds()
 	}
 	l.mu.Lock()
-	if l.last == nil || over(l.last) {
+	if l.last == nil || hasEnded(l.last) {
 		run := &localRun{ready: make(chan struct{}), ended: make(chan struct{})}
 		l.last = run
 		l.runs.Go(func() {
@@ -79,7 +79,7 @@ func (l *localHost) start(ctx context.Context) error {
 
 func errServeEnds() error { return coleo.Errorf(coleo.EUnavailable, "serve is ending") }
 
-func over(run *localRun) bool {
+func hasEnded(run *localRun) bool {
 	select {
 	case <-run.ended:
 		return true
@@ -88,16 +88,16 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. If it has, its log may contain events that serve
-// has not read.
-func (l *localHost) needed() bool {
+// isNeeded reports whether host local has had arms. If it has, its log may contain events that
+// serve has not read.
+func (l *localHost) isNeeded() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || armfolder.HasLocal(l.setup.State)
 }
 
 // startIfNeeded starts host local in the background if host local has had arms.
 func (l *localHost) startIfNeeded() {
-	if l.needed() {
+	if l.isNeeded() {
 		l.runs.Go(func() { _ = l.start(l.life) }) // start logs the error
 	}
 }

@@ -51,7 +51,7 @@ what they do. They use the scripted model, which costs nothing, unless you give
 			case showcase && reviving:
 				return coleo.Errorf(coleo.EInvalid, "up takes --demo or --revive, not both: nothing was done")
 			case showcase:
-				return demonstrate(c, s, ownLogin)
+				return startDemo(c, s, ownLogin)
 			}
 			started, err := s.Start(c.Context())
 			if err != nil {

@@ -93,7 +93,7 @@ func witnessTable(x coleo.Explanation) string {
 			word += " (" + v.Detail + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", v.Name, OrDash(string(v.State)), OrDash(clip(word, 40)),
-			ageAt(v.Time, x.Now), counts(v))
+			ageAt(v.Time, x.Now), countsText(v))
 	}
 	_ = w.Flush()
 	return b.String()
@@ -108,8 +108,9 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts describes whether a witness counts. If it does not count, the text contains the reason.
-func counts(v coleo.Witness) string {
+// countsText describes whether a witness counts. If it does not count, the text contains the
+// reason.
+func countsText(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
 		return "no, it has lapsed"

@@ -177,15 +177,15 @@ func newShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, shown(f), f)
+			return verb.Say(c, describeTemplate(f), f)
 		},
 	}
 	c.Flags().StringVarP(&dir, "workdir", "w", ".", dirHelp)
 	return c
 }
 
-// shown returns the text that a person reads before using or trusting a template.
-func shown(f template.Found) string {
+// describeTemplate returns the text that a person reads before using or trusting a template.
+func describeTemplate(f template.Found) string {
 	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, printable.Text(f.Content), stateOf(f))
 	if loose := f.Template.Loosens(); len(loose) > 0 {
 		text += "\nIt lets an arm do more than the defaults: " + strings.Join(loose, ", ")

@@ -76,7 +76,7 @@ func attach(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 	defer giveSizeBack(c, client, arm.ID, lease.ID)()
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
-	go renew(ctx, client, arm.ID, lease.ID)
+	go renewLease(ctx, client, arm.ID, lease.ID)
 	go keepSize(ctx, client, arm.ID, lease.ID, fd, view)
 	ended := make(chan attachEnd, 2)
 	go func() { ended <- attachEnd{"detached from " + arm.Name, typeInto(ctx, client, arm.ID, lease.ID)} }()
@@ -156,7 +156,7 @@ func typeInto(ctx context.Context, client *apiclient.Client, arm, lease string) 
 // expire while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
-func renew(ctx context.Context, client *apiclient.Client, arm, lease string) {
+func renewLease(ctx context.Context, client *apiclient.Client, arm, lease string) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {

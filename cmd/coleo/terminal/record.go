@@ -109,7 +109,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 	if err != nil {
 		return err
 	}
-	showProgress := progress(c.ErrOrStderr())
+	showProgress := newProgress(c.ErrOrStderr())
 	begin, until := piece.Offset, piece.Until
 	cast := journal.NewCast(c.OutOrStdout(), piece.Cols, piece.Rows, firstTime(piece))
 	for {
@@ -149,10 +149,10 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows on w how many bytes of a download have arrived. After the
+// newProgress returns a function that shows on w how many bytes of a download have arrived. After the
 // download, the caller must call this function with zeros to clear the line. If w is not a
 // terminal, the function does nothing.
-func progress(w io.Writer) func(done, of int64) {
+func newProgress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return func(int64, int64) {}

@@ -48,11 +48,12 @@ func (f *startFlags) fillIn(ctx context.Context, client *apiclient.Client, t col
 	if f.q.Workdir == "" {
 		return coleo.Errorf(coleo.EInvalid, "the record of %s does not name its folder: name it with -w", t.ID)
 	}
-	return f.choose(ctx, client)
+	return f.chooseThread(ctx, client)
 }
 
-// choose makes the path of the given folder absolute. If the user gave no name, choose picks one.
-func (f *startFlags) choose(ctx context.Context, client *apiclient.Client) error {
+// chooseThread makes the path of the given folder absolute. If the user gave no name, chooseThread
+// picks one.
+func (f *startFlags) chooseThread(ctx context.Context, client *apiclient.Client) error {
 	if f.q.Workdir != "" {
 		dir, err := filepath.Abs(f.q.Workdir)
 		if err != nil {
@@ -152,7 +153,7 @@ something, nothing is done. Some agent CLIs cannot do this.`,
 		Example: `  coleo arm fork fix -n try`,
 		Args:    verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
-			if err := f.choose(c.Context(), client); err != nil {
+			if err := f.chooseThread(c.Context(), client); err != nil {
 				return err
 			}
 			reply, err := client.ForkArm(c.Context(), args[0], f.q)

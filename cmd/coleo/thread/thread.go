@@ -46,8 +46,8 @@ func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) 
 	flags.IntVar(&f.Limit, "limit", 0, "maximum number of conversations, 1 to 500 (default 50)")
 }
 
-// whole completes a filter with the values of the flags.
-func whole(f coleo.ThreadFilter, since time.Duration) (coleo.ThreadFilter, error) {
+// wholeFilter completes a filter with the values of the flags.
+func wholeFilter(f coleo.ThreadFilter, since time.Duration) (coleo.ThreadFilter, error) {
 	if since > 0 {
 		f.Since = time.Now().Add(-since)
 	}
@@ -107,7 +107,7 @@ word* finds every word that begins with word. Capital letters and accents do not
 }
 
 func list(c *cobra.Command, client *apiclient.Client, f coleo.ThreadFilter, since time.Duration) error {
-	f, err := whole(f, since)
+	f, err := wholeFilter(f, since)
 	if err != nil {
 		return err
 	}

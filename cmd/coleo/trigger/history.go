@@ -53,7 +53,7 @@ func printHistory(c *cobra.Command, entries []trigger.Entry) error {
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Time.Local().Format(time.DateTime), show.OrDash(e.Trigger),
-			describeEntry(e), show.OrDash(e.ArmName), show.OrDash(detail(e)))
+			describeEntry(e), show.OrDash(e.ArmName), show.OrDash(entryDetail(e)))
 	}
 	return w.Flush()
 }
@@ -74,8 +74,8 @@ func describeEntry(e trigger.Entry) string {
 	return "run " + string(e.State)
 }
 
-// detail returns further details of an entry, in one line.
-func detail(e trigger.Entry) string {
+// entryDetail returns further details of an entry, in one line.
+func entryDetail(e trigger.Entry) string {
 	out := e.Why
 	add := func(text string) {
 		if out != "" {

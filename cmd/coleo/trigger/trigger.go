@@ -214,7 +214,7 @@ func newShowCommand(kind trigger.Kind) *cobra.Command {
 				return verb.PrintJSON(c, map[string]any{"trigger": t, "history": entries})
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, line := range lines(t) {
+			for _, line := range triggerLines(t) {
 				fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
 			}
 			if err := w.Flush(); err != nil || len(entries) == 0 {
@@ -226,8 +226,8 @@ func newShowCommand(kind trigger.Kind) *cobra.Command {
 	}
 }
 
-// lines returns the rows that the verb show prints about a trigger.
-func lines(t trigger.Trigger) [][2]string {
+// triggerLines returns the rows that the verb show prints about a trigger.
+func triggerLines(t trigger.Trigger) [][2]string {
 	out := [][2]string{{"Name:", t.Name}, {"Template:", t.Template}, {"Folder:", t.Workdir},
 		{"Arms:", fmt.Sprintf("%d live, at most %d ('coleo arm list -l %s=%s')", t.Live, t.MaxArms, trigger.Label, t.Name)}}
 	if t.Kind == trigger.Schedule {

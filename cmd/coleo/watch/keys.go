@@ -91,7 +91,7 @@ func (v *View) write(key rune) Action {
 // the bytes end within a key, rest contains the beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
-		if n := sequence(in); n > 0 {
+		if n := sequenceLength(in); n > 0 {
 			in = in[n:]
 			continue
 		}
@@ -104,10 +104,10 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of the given bytes, or 0 if
-// there is none. A terminal sends a sequence in one piece, so an escape character alone is the key
-// Escape.
-func sequence(in []byte) int {
+// sequenceLength returns the length of the escape sequence at the beginning of the given bytes, or
+// 0 if there is none. A terminal sends a sequence in one piece, so an escape character alone is the
+// key Escape.
+func sequenceLength(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0
 	}

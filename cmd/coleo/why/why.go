@@ -48,7 +48,7 @@ agent CLI's record reports, and only while those events are kept.`,
   coleo why src/main.go:12 --json`,
 		Args: verb.Exactly(1, "a file and a line, such as main.go:12"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
-			q, same, err := question(args[0])
+			q, same, err := parseQuestion(args[0])
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,9 @@ agent CLI's record reports, and only while those events are kept.`,
 	}
 }
 
-// question returns the question about FILE:LINE, and how many lines of the file have the same text.
-func question(arg string) (wire.WhyQuestion, int, error) {
+// parseQuestion returns the question about FILE:LINE, and how many lines of the file have the same
+// text.
+func parseQuestion(arg string) (wire.WhyQuestion, int, error) {
 	file, number, _ := cutLast(arg, ":")
 	line, err := strconv.Atoi(number)
 	if file == "" || err != nil || line < 1 {
@@ -139,7 +140,7 @@ func readLine(path string, number int) (text string, same int, err error) {
 // answer returns the answer as text for people. sameLines is the number of lines in the file whose text
 // equals the text of the line that the user asked about. This line counts too.
 func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
-	out := []string{shownLine(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
+	out := []string{shownLine(asked+": "+strings.TrimSpace(a.Text), 78), withCapital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && sameLines > 1 {
 		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.",
 			sameLines))
@@ -156,8 +157,8 @@ func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 	if a.Call != nil {
 		row("call", shownLine(callOf(*a.Call), 66))
 		row("time", fmt.Sprintf("%s (%s ago)", a.Call.Start.Local().Format(time.DateTime), show.Since(a.Call.Start, now)))
-		row("approved", approval(a))
-		row("moment", moment(a))
+		row("approved", approvalText(a))
+		row("moment", momentText(a))
 	}
 	if a.Run != nil {
 		row("run", "coleo run graph "+a.Run.ID)
@@ -196,8 +197,8 @@ func callOf(n graph.Node) string {
 	return n.Call.Name + what
 }
 
-// approval describes how the call was approved, who approved it, and how certain this is.
-func approval(a graph.Answer) string {
+// approvalText describes how the call was approved, who approved it, and how certain this is.
+func approvalText(a graph.Answer) string {
 	if a.Approval == nil || a.Approval.Approval == nil {
 		return "no approval is known for this call"
 	}
@@ -207,7 +208,7 @@ func approval(a graph.Answer) string {
 		text += ", by the policy (" + p.Policy + ")"
 	}
 	if a.Approver != nil {
-		text += " by " + caller(*a.Approver)
+		text += " by " + callerText(*a.Approver)
 		if a.ApproverMatched == "time" {
 			text += ", by the time"
 		}
@@ -218,7 +219,7 @@ func approval(a graph.Answer) string {
 	return shownLine(text, 66)
 }
 
-func caller(c coleo.Caller) string {
+func callerText(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:
 		return fmt.Sprintf("%s (process %d, user %d)", c.Program, c.PID, c.UID)
@@ -232,8 +233,8 @@ func caller(c coleo.Caller) string {
 	return "somebody"
 }
 
-// moment returns the command that shows the arm's screen at the end of the call.
-func moment(a graph.Answer) string {
+// momentText returns the command that shows the arm's screen at the end of the call.
+func momentText(a graph.Answer) string {
 	if a.ArmName == "" {
 		return ""
 	}
@@ -261,8 +262,8 @@ func shownLine(s string, maxCells int) string {
 	return s
 }
 
-// capital returns s with an upper-case first letter.
-func capital(s string) string {
+// withCapital returns s with an upper-case first letter.
+func withCapital(s string) string {
 	if s == "" {
 		return s
 	}

@@ -33,7 +33,7 @@ func TestTheQuestionHasTheLineAndTheRealPath(t *testing.T) {
 		file + ":1": {"one", 1, []string{file}}, file + ":2": {"\ttwo", 2, []string{file}},
 		link + ":3": {"\ttwo", 2, []string{link, file}},
 	} {
-		q, same, err := question(arg)
+		q, same, err := parseQuestion(arg)
 		if err != nil || q.Text != want.text || same != want.same || !slices.Equal(q.Paths, want.paths) {
 			t.Errorf("%s: %+v, %d, %v", arg, q, same, err)
 		}
@@ -43,7 +43,8 @@ func TestTheQuestionHasTheLineAndTheRealPath(t *testing.T) {
 			":0": "is not a file and a line", ":1": "is not a file and a line",
 		dir + ":1": "is not a file", filepath.Join(dir, "none") + ":1": "no such file",
 	} {
-		if _, _, err := question(arg); coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
+		_, _, err := parseQuestion(arg)
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arg, err, want)
 		}
 	}
@@ -104,7 +105,7 @@ func TestAnApprovalOfAPolicyNamesItsRule(t *testing.T) {
 	t.Parallel()
 	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.ChoiceApprove,
 		Policy: "user: preset read"}}}
-	if got := approval(a); !strings.Contains(got, "by the policy (user: preset read)") {
+	if got := approvalText(a); !strings.Contains(got, "by the policy (user: preset read)") {
 		t.Errorf("the approval is %q", got)
 	}
 }

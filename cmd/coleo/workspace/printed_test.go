@@ -32,7 +32,7 @@ func TestATerminalObeysNothingThatAnArmHasNamed(t *testing.T) {
 	c := &cobra.Command{}
 	c.SetOut(&out)
 	for what, print := range map[string]func() error{
-		"list": func() error { return printList(c, []listed{{Workspace: w, Error: name}}) },
+		"list": func() error { return printList(c, []listedWorkspace{{Workspace: w, Error: name}}) },
 		"kept": func() error { return printKept(c, []workspace.Kept{{Ref: "refs/coleo/kept/" + name, Name: name}}) },
 		"prune": func() error {
 			out.WriteString(prunedLines([]workspace.Pruned{{Workspace: w, Left: name}}, []merge.Recovered{{Left: name}}))

@@ -100,12 +100,12 @@ func trust(c *cobra.Command, dir string, f trustFlags) error {
 		return err
 	}
 	state := trustState{Script: found, Trusted: trusted, Changed: earlier != nil && !trusted, Diff: diff}
-	if f.yes == "" && (trusted || verb.WantsJSON(c) || !asks(c)) {
+	if f.yes == "" && (trusted || verb.WantsJSON(c) || !canAsk(c)) {
 		return verb.Say(c, shownScript(state), state)
 	}
 	if f.yes == "" {
 		c.PrintErrln(shownScript(state))
-		if f.yes = ask(c, found); f.yes == "" {
+		if f.yes = askTrust(c, found); f.yes == "" {
 			return coleo.Errorf(coleo.EInvalid, "nothing is trusted")
 		}
 		if err := s.Prepare(); err != nil {
@@ -119,15 +119,16 @@ func trust(c *cobra.Command, dir string, f trustFlags) error {
 	return verb.Say(c, "Trusted: "+path, state)
 }
 
-// asks reports whether the verb can ask a person.
-func asks(c *cobra.Command) bool {
+// canAsk reports whether the verb can ask a person.
+func canAsk(c *cobra.Command) bool {
 	in, ok := c.InOrStdin().(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// ask asks a person whether to trust the script. It returns the hash that the person trusts: s.Hash
-// for everything, or s.NamedHash for the named files alone. If the person refuses, ask returns "".
-func ask(c *cobra.Command, s script.Script) string {
+// askTrust asks a person whether to trust the script. It returns the hash that the person trusts:
+// s.Hash for everything, or s.NamedHash for the named files alone. If the person refuses, askTrust
+// returns "".
+func askTrust(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {
 		question = "trust it, with everything or with the named files alone? everything, named or no: "

@@ -35,8 +35,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// listed is a worktree in the output of workspace list.
-type listed struct {
+// listedWorkspace is a worktree in the output of workspace list.
+type listedWorkspace struct {
 	workspace.Workspace
 	HasArm  bool               `json:"has_arm"`
 	Unsaved *workspace.Unsaved `json:"unsaved,omitempty"`
@@ -68,15 +68,15 @@ written.`,
 	}
 }
 
-func list(ctx context.Context, s setup.Setup) ([]listed, error) {
+func list(ctx context.Context, s setup.Setup) ([]listedWorkspace, error) {
 	trees := worktrees.Of(s)
 	all, err := trees.List()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]listed, 0, len(all))
+	out := make([]listedWorkspace, 0, len(all))
 	for _, w := range all {
-		l := listed{Workspace: w, HasArm: hasArm(s, w.ArmID())}
+		l := listedWorkspace{Workspace: w, HasArm: hasArm(s, w.ArmID())}
 		if w.Status == workspace.Ready {
 			u, err := trees.Unsaved(ctx, w)
 			if l.Unsaved = &u; err != nil {
@@ -95,10 +95,10 @@ func hasArm(s setup.Setup, id string) bool {
 	return err == nil
 }
 
-// The function user returns the name of the arm to which the worktree belongs. If that arm is gone, user
+// armUsing returns the name of the arm to which the worktree belongs. If that arm is gone, armUsing
 // returns the name of any running or stopped arm whose work folder is in the worktree. If there is no such arm,
-// user returns "".
-func user(s setup.Setup, w workspace.Workspace) string {
+// armUsing returns "".
+func armUsing(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ArmID()) {
 		return w.Name
 	}
@@ -122,7 +122,7 @@ func user(s setup.Setup, w workspace.Workspace) string {
 	return ""
 }
 
-func printList(c *cobra.Command, all []listed) error {
+func printList(c *cobra.Command, all []listedWorkspace) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "No worktrees. 'coleo arm spawn --worktree' makes one.")
 		return err
@@ -167,7 +167,7 @@ worktrees whose arm is gone, unless they contain unsaved work. All other worktre
 stay, and this prints why.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := prepared()
+			s, err := preparedSetup()
 			if err != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ stay, and this prints why.`,
 			if err != nil {
 				return err
 			}
-			done, err := worktrees.Of(s).Prune(c.Context(), func(w workspace.Workspace) bool { return user(s, w) != "" })
+			done, err := worktrees.Of(s).Prune(c.Context(), func(w workspace.Workspace) bool { return armUsing(s, w) != "" })
 			if err != nil {
 				return err
 			}
@@ -212,9 +212,9 @@ func prunedLines(done []workspace.Pruned, merges []merge.Recovered) string {
 	return verb.Shown(strings.Join(lines, "\n"))
 }
 
-// prepared returns the setup for a verb that changes worktrees. Inside an arm, it returns an error,
+// preparedSetup returns the setup for a verb that changes worktrees. Inside an arm, it returns an error,
 // because these verbs do not work there.
-func prepared() (setup.Setup, error) {
+func preparedSetup() (setup.Setup, error) {
 	s, err := setup.New()
 	if err == nil {
 		err = s.Prepare()
@@ -233,7 +233,7 @@ the worktree contains unsaved work. --force first keeps everything under a ref o
 repository.`,
 		Args: verb.Exactly(1, "the name of a worktree's arm"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := prepared()
+			s, err := preparedSetup()
 			if err != nil {
 				return err
 			}
@@ -241,7 +241,7 @@ repository.`,
 			if err != nil {
 				return err
 			}
-			if name := user(s, w); name != "" {
+			if name := armUsing(s, w); name != "" {
 				return coleo.Errorf(coleo.EConflict, "the arm %s works in the worktree: nothing was removed; "+
 					"use 'coleo arm remove %s' first", name, name)
 			}
@@ -327,11 +327,11 @@ elsewhere. Otherwise, the commit is checked out without a branch. The ref stays 
 you delete it: git update-ref -d REF.`,
 		Args: verb.Exactly(1, "the name of an arm, or a ref"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := prepared()
+			s, err := preparedSetup()
 			if err != nil {
 				return err
 			}
-			k, others, err := chosen(c.Context(), worktrees.Of(s), args[0])
+			k, others, err := findKept(c.Context(), worktrees.Of(s), args[0])
 			if err != nil {
 				return err
 			}
@@ -351,7 +351,7 @@ you delete it: git update-ref -d REF.`,
 				line += "\nKept together with it, from " + printable.Escaped(other.Common) + ": coleo workspace restore " + more +
 					printable.ShellWord(other.Ref)
 			}
-			return verb.Say(c, verb.Shown(line), restored{done, others})
+			return verb.Say(c, verb.Shown(line), restoreOutput{done, others})
 		},
 	}
 	c.Flags().StringVar(&path, "path", "",
@@ -359,8 +359,8 @@ you delete it: git update-ref -d REF.`,
 	return c
 }
 
-// restored is the JSON output of workspace restore.
-type restored struct {
+// restoreOutput is the JSON output of workspace restore.
+type restoreOutput struct {
 	workspace.Restored
 	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
 }
@@ -369,7 +369,7 @@ type restored struct {
 // repositories, it is the worktree of the first repository. If the name is a ref, it is the
 // worktree that was kept under this ref. The second result contains the worktrees that were kept at
 // the same time and are not restored yet.
-func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
+func findKept(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)
 	if err != nil {

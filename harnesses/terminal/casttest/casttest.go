@@ -41,8 +41,8 @@ const (
 // day selects the recordings of a sample, so that each day has a different sample.
 var day = flag.Int("day", time.Now().YearDay(), "which recordings are replayed where only a sample is")
 
-// sampled reports whether a test replays a recording in this run.
-func sampled(test, recording string) bool {
+// isSampled reports whether a test replays a recording in this run.
+func isSampled(test, recording string) bool {
 	oneIn := 1
 	switch {
 	case testing.Short():
@@ -97,12 +97,11 @@ func Names(t testing.TB) []string {
 	return names
 }
 
-// Each runs a parallel subtest for each recording, or only for a sample of them: see
-// sampled.
+// Each runs a parallel subtest for each recording, or only for a sample of them: see isSampled.
 func Each(t *testing.T, f func(t *testing.T, name string, cast *pty.Cast)) {
 	t.Helper()
 	for _, name := range Names(t) {
-		if !sampled(t.Name(), name) {
+		if !isSampled(t.Name(), name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

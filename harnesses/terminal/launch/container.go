@@ -30,9 +30,9 @@ func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	return []string{hookCommand[0], container.CleanVerb, filepath.Join(c.Dir, containerPlan)}
 }
 
-// contained puts the command line of the arm's container between the wrapper and the agent CLI, and
-// writes the plan of the container. program is the path of Coleo's own program.
-func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []string,
+// addContainer puts the command line of the arm's container between the wrapper and the agent CLI,
+// and writes the plan of the container. program is the path of Coleo's own program.
+func addContainer(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []string,
 	env map[string]string) ([]string, error) {
 	if c.Sandbox.Image == "" {
 		return nil, coleo.Errorf(coleo.EInvalid, "a container needs an image: name it with --sandbox-image")

@@ -36,7 +36,7 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 	}
 	for _, kv := range c.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if named(allowed, name) && !named(elsewhere, name) {
+		if hasVariable(allowed, name) && !hasVariable(elsewhere, name) {
 			env[name] = value
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// joined merges the values of an option if the agent CLI reads only one of them. It returns a
+// joinOption merges the values of an option if the agent CLI reads only one of them. It returns a
 // command line with one such option and the merged value, so that both the user's and Coleo's
 // settings apply. It returns argv unchanged if argv contains the option at most once.
 //
@@ -20,7 +20,7 @@ import (
 //
 // The error is EInvalid if a value cannot be merged, because the agent CLI would silently ignore
 // one of the values.
-func joined(argv []string, option, workdir string) ([]string, error) {
+func joinOption(argv []string, option, workdir string) ([]string, error) {
 	var out, values []string
 	at := 0
 	for i := 0; i < len(argv); i++ {

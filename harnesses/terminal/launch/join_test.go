@@ -31,14 +31,14 @@ func TestAnOptionThatCountsOnceHoldsWhatAllHadGiven(t *testing.T) {
 		"a value of another kind": {[]string{"--set", `{"a":[1]}`, "--set", `{"a":{"b":2}}`},
 			[]string{"--set", `{"a":{"b":2}}`}},
 	} {
-		got, err := joined(tt.argv, "--set", dir)
+		got, err := joinOption(tt.argv, "--set", dir)
 		if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q (%v), want %q", what, got, err, tt.want)
 		}
 	}
 	for what, value := range map[string]string{"no file": "nowhere.json", "no JSON": "{",
 		"no object": filepath.Join(dir, "list")} {
-		_, err := joined([]string{"--set", ours, "--set", value}, "--set", dir)
+		_, err := joinOption([]string{"--set", ours, "--set", value}, "--set", dir)
 		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "--set is given twice") {
 			t.Errorf("%s: %v, want a refusal", what, err)
 		}

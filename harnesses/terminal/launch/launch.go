@@ -57,7 +57,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 	own, files := map[string]string{}, map[string]string{}
 	argv := append(slices.Clone(c.Wrap), binary)
 	for _, p := range s.Launch.Parts {
-		if err := apply(p, facts, &argv, own, files); err != nil {
+		if err := applyPart(p, facts, &argv, own, files); err != nil {
 			return holder.Launch{}, fmt.Errorf("launch of %s: %w", s.Name, err)
 		}
 	}
@@ -70,7 +70,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 	maps.Copy(env, own)
 	argv = append(argv, c.Args...)
 	for _, option := range s.Launch.Join {
-		if argv, err = joined(argv, option, c.Workdir); err != nil {
+		if argv, err = joinOption(argv, option, c.Workdir); err != nil {
 			return holder.Launch{}, err
 		}
 	}
@@ -83,7 +83,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
 		return holder.Launch{}, err
 	}
-	if argv, err = sandboxed(s, c, hookCommand, argv, env); err != nil {
+	if argv, err = addSandbox(s, c, hookCommand, argv, env); err != nil {
 		return holder.Launch{}, err
 	}
 	return holder.Launch{
@@ -232,9 +232,9 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// apply adds a part to the command line, the environment and the files of HOME if the part's condition
+// applyPart adds a part to the command line, the environment and the files of HOME if the part's condition
 // is true.
-func apply(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
+func applyPart(p rules.Part, facts launchFacts, argv *[]string, env, files map[string]string) error {
 	if on, err := rules.Render(p.If, facts); err != nil || p.If != "" && (on == "" || on == "false") {
 		return err
 	}

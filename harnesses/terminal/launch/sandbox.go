@@ -20,10 +20,10 @@ import (
 // CLI does not receive them from the user's environment.
 var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 
-// sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI. It
+// addSandbox puts the command line of the arm's sandbox between the wrapper and the agent CLI. It
 // returns argv unchanged if the arm has no sandbox. hookCommand is the command line of the hook
 // program.
-func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
+func addSandbox(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	env map[string]string) ([]string, error) {
 	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
 		return argv, err
@@ -40,7 +40,7 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 			s.Title)
 	}
 	if c.Sandbox.Container() {
-		argv, err := contained(s, c, hookCommand[0], argv, env)
+		argv, err := addContainer(s, c, hookCommand[0], argv, env)
 		if err != nil {
 			return nil, coleo.Errorf(coleo.ErrorCode(err), "%s was not started: %w", s.Title, err)
 		}
@@ -60,15 +60,15 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 			return nil, err
 		}
 	}
-	if err := limit(&box, c); err != nil {
+	if err := limitBox(&box, c); err != nil {
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %w", s.Title, err)
 	}
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
-// limit adds the arm's limits to the box. It also notes in the configuration which mechanism enforces
-// these limits.
-func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
+// limitBox adds the arm's limits to the box. It also notes in the configuration which mechanism
+// enforces these limits.
+func limitBox(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	wanted, err := c.Sandbox.Limit.Parse()
 	if err != nil {
 		return err
@@ -197,9 +197,9 @@ func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
 	return nil
 }
 
-// named reports whether the list contains the variable. A name in the list that ends in _ is a
+// hasVariable reports whether the list contains the variable. A name in the list that ends in _ is a
 // prefix.
-func named(list []string, variable string) bool {
+func hasVariable(list []string, variable string) bool {
 	return slices.ContainsFunc(list, func(name string) bool {
 		return name == variable || strings.HasSuffix(name, "_") && strings.HasPrefix(variable, name)
 	})

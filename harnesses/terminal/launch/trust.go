@@ -38,12 +38,12 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 		}
 		keys[i] = text
 	}
-	return trusted(filepath.Join(folder, t.File), keys)
+	return writeTrue(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets a value in a JSON file to true. The parameter `keys` contains the keys that lead to the
-// value, outermost first.
-func trusted(path string, keys []string) error {
+// writeTrue sets a value in a JSON file to true. The parameter `keys` contains the keys that lead
+// to the value, outermost first.
+func writeTrue(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // write the target of a link, and keep the link
 	}

@@ -27,7 +27,7 @@ func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := trusted(path, []string{"projects", workdir, "hasTrustDialogAccepted"}); err != nil {
+			if err := writeTrue(path, []string{"projects", workdir, "hasTrustDialogAccepted"}); err != nil {
 				t.Fatalf("%s, %s: %v", name, workdir, err)
 			}
 			raw, err := os.ReadFile(path)
@@ -61,7 +61,7 @@ func TestTrustLeavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := trusted(path, []string{"projects", "/x", "y"})
+		err := writeTrue(path, []string{"projects", "/x", "y"})
 		if raw, _ := os.ReadFile(path); coleo.ErrorCode(err) != coleo.EInvalid || string(raw) != before {
 			t.Errorf("%q became %q: %v", before, raw, err)
 		}
@@ -78,7 +78,7 @@ func TestTrustKeepsALink(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := trusted(link, []string{"x"}); err != nil {
+	if err := writeTrue(link, []string{"x"}); err != nil {
 		t.Fatal(err)
 	}
 	if to, err := os.Readlink(link); err != nil || to != real {

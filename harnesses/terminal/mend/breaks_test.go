@@ -31,7 +31,7 @@ var breakKinds = []string{"removed", "anchor", "word", "glyph", "order"}
 type library struct {
 	harness string
 	desc    Description
-	all     []taped
+	all     []caseReading
 }
 
 // openLibrary returns the recordings of a harness, as its description reads them.
@@ -53,7 +53,7 @@ func openLibrary(t *testing.T, harness string) *library {
 }
 
 // Tape reads a case with a description.
-func Tape(t *testing.T, d Description, c Case) taped {
+func Tape(t *testing.T, d Description, c Case) caseReading {
 	t.Helper()
 	spec, err := d.spec()
 	if err != nil {
@@ -121,7 +121,7 @@ func (l *library) draw(r *rand.Rand, kind string) broke {
 		}
 		f := fields[r.IntN(len(fields))]
 		value := breakField(r, f.value, kind)
-		b.text = doc.with(f, value)
+		b.text = doc.withValue(f, value)
 		b.what += fmt.Sprintf(": %s becomes %s", f.value, value)
 	}
 	return b
@@ -132,8 +132,8 @@ func breakOrder(r *rand.Rand, doc *document, i int) string {
 	if r.IntN(2) == 0 {
 		for _, f := range doc.fields {
 			if f.item == i && f.key == "pattern" {
-				if list := rearranged(f.value); len(list) > 0 {
-					return doc.with(f, list[r.IntN(len(list))])
+				if list := swappedParts(f.value); len(list) > 0 {
+					return doc.withValue(f, list[r.IntN(len(list))])
 				}
 			}
 		}
@@ -145,7 +145,7 @@ func breakOrder(r *rand.Rand, doc *document, i int) string {
 		}
 	}
 	j := same[r.IntN(len(same))]
-	return doc.moved(i, j, j > i)
+	return doc.withMoved(i, j, j > i)
 }
 
 // breakField breaks one text of a description.
@@ -192,7 +192,7 @@ func (l *library) visible(b broke, seed uint64) bool {
 		if isGiven(t.Name, seed) {
 			half = &given
 		}
-		if !*half && !t.reads(spec) {
+		if !*half && !t.readsAlike(spec) {
 			*half = !agrees(t.want, readLabel(spec, t.Case), 0)
 		}
 		if given && heldOut {

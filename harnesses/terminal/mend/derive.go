@@ -52,19 +52,19 @@ var featureParts = []string{"title", "below composer", "above composer 2", "abov
 // it often disappears with the first character.
 const anyText = `(?s).*`
 
-// derived returns changes that add a new rule or dialog. The conditions of the rule or dialog hold
+// newItems returns changes that add a new rule or dialog. The conditions of the rule or dialog hold
 // on pictures of the group, and on few pictures of other states.
-func (e *editor) derived(all []taped) []change {
+func (e *editor) newItems(all []caseReading) []change {
 	e.out = nil
 	if e.group.isStart() {
 		return nil
 	}
 	others := e.picturesOfOtherStates(all)
-	list := e.ranked(others)
+	list := e.rankedFeatures(others)
 	if e.group.want.state == coleo.Idle {
 		composer := feature{where: "composer", pattern: anyText, re: regexp.MustCompile(anyText), own: true}
 		e.derive([]feature{composer})
-		for _, f := range e.guards(list, all) {
+		for _, f := range e.guardsAmong(list, all) {
 			e.derive([]feature{composer, f})
 		}
 	}
@@ -73,7 +73,7 @@ func (e *editor) derived(all []taped) []change {
 	}
 	for _, f := range list[:min(len(list), mostFeatures)] {
 		e.derive([]feature{f})
-		for _, g := range e.partners(f, list, others) {
+		for _, g := range e.partnersOf(f, list, others) {
 			e.derive([]feature{f, g})
 		}
 	}
@@ -104,7 +104,7 @@ func (e *editor) deriveByTitle(list []feature) {
 
 // picturesOfOtherStates returns pictures whose labelled state differs from the wanted state of the
 // group.
-func (e *editor) picturesOfOtherStates(all []taped) []*rules.Picture {
+func (e *editor) picturesOfOtherStates(all []caseReading) []*rules.Picture {
 	var shots []shot
 	for i := range all {
 		for _, p := range evenlySpaced(all[i].shots, 12) {
@@ -133,9 +133,9 @@ func (e *editor) comesLater(rule string) bool {
 	return at >= 0 && its >= at
 }
 
-// ranked returns the conditions that hold on at least one picture of the group, best conditions
+// rankedFeatures returns the conditions that hold on at least one picture of the group, best conditions
 // first.
-func (e *editor) ranked(others []*rules.Picture) []feature {
+func (e *editor) rankedFeatures(others []*rules.Picture) []feature {
 	var out []feature
 	for _, f := range append(e.ownFeatures(), e.newFeatures()...) {
 		for _, p := range e.pictures {
@@ -173,9 +173,9 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partners returns conditions to combine with the feature f. Together with any of them, f keeps at
+// partnersOf returns conditions to combine with the feature f. Together with any of them, f keeps at
 // least 90 % of its matches on the group. Of its matches on other pictures, it loses more than half.
-func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
+func (e *editor) partnersOf(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.negated {
 		return nil
 	}
@@ -357,5 +357,5 @@ func (e *editor) derive(list []feature) {
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)
-	e.add(e.doc.inserted(at, table), fmt.Sprintf("a new rule %q: %s", name, strings.TrimSpace(when)), cost)
+	e.add(e.doc.withInserted(at, table), fmt.Sprintf("a new rule %q: %s", name, strings.TrimSpace(when)), cost)
 }

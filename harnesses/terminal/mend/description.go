@@ -150,8 +150,8 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// The method `with` returns the text of the file, with the given value in the field f.
-func (d *document) with(f field, value string) string {
+// withValue returns the text of the file, with the given value in the field f.
+func (d *document) withValue(f field, value string) string {
 	q := quote(value)
 	if f.key == "where" {
 		q = strconv.Quote(value)
@@ -175,9 +175,9 @@ func (d *document) field(it int, top, key string, condIndex int) (field, bool) {
 	return field{}, false
 }
 
-// moved returns the text of the file with item i moved directly before item j, or directly after it
-// if toAfter is true.
-func (d *document) moved(i, j int, toAfter bool) string {
+// withMoved returns the text of the file with item i moved directly before item j, or directly
+// after it if toAfter is true.
+func (d *document) withMoved(i, j int, toAfter bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start
 	if toAfter {
@@ -189,9 +189,9 @@ func (d *document) moved(i, j int, toAfter bool) string {
 	return d.text[:it.start] + d.text[it.end:to] + text + d.text[to:]
 }
 
-// inserted returns the text of the file with a new table before item j. If j is -1, the table is
-// after the last rule or dialog.
-func (d *document) inserted(j int, table string) string {
+// withInserted returns the text of the file with a new table before item j. If j is -1, the table
+// is after the last rule or dialog.
+func (d *document) withInserted(j int, table string) string {
 	to := len(d.text)
 	if j >= 0 {
 		to = d.items[j].start

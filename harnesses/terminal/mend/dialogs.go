@@ -50,7 +50,7 @@ func (e *editor) deriveDialogs(when string, cost int) {
 				continue
 			}
 			tables++
-			e.add(e.doc.inserted(at, table), fmt.Sprintf("a new dialog like %q: %s; add the meaning of its options",
+			e.add(e.doc.withInserted(at, table), fmt.Sprintf("a new dialog like %q: %s; add the meaning of its options",
 				it.name, strings.TrimSpace(when)), cost+i*10+len(table)/20)
 		}
 	}

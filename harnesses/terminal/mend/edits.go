@@ -70,7 +70,7 @@ func (e *editor) set(f field, value, what string, cost int) {
 	if it.name != "" {
 		named += " " + strconv.Quote(it.name)
 	}
-	e.add(e.doc.with(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
+	e.add(e.doc.withValue(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
 }
 
 // changedRunes returns the number of characters that differ between two texts, without their common
@@ -86,32 +86,33 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds proposes changes of the conditions in list, which belong to one item. The parameter `it` is
-// the index of this item. If shouldHold is true, the item should hold on all pictures of the group,
-// and the changes make the item hold on more of them. Otherwise the item should hold on none of them,
-// and the changes keep the item from holding.
-func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
+// changeConds proposes changes of the conditions in list, which belong to one item. The parameter
+// `it` is the index of this item. If shouldHold is true, the item should hold on all pictures of
+// the group, and the changes make the item hold on more of them. Otherwise the item should hold on
+// none of them, and the changes keep the item from holding.
+func (e *editor) changeConds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
-		if e.holding(list[i:i+1]) < len(e.pictures) {
+		if e.countHolding(list[i:i+1]) < len(e.pictures) {
 			failing++
 		}
 	}
 	for i := range list {
 		where, okWhere := e.doc.field(it, "when", "where", i)
 		pattern, okPattern := e.doc.field(it, "when", "pattern", i)
-		if !okWhere || !okPattern || shouldHold && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
+		if !okWhere || !okPattern || shouldHold && (e.countHolding(list[i:i+1]) == len(e.pictures) || failing > 2) {
 			continue
 		}
-		e.regions(where, list[i], shouldHold)
+		e.changeRegions(where, list[i], shouldHold)
 		if shouldHold && !list[i].Not {
-			e.patterns(pattern, func(p *rules.Picture) []string { return e.partText(p, list[i].Where) }, e.holdsOn(list[i]))
+			e.changePatterns(pattern, func(p *rules.Picture) []string { return e.partText(p, list[i].Where) },
+				e.holdsOn(list[i]))
 		}
 	}
 }
 
-// holding returns the number of pictures on which all conditions in list hold.
-func (e *editor) holding(list []rules.Cond) int {
+// countHolding returns the number of pictures on which all conditions in list hold.
+func (e *editor) countHolding(list []rules.Cond) int {
 	n := 0
 	for _, p := range e.pictures {
 		if p.Shows(list) {
@@ -135,13 +136,13 @@ func (e *editor) partText(p *rules.Picture, where string) []string {
 	if !shown {
 		return nil
 	}
-	return []string{strings.Join(e.typed.blanked(rows), "\n")}
+	return []string{strings.Join(e.typed.blankIn(rows), "\n")}
 }
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// regions proposes changes after which condition c looks at another part of the screen.
-func (e *editor) regions(f field, c rules.Cond, must bool) {
+// changeRegions proposes changes after which condition c looks at another part of the screen.
+func (e *editor) changeRegions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
 		return
@@ -197,19 +198,19 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns proposes changes of the pattern in field f. Coleo matches the pattern with the texts that
-// textsOf returns for a picture. findsIt reports whether a changed pattern finds the right text on a
-// picture.
-func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
+// changePatterns proposes changes of the pattern in field f. Coleo matches the pattern with the
+// texts that textsOf returns for a picture. findsIt reports whether a changed pattern finds the
+// right text on a picture.
+func (e *editor) changePatterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
 		re, err := regexp.Compile(pattern)
 		return err == nil && slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return findsIt(p, re) })
 	}
 	for _, g := range replaceablePieces(f.value) {
-		e.fill(f, g, textsOf, useful)
+		e.fillGap(f, g, textsOf, useful)
 	}
-	for _, next := range rearranged(f.value) {
+	for _, next := range swappedParts(f.value) {
 		if useful(next) {
 			e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costParts)
 		}
@@ -224,8 +225,8 @@ func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 // letterOrDigit matches one letter or digit. No change replaces a glyph by such a character.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fill proposes changes that put another text into gap g of the pattern in field f.
-func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
+// fillGap proposes changes that put another text into gap g of the pattern in field f.
+func (e *editor) fillGap(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // for each text, the number of pictures that show it
 	for _, p := range e.pictures {
 		seen := map[string]bool{}
@@ -251,7 +252,7 @@ func (e *editor) fill(f field, g gap, texts func(*rules.Picture) []string, usefu
 		fits = append(fits, list)
 	}
 	for _, fit := range fits {
-		for i, next := range g.filled(f.value, fit) {
+		for i, next := range g.fillWith(f.value, fit) {
 			if useful(next) {
 				e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costWord+i*(costBoth-costWord)+
 					distance(g.text, strings.Join(fit, ""))/2)
@@ -296,57 +297,57 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// order handles a rule or dialog that never decides, because an earlier one in the file also
+// changeOrder handles a rule or dialog that never decides, because an earlier one in the file also
 // matches. laterIndex is the index of the item that never decides, and earlierName is the name of
-// the earlier item. order adds two alternative changes to e:
+// the earlier item. changeOrder adds two alternative changes to e:
 //
 //   - The later item moves to the place directly before the earlier item.
 //   - The earlier item moves to the place directly after the later item.
-func (e *editor) order(laterIndex int, earlierName string) {
+func (e *editor) changeOrder(laterIndex int, earlierName string) {
 	earlier := e.doc.find(e.doc.items[laterIndex].kind, earlierName)
 	if earlier < 0 || earlier > laterIndex {
 		return
 	}
 	a, b := e.doc.items[laterIndex], e.doc.items[earlier]
-	e.add(e.doc.moved(laterIndex, earlier, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
+	e.add(e.doc.withMoved(laterIndex, earlier, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
 		costMove*(laterIndex-earlier))
-	e.add(e.doc.moved(earlier, laterIndex, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
+	e.add(e.doc.withMoved(earlier, laterIndex, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
 		costMove*(laterIndex-earlier))
 }
 
 // rowKeys are the dialog keys with patterns that are matched with single rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
-// dialogParts proposes changes of the patterns that find the parts of a dialog, such as its title. The
-// parameter `it` is the dialog's index in the list of items.
-func (e *editor) dialogParts(it int) {
+// changeDialogParts proposes changes of the patterns that find the parts of a dialog, such as its
+// title. The parameter `it` is the dialog's index in the list of items.
+func (e *editor) changeDialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
-			e.rowPatterns(f)
+			e.changeRowPatterns(f)
 		}
 	}
 }
 
-// composer proposes changes of the composer's patterns.
-func (e *editor) composer() {
+// changeComposer proposes changes of the composer's patterns.
+func (e *editor) changeComposer() {
 	it := slices.IndexFunc(e.doc.items, func(it item) bool { return it.kind == "composer" })
 	if it < 0 {
 		return
 	}
 	for _, key := range []string{"bottom", "top", "first", "row", "head", "strip", "empty"} {
 		if f, ok := e.doc.field(it, key, key, -1); ok && f.value != "cursor" {
-			e.rowPatterns(f)
+			e.changeRowPatterns(f)
 		}
 	}
 }
 
-// rowPatterns proposes changes of a pattern that is matched with single rows.
-func (e *editor) rowPatterns(f field) {
+// changeRowPatterns proposes changes of a pattern that is matched with single rows.
+func (e *editor) changeRowPatterns(f field) {
 	rows := func(p *rules.Picture) []string {
 		all, _ := p.Part("screen")
 		return all
 	}
-	e.patterns(f, rows, func(p *rules.Picture, re *regexp.Regexp) bool {
+	e.changePatterns(f, rows, func(p *rules.Picture, re *regexp.Regexp) bool {
 		return slices.ContainsFunc(rows(p), re.MatchString)
 	})
 }
@@ -358,34 +359,34 @@ func (e *editor) changes() []change {
 	}
 	for i := range e.spec.Rules {
 		r := &e.spec.Rules[i]
-		e.item("rule", r.Name, r.When, r.State == string(e.group.want.state))
+		e.changeItem("rule", r.Name, r.When, r.State == string(e.group.want.state))
 	}
 	for i := range e.spec.Dialogs {
 		d := &e.spec.Dialogs[i]
-		e.item("dialog", d.Name, d.When, e.group.want.state == coleo.WaitingApproval)
+		e.changeItem("dialog", d.Name, d.When, e.group.want.state == coleo.WaitingApproval)
 	}
-	e.composer()
+	e.changeComposer()
 	return e.out
 }
 
-// item proposes changes of one rule or dialog. The parameter meansLabel is true if the labelled state is
-// the state of this rule or dialog.
-func (e *editor) item(kind, name string, when []rules.Cond, meansLabel bool) {
+// changeItem proposes changes of one rule or dialog. The parameter meansLabel is true if the
+// labelled state is the state of this rule or dialog.
+func (e *editor) changeItem(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {
 		return // only the base contains the item
 	}
-	holds := e.holding(when)
+	holds := e.countHolding(when)
 	if meansLabel && holds < len(e.pictures) {
-		e.conds(it, when, true)
+		e.changeConds(it, when, true)
 	}
 	if meansLabel && holds > 0 {
-		e.order(it, e.group.rule)
+		e.changeOrder(it, e.group.rule)
 		if kind == "dialog" {
-			e.dialogParts(it)
+			e.changeDialogParts(it)
 		}
 	}
 	if name == e.group.rule {
-		e.conds(it, when, false)
+		e.changeConds(it, when, false)
 	}
 }

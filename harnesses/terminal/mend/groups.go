@@ -15,14 +15,14 @@ const settling = 0.8
 // group is a set of pictures that the rules read wrongly. All of its pictures have the same
 // labelled state. The same rule read the same wrong state on all of them.
 type group struct {
-	want, got told
+	want, got labelEntry
 	rule      string // the rule that decided the state
 	shots     []shot
 	cases     []string
 }
 
 // groupsOf returns the groups of wrong pictures. Groups with more recordings come first.
-func groupsOf(all []taped) []group {
+func groupsOf(all []caseReading) []group {
 	var wrong, fine []group
 	for i := range all {
 		t := &all[i]
@@ -67,7 +67,7 @@ func addToGroup(list []group, name string, p shot) []group {
 	})
 	if i < 0 {
 		i = len(list)
-		list = append(list, group{want: p.want, got: told{state: p.state, title: p.title}, rule: p.rule})
+		list = append(list, group{want: p.want, got: labelEntry{state: p.state, title: p.title}, rule: p.rule})
 	}
 	g := &list[i]
 	g.shots = append(g.shots, p)
@@ -91,7 +91,7 @@ func evenlySpaced[T any](list []T, n int) []T {
 
 // goodShots returns pictures that the rules read as labelled. It selects them at random. The seed of
 // the search determines which ones.
-func (s *search) goodShots(all []taped) []shot {
+func (s *search) goodShots(all []caseReading) []shot {
 	var out []shot
 	for i := range all {
 		var mine []shot

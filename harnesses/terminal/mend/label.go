@@ -10,9 +10,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// told is one state of a label or of a reading, with the time at which it begins, and with the
+// labelEntry is one state of a label or of a reading, with the time at which it begins, and with the
 // title of a dialog.
-type told struct {
+type labelEntry struct {
 	at    float64 // seconds since the recording's start
 	state coleo.State
 	title string
@@ -31,7 +31,7 @@ const (
 )
 
 // allows reports whether state t of a label accepts a reading.
-func (t told) allows(got told) bool {
+func (t labelEntry) allows(got labelEntry) bool {
 	if t.state == Unjudged {
 		return true
 	}
@@ -42,7 +42,7 @@ func (t told) allows(got told) bool {
 }
 
 // allowsAt reports whether the state at index i of a label accepts a reading.
-func allowsAt(label []told, i int, got told) bool {
+func allowsAt(label []labelEntry, i int, got labelEntry) bool {
 	if label[i].state != Changing {
 		return label[i].allows(got)
 	}
@@ -52,28 +52,28 @@ func allowsAt(label []told, i int, got told) bool {
 
 // isUndrawn reports whether a reading is the labelled dialog at a time when its options are not
 // drawn yet.
-func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
+func (t labelEntry) isUndrawn(got labelEntry) bool { return t.state == got.state && got.title == "" }
 
-// seen returns the state that the label wants for a picture with the given reading. If a word of
+// wantedFor returns the state that the label wants for a picture with the given reading. If a word of
 // the label accepts the reading, the result has the reading's state. An empty title in the result
 // accepts any title.
-func (t told) seen(reading told) told {
+func (t labelEntry) wantedFor(reading labelEntry) labelEntry {
 	switch {
 	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(reading):
-		return told{at: t.at, state: reading.state}
+		return labelEntry{at: t.at, state: reading.state}
 	case t.state == Working:
-		return told{at: t.at, state: coleo.Processing}
+		return labelEntry{at: t.at, state: coleo.Processing}
 	case t.title == AnyTitle:
-		return told{at: t.at, state: t.state}
+		return labelEntry{at: t.at, state: t.state}
 	}
 	return t
 }
 
 // parseLabel parses a label in the form of reading.Label.
-func parseLabel(label string) ([]told, error) {
-	var out []told
+func parseLabel(label string) ([]labelEntry, error) {
+	var out []labelEntry
 	for rest := strings.TrimSpace(label); rest != ""; {
-		var t told
+		var t labelEntry
 		at, after, _ := strings.Cut(rest, " ")
 		seconds, err := strconv.ParseFloat(at, 64)
 		if err != nil {
@@ -83,7 +83,7 @@ func parseLabel(label string) ([]told, error) {
 		if i := strings.IndexAny(after, " ,"); i >= 0 {
 			name = after[:i]
 		}
-		t = told{at: seconds, state: coleo.State(name)}
+		t = labelEntry{at: seconds, state: coleo.State(name)}
 		if !t.state.Valid() && t.state != Working && t.state != Unjudged && t.state != Changing {
 			return nil, fmt.Errorf("%q is not a state; states are %s", name, printable.List(coleo.States()))
 		}
@@ -117,8 +117,8 @@ func parseLabel(label string) ([]told, error) {
 }
 
 // stateAt returns the state of a label at a moment.
-func stateAt(label []told, moment float64) told {
-	var t told
+func stateAt(label []labelEntry, moment float64) labelEntry {
+	var t labelEntry
 	for _, next := range label {
 		if next.at > moment {
 			break
@@ -131,12 +131,12 @@ func stateAt(label []told, moment float64) told {
 // span is a period in which neither the label nor the reading changes.
 type span struct {
 	from, until float64
-	want, got   told
+	want, got   labelEntry
 }
 
 // differences returns the times at which a reading differs from its label. A state may begin up to
 // `slack` seconds earlier or later, but idle may not begin earlier than labelled.
-func differences(want, got []told, slack float64) []span {
+func differences(want, got []labelEntry, slack float64) []span {
 	var out []span
 	slack += rounding
 	for w, g := 0, 0; w < len(want) && g < len(got); {
@@ -161,7 +161,7 @@ func differences(want, got []told, slack float64) []span {
 // lateUntil returns the time until which a reading counts as late instead of wrong. w is the index
 // of the labelled state. A reading is late if a state before state w accepts it, or if it is the
 // labelled dialog without its options. lateUntil returns 0 if the reading is not late.
-func lateUntil(label []told, w int, got told, slack float64) float64 {
+func lateUntil(label []labelEntry, w int, got labelEntry, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
 	}
@@ -176,7 +176,7 @@ func lateUntil(label []told, w int, got told, slack float64) float64 {
 // earlyFrom returns the time from which a reading counts as early instead of wrong. w is the index
 // of the labelled state. A reading is early if a state after state w accepts it. Idle may be early
 // only by rounding. earlyFrom returns forever if the reading is not early.
-func earlyFrom(label []told, w int, got told, slack float64) float64 {
+func earlyFrom(label []labelEntry, w int, got labelEntry, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding
 	}
@@ -188,7 +188,7 @@ func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	return forever
 }
 
-func endOf(list []told, i int) float64 {
+func endOf(list []labelEntry, i int) float64 {
 	if i+1 < len(list) {
 		return list[i+1].at
 	}
@@ -200,4 +200,6 @@ func endOf(list []told, i int) float64 {
 const rounding = 0.0101
 
 // agrees reports whether a reading is the same as its label.
-func agrees(want, got []told, slack float64) bool { return len(differences(want, got, slack)) == 0 }
+func agrees(want, got []labelEntry, slack float64) bool {
+	return len(differences(want, got, slack)) == 0
+}

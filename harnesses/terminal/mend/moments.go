@@ -20,10 +20,10 @@ type Case struct {
 	Slack float64 // seconds by which states may begin earlier or later than labelled
 }
 
-// taped is a Case together with its readings by a description.
-type taped struct {
+// caseReading is a Case together with its readings by a description.
+type caseReading struct {
 	Case
-	want, got []told
+	want, got []labelEntry
 	shots     []shot
 }
 
@@ -31,7 +31,7 @@ type taped struct {
 type shot struct {
 	at, until float64
 	screen    coleo.Screen
-	want      told // the labelled state at the end of the picture's time
+	want      labelEntry // the labelled state at the end of the picture's time
 	state     coleo.State
 	title     string
 	rule      string
@@ -48,7 +48,9 @@ func (s *shot) store(v rules.Verdict) {
 }
 
 // expect stores the labelled state of the picture.
-func (s *shot) expect(label told) { s.want = label.seen(told{state: s.state, title: s.title}) }
+func (s *shot) expect(label labelEntry) {
+	s.want = label.wantedFor(labelEntry{state: s.state, title: s.title})
+}
 
 // isWell reports whether the rules read the picture as labelled.
 func (s *shot) isWell() bool {
@@ -74,7 +76,7 @@ type Break struct {
 	Rows      []string `json:"rows"`  // the last rows of the screen
 }
 
-func (t told) String() string {
+func (t labelEntry) String() string {
 	if t.title == "" {
 		return string(t.state)
 	}
@@ -82,7 +84,7 @@ func (t told) String() string {
 }
 
 // readLabel returns the states that a description reads in a recording.
-func readLabel(spec *rules.Spec, c Case) []told {
+func readLabel(spec *rules.Spec, c Case) []labelEntry {
 	got, err := parseLabel(reading.Label(spec, reading.Recording{Cast: c.Cast, Until: -1}))
 	if err != nil {
 		panic(fmt.Sprintf("mend: reading.Label wrote what parseLabel refuses: %v", err)) // a mistake in this package
@@ -91,12 +93,12 @@ func readLabel(spec *rules.Spec, c Case) []told {
 }
 
 // readCase reads a case with a description, and returns it with its pictures.
-func readCase(spec *rules.Spec, c Case) (taped, error) {
+func readCase(spec *rules.Spec, c Case) (caseReading, error) {
 	want, err := parseLabel(c.Label)
 	if err != nil {
-		return taped{}, coleo.Errorf(coleo.EInvalid, "the label of %s: %v", c.Name, err)
+		return caseReading{}, coleo.Errorf(coleo.EInvalid, "the label of %s: %v", c.Name, err)
 	}
-	t := taped{Case: c, want: want}
+	t := caseReading{Case: c, want: want}
 	label := reading.Pictures(spec, reading.Recording{Cast: c.Cast, Until: -1}, func(at time.Duration, p *rules.Picture,
 		v rules.Verdict) {
 		n := len(t.shots)
@@ -136,7 +138,7 @@ func sameRows(a, b coleo.Screen) bool {
 }
 
 // reread returns a copy of the case with the readings of its pictures by another description.
-func (t taped) reread(spec *rules.Spec) taped {
+func (t caseReading) reread(spec *rules.Spec) caseReading {
 	t.shots = slices.Clone(t.shots)
 	for i := range t.shots {
 		t.shots[i] = t.shots[i].reread(spec)
@@ -144,8 +146,8 @@ func (t taped) reread(spec *rules.Spec) taped {
 	return t
 }
 
-// The method reads reports whether another description reads each picture in the same way.
-func (t *taped) reads(spec *rules.Spec) bool {
+// readsAlike reports whether another description reads each picture in the same way.
+func (t *caseReading) readsAlike(spec *rules.Spec) bool {
 	return !slices.ContainsFunc(t.shots, func(s shot) bool {
 		n := s.reread(spec)
 		return n.state != s.state || n.title != s.title || n.partial != s.partial || n.composer != s.composer
@@ -153,10 +155,10 @@ func (t *taped) reads(spec *rules.Spec) bool {
 }
 
 // readsAsLabelled reports whether the reading of the case is the same as its label.
-func (t *taped) readsAsLabelled() bool { return agrees(t.want, t.got, t.Slack) }
+func (t *caseReading) readsAsLabelled() bool { return agrees(t.want, t.got, t.Slack) }
 
 // breaks returns the periods in which the reading of the case differs from its label.
-func (t *taped) breaks() []Break {
+func (t *caseReading) breaks() []Break {
 	if t.readsAsLabelled() {
 		return nil
 	}
@@ -192,7 +194,7 @@ func shownRows(s coleo.Screen) []string {
 // picturesWithin returns the pictures that were on the screen within a span, including one that
 // appeared before it. It skips short pictures (see isShort), except the last picture of the
 // recording. If all pictures within the span are short, it returns only the last of them.
-func (t *taped) picturesWithin(s span) []shot {
+func (t *caseReading) picturesWithin(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {
 		switch {

@@ -89,7 +89,7 @@ func TestBreaksOfPairs(t *testing.T) {
 	t.Logf("seed %d: %d of %d breaks mended", *breaksSeed, good, made)
 }
 
-func casesOf(list []taped) (out []Case) {
+func casesOf(list []caseReading) (out []Case) {
 	for _, t := range list {
 		out = append(out, t.Case)
 	}

@@ -130,7 +130,7 @@ func replaceablePieces(pattern string) []gap {
 		}
 		i = max(end, i+1)
 	}
-	return append(out, inserts(all)...)
+	return append(out, insertGaps(all)...)
 }
 
 // addRun adds the gaps in a run of literal characters.
@@ -163,8 +163,9 @@ func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	}
 }
 
-// inserts returns an empty gap before each word that follows a blank. The pattern may lack a word there.
-func inserts(all []token) []gap {
+// insertGaps returns an empty gap before each word that follows a blank. The pattern may lack a word
+// there.
+func insertGaps(all []token) []gap {
 	var out []gap
 	for i, t := range all {
 		if t.plain() && t.text != " " && i > 0 && all[i-1].text == " " {
@@ -202,10 +203,10 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 	return out
 }
 
-// filled returns copies of the pattern with the found texts in the gap. The first copy accepts the
+// fillWith returns copies of the pattern with the found texts in the gap. The first copy accepts the
 // found texts instead of the old text, and the second copy accepts the old text too. For a gap in a
-// character class, filled returns only one copy.
-func (g gap) filled(pattern string, found []string) []string {
+// character class, fillWith returns only one copy.
+func (g gap) fillWith(pattern string, found []string) []string {
 	before, old, after := pattern[:g.start], pattern[g.start:g.end], pattern[g.end:]
 	if g.kind == gapClass {
 		return []string{before + widenClass(old, found) + after}
@@ -268,8 +269,8 @@ func widenClass(old string, found []string) string {
 	return "[" + body + "]"
 }
 
-// rearranged returns copies of the pattern in which two parts have changed places.
-func rearranged(pattern string) []string {
+// swappedParts returns copies of the pattern in which two parts have changed places.
+func swappedParts(pattern string) []string {
 	all := tokens(pattern)
 	var out []string
 	swap := func(a, b, c, d int) { // swaps the parts from a to b and from c to d

@@ -95,8 +95,8 @@ func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 }
 
 // tapes reads all cases. The new cases come first.
-func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
-	var out []taped
+func (s *search) tapes(spec *rules.Spec) ([]caseReading, error) {
+	var out []caseReading
 	for _, c := range append(slices.Clone(s.fresh), s.old...) {
 		t, err := readCase(spec, c)
 		if err != nil {
@@ -108,12 +108,12 @@ func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
 }
 
 // run changes the description step by step, until all new recordings read as labelled.
-func (s *search) run(spec *rules.Spec, all []taped) {
+func (s *search) run(spec *rules.Spec, all []caseReading) {
 	first := all
 	desc := s.desc
 	var changes []string
 	for range mostSteps {
-		best, fixed := s.round(desc, spec, all)
+		best, fixed := s.bestChange(desc, spec, all)
 		if best == nil {
 			break
 		}
@@ -123,8 +123,8 @@ func (s *search) run(spec *rules.Spec, all []taped) {
 		if spec, err = desc.spec(); err != nil {
 			break
 		}
-		if broken(fixed[:len(s.fresh)]) == 0 {
-			if all, err = s.tapes(spec); err == nil && broken(all[:len(s.fresh)]) == 0 && s.allowed(first, all) {
+		if countBroken(fixed[:len(s.fresh)]) == 0 {
+			if all, err = s.tapes(spec); err == nil && countBroken(all[:len(s.fresh)]) == 0 && s.isNoWorse(first, all) {
 				s.result.Changes, s.result.Text = changes, desc.Text
 			}
 			break
@@ -139,7 +139,7 @@ func (s *search) run(spec *rules.Spec, all []taped) {
 	}
 }
 
-func broken(all []taped) int {
+func countBroken(all []caseReading) int {
 	n := 0
 	for i := range all {
 		if !all[i].readsAsLabelled() {
@@ -149,8 +149,8 @@ func broken(all []taped) int {
 	return n
 }
 
-// allowed reports whether no recording reads worse after the changes than before them.
-func (s *search) allowed(before, after []taped) bool {
+// isNoWorse reports whether no recording reads worse after the changes than before them.
+func (s *search) isNoWorse(before, after []caseReading) bool {
 	for i := range before {
 		if whatGotWorse(&before[i], &after[i]) != "" {
 			return false
@@ -160,7 +160,7 @@ func (s *search) allowed(before, after []taped) bool {
 }
 
 // whatGotWorse describes how a recording reads worse after a change, or returns "" if it does not.
-func whatGotWorse(before, after *taped) string {
+func whatGotWorse(before, after *caseReading) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
 	case before.readsAsLabelled() && !after.readsAsLabelled():
 		return fmt.Sprintf("%s would no longer match its labels", after.Name)
@@ -172,7 +172,7 @@ func whatGotWorse(before, after *taped) string {
 
 // falseIdle returns the number of seconds in which a recording reads as idle although its label
 // differs.
-func falseIdle(t *taped) float64 {
+func falseIdle(t *caseReading) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
 	for _, d := range differences(t.want, t.got, t.Slack) {
 		if d.got.state == coleo.Idle && d.want.state != coleo.Idle {
@@ -189,9 +189,9 @@ type scored struct {
 	score int
 }
 
-// round returns the best change to a description, and the recordings with their readings after that
-// change. It returns nil for the change if no change helps.
-func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
+// bestChange returns the best change to a description, and the recordings with their readings after
+// that change. It returns nil for the change if no change helps.
+func (s *search) bestChange(desc Description, spec *rules.Spec, all []caseReading) (*change, []caseReading) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
 	good, screens := s.goodShots(all), wipedScreens(spec, all)
@@ -200,7 +200,7 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	for _, g := range groups {
 		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g, typed: typed}
 		found := s.tryOnPictures(desc, e.changes(), g, good)
-		found = append(found, s.tryOnPictures(desc, e.derived(all), g, good)...)
+		found = append(found, s.tryOnPictures(desc, e.newItems(all), g, good)...)
 		for i := range found {
 			if g.want.state == coleo.Idle && trustsWiped(found[i].spec, screens) {
 				found[i].cost += costWiped
@@ -264,10 +264,10 @@ func score(spec *rules.Spec, g group) int {
 // tryOnRecordings returns the change with which the largest number of recordings read as labelled.
 // It also returns the recordings with their readings after that change. It skips changes that make
 // a recording read worse. Of two equally good changes, it returns the one with the lower cost.
-func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) {
+func (s *search) tryOnRecordings(list []scored, all []caseReading) (*change, []caseReading) {
 	var best *change
-	var bestTapes []taped
-	left := broken(all)
+	var bestTapes []caseReading
+	left := countBroken(all)
 	for i := range list {
 		if time.Now().After(s.until) {
 			s.result.TimedOut = true
@@ -282,7 +282,7 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 			s.nearest = append(s.nearest, Attempt{c.what, why})
 			continue
 		}
-		n := broken(fixed)
+		n := countBroken(fixed)
 		if best == nil || n < left || n == left && c.cost < best.cost {
 			best, bestTapes, left = &c.change, fixed, n
 		}
@@ -293,7 +293,7 @@ func (s *search) tryOnRecordings(list []scored, all []taped) (*change, []taped) 
 // replayAll reads all recordings with another description. It begins with some recordings that did
 // not read as labelled, and stops if none of them now reads as labelled. If the new description is
 // not better, replayAll returns nil and the reason.
-func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, string) {
+func (s *search) replayAll(spec *rules.Spec, all []caseReading, left int) ([]caseReading, string) {
 	fixed := slices.Clone(all)
 	done := make([]bool, len(all))
 	read := func(i int) {
@@ -319,7 +319,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 		return nil, still
 	}
 	for i := range all {
-		if done[i] || all[i].reads(spec) {
+		if done[i] || all[i].readsAlike(spec) {
 			continue // if all pictures read the same, so does the recording
 		}
 		read(i)
@@ -327,7 +327,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 			return nil, why
 		}
 	}
-	if broken(fixed) > left {
+	if countBroken(fixed) > left {
 		return nil, still
 	}
 	return fixed, ""
@@ -335,7 +335,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 
 // shortestBroken returns the indexes of some new recordings that do not read as labelled, shortest
 // first.
-func (s *search) shortestBroken(all []taped) []int {
+func (s *search) shortestBroken(all []caseReading) []int {
 	var out []int
 	for i := range all[:len(s.fresh)] {
 		if !all[i].readsAsLabelled() {

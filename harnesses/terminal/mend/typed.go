@@ -22,7 +22,7 @@ const (
 
 // typedIn returns the texts that were in the composer, without the hints that empty composers often
 // show.
-func typedIn(spec *rules.Spec, all []taped) (out typedTexts) {
+func typedIn(spec *rules.Spec, all []caseReading) (out typedTexts) {
 	for i := range all {
 		for _, s := range all[i].shots {
 			if !s.composer {
@@ -51,8 +51,8 @@ func (t typedTexts) repeats(row string) bool {
 	})
 }
 
-// blanked returns a copy of the rows in which each row that repeats a typed text is blank.
-func (t typedTexts) blanked(rows []string) []string {
+// blankIn returns a copy of the rows in which each row that repeats a typed text is blank.
+func (t typedTexts) blankIn(rows []string) []string {
 	rows = slices.Clone(rows)
 	for i, row := range rows {
 		if t.repeats(row) {

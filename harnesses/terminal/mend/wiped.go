@@ -23,7 +23,7 @@ const (
 // composer. A command that prints directly to the terminal can cause this. Such a screen must not read
 // as idle, even if the transcript shows a prompt in a box like the composer's. If it reads as unknown,
 // Coleo asks the agent CLI to draw its screen again.
-func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
+func wipedScreens(spec *rules.Spec, all []caseReading) []coleo.Screen {
 	var out []coleo.Screen
 	for i := range all {
 		for _, s := range all[i].shots {
@@ -31,7 +31,7 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 				continue
 			}
 			p := rules.NewPicture(s.screen, &spec.Composer)
-			if screen, whole := wiped(s.screen, len(p.Above())); whole {
+			if screen, whole := wipeEnd(s.screen, len(p.Above())); whole {
 				out = append(out, screen)
 			}
 		}
@@ -39,9 +39,9 @@ func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
 	return evenlySpaced(out, mostWiped)
 }
 
-// wiped returns a screen without its last rows. The parameter `composer` is the index of the first row of
-// the composer. If the wipe leaves a part of the composer, whole is false.
-func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
+// wipeEnd returns a screen without its last rows. The parameter `composer` is the index of the first
+// row of the composer. If the wipe leaves a part of the composer, whole is false.
+func wipeEnd(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1
 	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {
 		last--
@@ -58,9 +58,9 @@ func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	return s, true
 }
 
-// drafts returns pictures of an idle agent CLI whose composer contains text. It leaves out the pictures
-// that the rules already read as idle.
-func drafts(spec *rules.Spec, all []taped) (out []*rules.Picture) {
+// picturesOfDrafts returns pictures of an idle agent CLI whose composer contains text. It leaves out
+// the pictures that the rules already read as idle.
+func picturesOfDrafts(spec *rules.Spec, all []caseReading) (out []*rules.Picture) {
 	for i := range all {
 		for _, s := range all[i].shots {
 			if !s.composer || s.isShort() || s.want.state != coleo.Idle || s.state == coleo.Idle {
@@ -81,8 +81,8 @@ func trustsWiped(spec *rules.Spec, screens []coleo.Screen) bool {
 	})
 }
 
-// missing returns the number of pictures on which a condition does not hold.
-func (f feature) missing(list []*rules.Picture) (n int) {
+// countMissing returns the number of pictures on which a condition does not hold.
+func (f feature) countMissing(list []*rules.Picture) (n int) {
 	for _, p := range list {
 		if !f.holds(p) {
 			n++
@@ -91,10 +91,11 @@ func (f feature) missing(list []*rules.Picture) (n int) {
 	return n
 }
 
-// guards returns further conditions for a new rule of idle that has a condition for the composer. With a
-// guard, the rule holds on no wiped screen. A guard holds on all pictures of the group. It also holds
-// while the composer contains text, because Coleo types a prompt only while a rule of idle holds.
-func (e *editor) guards(list []feature, all []taped) (out []feature) {
+// guardsAmong returns further conditions for a new rule of idle that has a condition for the composer.
+// With a guard, the rule holds on no wiped screen. A guard holds on all pictures of the group. It also
+// holds while the composer contains text, because Coleo types a prompt only while a rule of idle
+// holds.
+func (e *editor) guardsAmong(list []feature, all []caseReading) (out []feature) {
 	var wiped []*rules.Picture
 	for _, s := range wipedScreens(e.spec, all) {
 		if p := rules.NewPicture(s, &e.spec.Composer); p.Composer != nil {
@@ -104,10 +105,10 @@ func (e *editor) guards(list []feature, all []taped) (out []feature) {
 	if len(wiped) == 0 {
 		return nil
 	}
-	drafts := drafts(e.spec, all)
+	drafts := picturesOfDrafts(e.spec, all)
 	for _, f := range list {
 		if f.where == "composer" || f.where == "screen" || slices.ContainsFunc(wiped, f.holds) ||
-			f.missing(e.pictures) > 0 || f.missing(drafts)*mostMissed > len(drafts) {
+			f.countMissing(e.pictures) > 0 || f.countMissing(drafts)*mostMissed > len(drafts) {
 			continue
 		}
 		if out = append(out, f); len(out) == mostPairs {

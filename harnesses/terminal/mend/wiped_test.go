@@ -36,7 +36,7 @@ func TestANewRuleOfIdleDoesNotTrustAWipedScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	screens := wipedScreens(spec, []taped{tape})
+	screens := wipedScreens(spec, []caseReading{tape})
 	if len(screens) == 0 || trustsWiped(spec, screens) {
 		t.Errorf("%d screens were wiped, and one of them reads as idle", len(screens))
 	}

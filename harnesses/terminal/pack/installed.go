@@ -61,7 +61,7 @@ func (s Store) load(harness string, now time.Time) (*Pack, error) {
 		err = e.verify(harness + packEnd)
 	}
 	if err == nil {
-		err = s.trusts(e.key)
+		err = s.checkTrusted(e.key)
 	}
 	if err != nil {
 		return nil, err

@@ -116,8 +116,8 @@ func contains(keys []ed25519.PublicKey, key ed25519.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return k.Equal(key) })
 }
 
-// trusts returns EForbidden if the user does not trust a key.
-func (s Store) trusts(key ed25519.PublicKey) error {
+// checkTrusted returns EForbidden if the user does not trust a key.
+func (s Store) checkTrusted(key ed25519.PublicKey) error {
 	keys, err := s.Trusted()
 	if err == nil && !contains(keys, key) {
 		err = coleo.Errorf(coleo.EForbidden, "the pack is signed by %s, and that key is not trusted here: "+
@@ -151,9 +151,9 @@ func (s Store) markOf(harness string) (mark, error) {
 	return m, nil
 }
 
-// newer returns EForbidden if a pack with a higher serial was installed before, or a different pack
+// checkNewer returns EForbidden if a pack with a higher serial was installed before, or a different pack
 // with the same serial.
-func (s Store) newer(p *Pack) error {
+func (s Store) checkNewer(p *Pack) error {
 	m, err := s.markOf(p.Harness)
 	switch {
 	case err != nil:
@@ -173,7 +173,7 @@ func (s Store) newer(p *Pack) error {
 // return the problems of the file itself, which Check finds.
 func (s Store) Problems(p *Pack, now time.Time) []error {
 	var out []error
-	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
+	for _, err := range []error{s.checkTrusted(p.Key), s.checkNewer(p), p.Expired(now)} {
 		if err != nil {
 			out = append(out, err)
 		}
@@ -189,7 +189,7 @@ func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) e
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range []error{e.verify(file), s.trusts(e.key)} {
+	for _, err := range []error{e.verify(file), s.checkTrusted(e.key)} {
 		if err != nil {
 			return nil, err
 		}

@@ -65,7 +65,7 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 		return last
 	}
 	defer a.close()
-	for m := range a.from(at) {
+	for m := range a.marksFrom(at) {
 		if m.Kind == journal.MarkInput {
 			last = m.Time
 		}
@@ -73,9 +73,9 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	return last
 }
 
-// The method `from` yields the marks of the given moment and all later marks. It also yields the earlier
+// marksFrom yields the marks of the given moment and all later marks. It also yields the earlier
 // marks of the same millisecond, because the times in the index are truncated to milliseconds.
-func (a *archive) from(at time.Time) iter.Seq[journal.Mark] {
+func (a *archive) marksFrom(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
 	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
 }
@@ -119,7 +119,7 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 // later.
 func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
 	offset, marks = a.endAt(at)
-	for m := range a.from(at) {
+	for m := range a.marksFrom(at) {
 		if m.Kind == journal.MarkInput {
 			return max(min(offset, m.Offset), a.start), marks
 		}
@@ -135,7 +135,7 @@ func (a *archive) oldestTime() (time.Time, bool) {
 		}
 		return time.Time{}, false
 	}
-	snapshot := a.folder.oldest(a.start)
+	snapshot := a.folder.oldestFrom(a.start)
 	if snapshot == nil {
 		return time.Time{}, false
 	}
@@ -237,7 +237,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 // snapshot. It returns the number of the first mark after that screen.
 func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
-	snapshot := a.folder.oldest(a.start)
+	snapshot := a.folder.oldestFrom(a.start)
 	if snapshot != nil {
 		if err := a.completeEscape(snapshot); err != nil {
 			return 0, err

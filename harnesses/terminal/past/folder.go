@@ -84,9 +84,9 @@ func (f Folder) Newest(first, last int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot at the given offset or after it, or nil if there is
+// oldestFrom returns the oldest usable snapshot at the given offset or after it, or nil if there is
 // none.
-func (f Folder) oldest(from int64) *reading.Snapshot {
+func (f Folder) oldestFrom(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {
 			continue

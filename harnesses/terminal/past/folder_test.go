@@ -96,7 +96,7 @@ func TestOnlySnapshotsOfThisGenerationAreUsed(t *testing.T) {
 	if got := f.Newest(0, 50); got == nil || got.Offset != 10 {
 		t.Errorf("the newest usable snapshot is %+v, want the one at 10", got)
 	}
-	if got := f.oldest(11); got != nil {
+	if got := f.oldestFrom(11); got != nil {
 		t.Errorf("from 11 on there is the snapshot %+v, want none", got)
 	}
 	if got := (Folder{dir: f.dir}).Newest(0, 20); got == nil || got.Offset != 20 {

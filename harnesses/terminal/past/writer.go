@@ -17,10 +17,10 @@ const lastBytes = 256 << 10
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
 // concurrent use.
 type Writer struct {
-	folder  Folder
-	journal string             // the journal's folder
-	covered func(offset int64) // tells the holder that a snapshot replaces the output before offset
-	writing sync.WaitGroup
+	folder      Folder
+	journal     string             // the journal's folder
+	noteCovered func(offset int64) // tells the holder that a snapshot replaces the output before offset
+	writing     sync.WaitGroup
 
 	mu      sync.Mutex
 	newest  int64 // offset of the newest snapshot
@@ -31,7 +31,7 @@ type Writer struct {
 // NewWriter returns a Writer for a handle's generation. The Writer calls the function `covered` with the
 // offset of each snapshot that has reached the disk.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
-	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
+	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), noteCovered: covered}
 }
 
 // StartFrom sets the offset of the output at which the session begins. The Writer takes no snapshot
@@ -97,7 +97,7 @@ func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
 	}
-	w.covered(offset)
+	w.noteCovered(offset)
 	if start, _, err := journal.Span(w.journal); err == nil {
 		w.folder.prune(start)
 	}

@@ -65,12 +65,12 @@ type appearances struct {
 	answered   string    // hash of the last dialog that disappeared after keys that may have answered it
 	answeredAt time.Time // when that dialog disappeared
 
-	list   optionList // the options of this appearance
-	words  string     // the identity of this appearance without blanks; "" if part of it is cut off
-	page   int        // the number of this question among several; 0 if unknown
-	size   [2]int     // columns and rows of the last picture with a dialog
-	before *earlier   // the appearance before the last change of the terminal's size, or nil
-	parted *earlier   // an unanswered question that is hidden or drawn in parts, or nil
+	list           optionList // the options of this appearance
+	words          string     // the identity of this appearance without blanks; "" if part of it is cut off
+	page           int        // the number of this question among several; 0 if unknown
+	size           [2]int     // columns and rows of the last picture with a dialog
+	before         *earlier   // the appearance before the last change of the terminal's size, or nil
+	hiddenQuestion *earlier   // an unanswered question that is hidden or drawn in parts, or nil
 
 	settleTime time.Duration        // how long the text must stay the same before it is reported
 	lastShown  map[string]time.Time // when the text of each dialog was last seen
@@ -89,8 +89,8 @@ func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Tim
 	text := hashOf(v, v.Dialog.Options)
 	otherPage := v.Dialog.Page > 0 && a.page > 0 && v.Dialog.Page != a.page
 	same := !otherPage && !a.hiddenSinceKeys && (a.text != "" && text == a.latest || a.list.takePage(v))
-	if !same && (otherPage || !a.reflowed(v, now) && !a.rejoined(v, text, now)) {
-		a.begin(text, v, now)
+	if !same && (otherPage || !a.resumeReflowed(v, now) && !a.resumeHidden(v, text, now)) {
+		a.beginDialog(text, v, now)
 	}
 	a.latest = text
 	if a.page == 0 {
@@ -102,10 +102,10 @@ func (a *appearances) showDialog(v *rules.Verdict, s *coleo.Screen, now time.Tim
 	return coleo.Fingerprint(fmt.Sprintf("%s-%s-%d", a.text, a.epoch, a.n))
 }
 
-func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
+func (a *appearances) beginDialog(text string, v *rules.Verdict, now time.Time) {
 	maps.DeleteFunc(a.lastShown, func(_ string, last time.Time) bool { return now.Sub(last) > returnWithin })
 	_, shownBefore := a.lastShown[text]
-	a.part(v, now)
+	a.notePart(v, now)
 	a.doubtful = a.hiddenSinceKeys && (text == a.text || text == a.latest)
 	answered := text == a.answered && now.Sub(a.answeredAt) < returnWithin
 	a.answered = ""
@@ -130,15 +130,15 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 // unknownPicture records a picture that no rule recognizes.
 func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys || a.keysTyped }
 
-// end records a picture that a rule recognizes and that shows no dialog. If a question was on the screen,
-// its appearance can still continue later (see rejoined).
+// endDialog records a picture that a rule recognizes and that shows no dialog. If a question was on the
+// screen, its appearance can still continue later (see resumeHidden).
 //
 // The dialog may be missing only because the picture is half drawn: on a loaded machine, Gemini CLI
 // 0.61.0 draws its status line some time before the dialog. Therefore an answered dialog that soon
 // comes back is reported only if it stays.
-func (a *appearances) end(now time.Time) {
+func (a *appearances) endDialog(now time.Time) {
 	if a.text != "" {
-		a.parted = a.unanswered(now)
+		a.hiddenQuestion = a.openQuestion(now)
 		if a.keysTyped {
 			a.answered, a.answeredAt = a.latest, now
 		}
@@ -147,8 +147,8 @@ func (a *appearances) end(now time.Time) {
 	a.list, a.before, a.page = optionList{}, nil, 0
 }
 
-// settling returns how much longer the dialog must show the same text before the Reader reports it.
-func (a *appearances) settling(now time.Time) time.Duration {
+// settleLeft returns how much longer the dialog must show the same text before the Reader reports it.
+func (a *appearances) settleLeft(now time.Time) time.Duration {
 	return max(0, a.settleTime-now.Sub(a.since))
 }
 
@@ -157,7 +157,7 @@ func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
 // DialogSettling reports whether the dialog on the screen must show the same text for longer before
 // the Reader reports it.
-func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settling(now) > 0 }
+func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settleLeft(now) > 0 }
 
 // DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn again.
 // It returns true if an earlier dialog had the same text and may have been answered.
@@ -166,8 +166,8 @@ func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
 // answered and the screen still shows a dialog with the same text.
 func (r *Reader) RenewDialog() {
-	r.dialogs.end(time.Time{})
-	r.dialogs.parted = nil
+	r.dialogs.endDialog(time.Time{})
+	r.dialogs.hiddenQuestion = nil
 }
 
 // NoteKeys records keys that the caller is about to type, if they may answer the dialog on the
@@ -178,7 +178,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
 	if r.dialogs.keysTyped {
-		r.dialogs.before, r.dialogs.parted = nil, nil
+		r.dialogs.before, r.dialogs.hiddenQuestion = nil, nil
 	}
 	return !before
 }

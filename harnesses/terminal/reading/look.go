@@ -79,7 +79,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	} else if r.verdict.State == "" {
 		r.dialogs.unknownPicture()
 	} else {
-		r.dialogs.end(now)
+		r.dialogs.endDialog(now)
 	}
 	if r.verdict.State.Working() || r.verdict.Dialog != nil {
 		r.noteWork()
@@ -126,14 +126,14 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	wait := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
 	wait = min(wait, soon)
-	raised := r.raised()
+	raised := r.raisedVerdict()
 	if r.verdict.State == "" && most == nil && raised.State == "" {
 		r.strange.end()
 		return wait
 	}
 	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
 		Dialog: r.verdict.Dialog}
-	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.mode.ended {
+	if left := r.dialogs.settleLeft(now); next.Dialog != nil && left > 0 && !r.mode.ended {
 		next.Dialog, wait = nil, min(wait, left)
 	}
 	if most != nil && (coleo.MoreCautious(next.State, most.claims()) != next.State || r.verdict.Late &&
@@ -153,7 +153,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		r.strange.end()
 	} else {
 		next.Dialog, soon = r.strange.show(r.picture, raised.Dialog, r.dialogs.epoch, now)
-		if left := r.redraws.pending(now); left > 0 {
+		if left := r.redraws.timeLeft(now); left > 0 {
 			next.Dialog, soon = nil, left
 		}
 		wait = min(wait, soon)
@@ -250,7 +250,7 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	mustHold := candidate.State == coleo.Idle || candidate.State == coleo.Failed || r.lowers(candidate.State)
+	mustHold := candidate.State == coleo.Idle || candidate.State == coleo.Failed || r.isLowered(candidate.State)
 	if !mustHold || candidate.State == r.reading.State {
 		r.settlingSince = time.Time{}
 		r.setReading(now, candidate, "", nil)
@@ -303,7 +303,7 @@ func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view
 		next.Background = r.background
 	}
 	if next.State == coleo.Idle || next.State == coleo.Failed {
-		r.dialogs.parted = nil // the turn of the hidden question has ended
+		r.dialogs.hiddenQuestion = nil // the turn of the hidden question has ended
 	}
 	next.Since = last.Since
 	if next.State != last.State {

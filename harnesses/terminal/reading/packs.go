@@ -7,8 +7,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// packed is the Reader's data about the pack of its Spec.
-type packed struct {
+// packData is the Reader's data about the pack of its Spec.
+type packData struct {
 	memo    rules.Memo // results of the pack's conditions on earlier pictures
 	running string     // the version of the agent CLI; "" if unknown
 	// raised is the verdict of the pack if that verdict only makes the reading more cautious. Coleo
@@ -52,10 +52,10 @@ func (r *Reader) askPack() {
 	}
 }
 
-// raised returns the verdict of the pack if it is more cautious than the verdict of the Spec, and an
-// empty verdict otherwise. If the Spec's own rules do not know the picture, the reading keeps its last
+// raisedVerdict returns the verdict of the pack if it is more cautious than the verdict of the Spec, and
+// an empty verdict otherwise. If the Spec's own rules do not know the picture, the reading keeps its last
 // state. The pack's verdict must then have a dialog, or be more cautious than that state.
-func (r *Reader) raised() rules.Verdict {
+func (r *Reader) raisedVerdict() rules.Verdict {
 	v := r.packed.raised
 	if v.Dialog == nil && r.packed.own == "" && coleo.MoreCautious(r.reading.State, v.State) == r.reading.State {
 		return rules.Verdict{}
@@ -63,16 +63,16 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether the pack makes the reading less cautious. That is so if all of these hold:
+// isLowered reports whether the pack makes the reading less cautious. That is so if all of these hold:
 //
 //   - The Spec's own rules read idle or an error.
 //   - The pack has replaced that verdict by the state in the parameter `next`.
 //   - That state is less cautious than the reading's last state.
 //
 // Coleo then waits before it accepts that state, for as long as it waits before idle or an error.
-func (r *Reader) lowers(next coleo.State) bool {
+func (r *Reader) isLowered(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
-	return replaces && r.raised().State == next && next != r.reading.State &&
+	return replaces && r.raisedVerdict().State == next && next != r.reading.State &&
 		coleo.MoreCautious(r.reading.State, next) == r.reading.State
 }
 

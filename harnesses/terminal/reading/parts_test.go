@@ -48,7 +48,7 @@ func TestAQuestionThatIsWipedForAWhileIsTheSame(t *testing.T) {
 			if c.key != "" {
 				w.press(c.key)
 			}
-			w.r.dialogs.end(w.now)
+			w.r.dialogs.endDialog(w.now)
 			if again := w.draw(whole); (again.Fingerprint == first.Fingerprint) != c.same {
 				t.Errorf("drawn again it is %s, was %s; want the same: %t", again.Fingerprint, first.Fingerprint, c.same)
 			}

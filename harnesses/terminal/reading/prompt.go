@@ -104,6 +104,6 @@ func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {
-		w.lapse()
+		w.endClaim()
 	}
 }

@@ -35,13 +35,13 @@ type Reader struct {
 	memo     rules.Memo     // results of conditions on earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
-	strange  strange // a dialog that no rule knows, or that only a rule of a pack knows
-	packed   packed
+	strange  strangeDialog // a dialog that no rule knows, or that only a rule of a pack knows
+	packed   packData
 
 	protocols  []protocol
 	inband     map[pty.NoticeKind]*witness // the claims of the program's escape sequences
 	hook       hookReports                 // the claims of the program's hook
-	recorded   recorded                    // the claims of the program's own record of the conversation
+	recorded   recordEvidence              // the claims of the program's own record of the conversation
 	background string                      // the work in the background after the turn, as reported by an escape sequence
 	notices    []Notice                    // the newest notice of each kind
 
@@ -92,7 +92,7 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
-		recorded: newRecorded(), began: now, packed: packed{memo: rules.Memo{}},
+		recorded: newRecorded(), began: now, packed: packData{memo: rules.Memo{}},
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
@@ -231,7 +231,7 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 		x.Unjudged = fmt.Sprintf("nobody has tested the rules of %s with version %s", r.spec.Name, r.Unjudged())
 	}
 	for _, v := range r.witnesses() {
-		if !v.used() {
+		if !v.hasReported() {
 			continue
 		}
 		x.Witnesses = append(x.Witnesses, v.asWitness())

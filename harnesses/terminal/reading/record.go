@@ -7,9 +7,9 @@ import (
 	"coleo.dev/record"
 )
 
-// recorded is the evidence from the agent CLI's own record of the conversation: a witness, and the prompts
-// that the agent CLI took.
-type recorded struct {
+// recordEvidence is the evidence from the agent CLI's own record of the conversation: a witness, and the
+// prompts that the agent CLI took.
+type recordEvidence struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
 	showsEnds bool             // the record has shown a prompt and the end of its turn at least once
@@ -29,8 +29,8 @@ type recordedPrompt struct {
 	taken time.Time
 }
 
-func newRecorded() recorded {
-	return recorded{witness: witness{name: "record"}}
+func newRecorded() recordEvidence {
+	return recordEvidence{witness: witness{name: "record"}}
 }
 
 // ExpectRecord informs the Reader that the agent CLI has a record. Such a record names each prompt that
@@ -99,7 +99,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 }
 
 // noteEnd records that the newest turn has ended.
-func (r *recorded) noteEnd(e record.Entry) {
+func (r *recordEvidence) noteEnd(e record.Entry) {
 	if r.ended = coleo.Idle; e.Ending == record.Failed {
 		r.ended = coleo.Failed
 	}
@@ -107,7 +107,7 @@ func (r *recorded) noteEnd(e record.Entry) {
 
 // endedBefore returns the last state of the turn before the prompt e. It returns "" if the record has
 // not shown the end of that turn, or if e belongs to the same turn.
-func (r *recorded) endedBefore(e record.Entry) coleo.State {
+func (r *recordEvidence) endedBefore(e record.Entry) coleo.State {
 	if e.Turn != "" && e.Turn == r.turn {
 		return ""
 	}
@@ -154,7 +154,7 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 
 // confirmsPrompt reports whether the record contains a prompt with the given bare text from the given time
 // or later. It compares whole milliseconds, because the times in the record are no more precise.
-func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
+func (r *recordEvidence) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {
 			return true

@@ -70,13 +70,13 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 // redraw. If one of these pictures appears again, Coleo asks for another redraw.
 func (d *redraws) needNone() { d.picture, d.unhelped, d.tried = "", 0, nil }
 
-// running reports whether a redraw has begun and is not done.
-func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
+// isRunning reports whether a redraw has begun and is not done.
+func (d *redraws) isRunning() bool { return !d.begun.IsZero() && d.done.IsZero() }
 
-// wait returns the time until the redraw of the picture may begin, or IdleLook if the picture needs
-// none.
-func (d *redraws) wait(now time.Time) time.Duration {
-	if d.picture == "" || slices.Contains(d.tried, d.picture) || d.running() {
+// untilBegin returns the time until the redraw of the picture may begin, or IdleLook if the picture
+// needs none.
+func (d *redraws) untilBegin(now time.Time) time.Duration {
+	if d.picture == "" || slices.Contains(d.tried, d.picture) || d.isRunning() {
 		return IdleLook
 	}
 	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
@@ -103,9 +103,9 @@ func (d *redraws) underWay(now time.Time) time.Duration {
 	return max(0, redrawShown-now.Sub(d.done))
 }
 
-// pending returns how much longer a redraw may change the picture, including a redraw that has not
+// timeLeft returns how much longer a redraw may change the picture, including a redraw that has not
 // begun.
-func (d *redraws) pending(now time.Time) time.Duration {
+func (d *redraws) timeLeft(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
 	}
@@ -137,7 +137,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	default:
 		r.redraws.needNone()
 	}
-	if left := r.redraws.wait(now); left > 0 {
+	if left := r.redraws.untilBegin(now); left > 0 {
 		return left
 	}
 	return redrawRetry // by then, the session has begun the redraw or has refused it
@@ -151,12 +151,12 @@ func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Durat
 	if left := d.underWay(now); left > 0 || d.unhelped > 0 {
 		return left
 	}
-	return min(d.pending(now), maxUnknown+redrawStart-now.Sub(r.unknown.since))
+	return min(d.timeLeft(now), maxUnknown+redrawStart-now.Sub(r.unknown.since))
 }
 
 // WantsRedraw reports whether the redraw of the last picture is due.
 func (r *Reader) WantsRedraw(now time.Time) bool {
-	return r.painting.begun.IsZero() && r.redraws.wait(now) == 0
+	return r.painting.begun.IsZero() && r.redraws.untilBegin(now) == 0
 }
 
 // Redrawing reports whether a redraw of the last picture is due. If so, it records that the redraw
@@ -192,7 +192,7 @@ func (r *Reader) redrawnText(now time.Time) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.reason)
-	if d.picture != "" && slices.Contains(d.tried, d.picture) && d.pending(now) == 0 {
+	if d.picture != "" && slices.Contains(d.tried, d.picture) && d.timeLeft(now) == 0 {
 		text += "; the screen did not change"
 	}
 	return text

@@ -37,10 +37,10 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// reflowed reports whether a picture shows the earlier appearance with different line breaks. If
-// so, that appearance continues. reflowed returns false if a subject is cut off, because the hidden
-// part may differ.
-func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
+// resumeReflowed reports whether a picture shows the earlier appearance with different line breaks.
+// If so, that appearance continues. resumeReflowed returns false if a subject is cut off, because
+// the hidden part may differ.
+func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
 		return false
@@ -50,45 +50,45 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 	return true
 }
 
-// partedWithin is how long an agent CLI may take to draw a whole question again. Gemini CLI draws
+// hiddenWithin is how long an agent CLI may take to draw a whole question again. Gemini CLI draws
 // the whole question after each key, which takes seconds on a loaded machine.
-const partedWithin = 10 * time.Second
+const hiddenWithin = 10 * time.Second
 
-// part stores the present question if the next picture shows a question with the same title. Such a
-// picture may show only a part of the present question. For any other picture, part forgets the
-// stored question.
-func (a *appearances) part(v *rules.Verdict, now time.Time) {
+// notePart stores the present question if the next picture shows a question with the same title.
+// Such a picture may show only a part of the present question. For any other picture, notePart
+// forgets the stored question.
+func (a *appearances) notePart(v *rules.Verdict, now time.Time) {
 	switch {
 	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:
-		a.parted = nil
-	case a.parted == nil:
-		a.parted = a.unanswered(now)
+		a.hiddenQuestion = nil
+	case a.hiddenQuestion == nil:
+		a.hiddenQuestion = a.openQuestion(now)
 	}
 }
 
-// unanswered returns the question on the screen. It returns nil if there is none, or if keys that
+// openQuestion returns the question on the screen. It returns nil if there is none, or if keys that
 // may have answered it were typed.
-func (a *appearances) unanswered(now time.Time) *earlier {
+func (a *appearances) openQuestion(now time.Time) *earlier {
 	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || !a.kind.Redrawn() {
 		return nil
 	}
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
 }
 
-// rejoined reports whether a picture shows the whole of a question that was drawn in parts, or a
-// page of its list of options. If so, the question's appearance continues, even if a picture in
+// resumeHidden reports whether a picture shows the whole of a question that was drawn in parts, or
+// a page of its list of options. If so, the question's appearance continues, even if a picture in
 // between looked like another state.
 //
-// rejoined returns false after a key that may have answered the question. It also returns false for
-// an approval, because an agent CLI can ask about the same command twice.
-func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) bool {
-	b := a.parted
-	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > partedWithin ||
+// resumeHidden returns false after a key that may have answered the question. It also returns false
+// for an approval, because an agent CLI can ask about the same command twice.
+func (a *appearances) resumeHidden(v *rules.Verdict, text string, now time.Time) bool {
+	b := a.hiddenQuestion
+	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > hiddenWithin ||
 		text != b.text && (b.title != v.Dialog.Title || !b.list.takePage(v)) {
 		return false
 	}
 	a.text, a.title, a.since, a.n, a.list, a.words = b.text, b.title, b.since, b.n, b.list, b.words
-	a.kind, a.parted, a.doubtful = v.Dialog.Kind, nil, false
+	a.kind, a.hiddenQuestion, a.doubtful = v.Dialog.Kind, nil, false
 	return true
 }
 

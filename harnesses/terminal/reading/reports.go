@@ -87,12 +87,12 @@ func (r *Reader) MayOpenDialog(now time.Time) bool {
 }
 
 // HookUsed reports whether the hook has reported anything.
-func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
+func (r *Reader) HookUsed() bool { return r.hook.witness.hasReported() }
 
 // PromptReported reports whether the hook or the agent CLI's own record has named a prompt with this
 // text since the time sentAt. It ignores blanks in the prompt.
 func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
-	return r.hook.turn(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
+	return r.hook.turnOf(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
 // PromptRecorded is like PromptReported, but ignores the hook.
@@ -103,7 +103,7 @@ func (r *Reader) PromptRecorded(text string, sentAt time.Time) bool {
 // HookAnswer returns the answer that the hook has reported for the prompt with this text. It considers
 // only turns that the hook has reported since the time sentAt. It returns "" if there is no such answer.
 func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
-	if t := r.hook.turn(text, sentAt); t != nil {
+	if t := r.hook.turnOf(text, sentAt); t != nil {
 		return t.answer
 	}
 	return ""
@@ -178,10 +178,10 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn with the prompt in the parameter `text`. The agent CLI must have
-// taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs change
-// them. turn returns nil if there is no such turn.
-func (h *hookReports) turn(text string, sentAt time.Time) *turn {
+// turnOf returns the newest reported turn with the prompt in the parameter `text`. The agent CLI must
+// have taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs
+// change them. turnOf returns nil if there is no such turn.
+func (h *hookReports) turnOf(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
 			return t

@@ -51,7 +51,7 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 			var got []string
 			for _, prompt := range []string{"one", "two", "three"} {
 				answer := "-"
-				if turn := b.r.hook.turn(prompt, sent); turn != nil && turn.answer != "" {
+				if turn := b.r.hook.turnOf(prompt, sent); turn != nil && turn.answer != "" {
 					answer = turn.answer
 				}
 				got = append(got, answer)
@@ -59,7 +59,7 @@ func TestAnswersBelongToTheirPrompts(t *testing.T) {
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("answers %q, want %q", got, tt.want)
 			}
-			if b.r.hook.turn("one", b.now) != nil {
+			if b.r.hook.turnOf("one", b.now) != nil {
 				t.Error("a report proves a prompt that was sent after it")
 			}
 		})
@@ -74,7 +74,7 @@ func TestWhatIsRememberedOfAHookIsBounded(t *testing.T) {
 	}
 	w := &b.r.hook
 	if len(w.prompts) != maxReports || len(w.tools) != maxReports ||
-		w.turn(fmt.Sprintf("p%d", 3*maxReports-1), time.Time{}) == nil {
+		w.turnOf(fmt.Sprintf("p%d", 3*maxReports-1), time.Time{}) == nil {
 		t.Errorf("%d prompts and %d tools are kept", len(w.prompts), len(w.tools))
 	}
 }

@@ -17,13 +17,13 @@ const (
 	strangeTitle = "unknown"
 )
 
-// strange describes a strange screen. A screen is strange if no rule knows it, and a witness
+// strangeDialog describes a strange screen. A screen is strange if no rule knows it, and a witness
 // reports that the agent CLI asks something. Coleo reports such a screen as a dialog without
 // options.
 //
 // A dialog that only the rules of a pack know is strange too, because a pack has no answers. Into a
 // strange dialog, Coleo types only a key that a person names for this appearance of the dialog.
-type strange struct {
+type strangeDialog struct {
 	text  string // hash of the dialog; "" if the screen is not strange
 	since time.Time
 	n     int
@@ -31,12 +31,12 @@ type strange struct {
 
 // end records that the screen is not strange, because a rule knows it or no witness reports that
 // the agent CLI asks something.
-func (s *strange) end() { s.text = "" }
+func (s *strangeDialog) end() { s.text = "" }
 
 // show returns the dialog for a picture that has stayed the same for long enough. Until then, it
 // returns nil and how much longer the picture must stay the same. The parameter fromPack is the dialog
 // as the pack reads it, or nil if the pack does not know the dialog.
-func (s *strange) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
+func (s *strangeDialog) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}
 	if fromPack != nil {

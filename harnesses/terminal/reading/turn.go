@@ -83,14 +83,14 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.submitted, r.turn.open, r.turn.waits = s, r.recorded.showsEnds && !s.Command, !s.Command
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time})
 	for _, w := range r.witnesses() {
-		w.forgive()
+		w.forgetContradiction()
 	}
 }
 
 // emitTurn emits a change for a prompt in the record. It emits nothing for a prompt that Coleo itself has
 // submitted, unless Coleo has reported this prompt as lost. It ignores a prompt from before the Reader was
 // created, because an earlier host agent may have submitted it. The parameter `ended` is the last state of the
-// previous turn; see recorded.endedBefore.
+// previous turn; see recordEvidence.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -216,7 +216,7 @@ func (r *Reader) lapseBound(w *witness) time.Duration {
 // noteUnchanged measures how long the text above an idle composer has not changed. It returns true if
 // the text has changed since the last call.
 func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
-	if r.prompt.none && !r.recorded.witness.used() {
+	if r.prompt.none && !r.recorded.witness.hasReported() {
 		return false
 	}
 	if r.verdict.State != coleo.Idle {

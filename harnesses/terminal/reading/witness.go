@@ -86,7 +86,7 @@ func (w *witness) mayClaimAgain(now time.Time) bool {
 	return w.claim == "" && now.Sub(w.silentSince) >= lapseAfter
 }
 
-func (w *witness) used() bool { return w.word != "" }
+func (w *witness) hasReported() bool { return w.word != "" }
 
 // claims returns the state that the witness adds to the screen's verdict, or "".
 func (w *witness) claims() coleo.State {
@@ -102,9 +102,9 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// lapse ends the claim after an interrupt or a denial. Both end the claimed work, even if the
+// endClaim ends the claim after an interrupt or a denial. Both end the claimed work, even if the
 // program does not report the end.
-func (w *witness) lapse() {
+func (w *witness) endClaim() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
 	}
@@ -127,9 +127,9 @@ func (w *witness) disagreement(screen coleo.State) string {
 	return fmt.Sprintf("%s says %s while the screen reads %s", w.name, w.word, screen)
 }
 
-// forgive forgets that the screen has contradicted the witness, because a new turn begins. The next
-// claim of the witness counts.
-func (w *witness) forgive() {
+// forgetContradiction forgets that the screen has contradicted the witness, because a new turn
+// begins. The next claim of the witness counts.
+func (w *witness) forgetContradiction() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 

@@ -159,7 +159,7 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).shows(casttest.WorkClaim).reports(`{"event":"Tool"}`)
 	for _, v := range b.r.witnesses() {
-		v.lapse()
+		v.endClaim()
 	}
 	b.after(time.Second).wants(coleo.Idle, "composer")
 	b.reports(`{"event":"Prompt"}`).wants(coleo.Processing, "hook Prompt")

@@ -221,7 +221,7 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 		c.fail(path, "%s: %v", path, err)
 		return nil
 	}
-	n := steps(pattern)
+	n := countSteps(pattern)
 	if n > maxProgram {
 		c.fail(path, "%s: the pattern is slow: it comes to %d steps, more than %d, because of what it repeats", path, n,
 			maxProgram)
@@ -232,8 +232,8 @@ func (c *compiler) regexp(path, pattern string) *regexp.Regexp {
 	return re
 }
 
-// steps returns the number of instructions of a compiled pattern.
-func steps(pattern string) int {
+// countSteps returns the number of instructions of a compiled pattern.
+func countSteps(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return 0

@@ -102,7 +102,7 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 func TestTheSlowestPatternsAreBearable(t *testing.T) {
 	t.Parallel()
 	slow := "(.{0,480}x){2}y"
-	if n := steps(slow); n < maxProgram*9/10 || n > maxProgram {
+	if n := countSteps(slow); n < maxProgram*9/10 || n > maxProgram {
 		t.Fatalf("the pattern comes to %d steps: it is not near the bound of %d", n, maxProgram)
 	}
 	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, `where = "composer", pattern = ".*"`,

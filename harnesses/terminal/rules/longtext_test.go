@@ -65,7 +65,7 @@ func TestTheEdgeOfATextIsFoundWithoutTheRest(t *testing.T) {
 		}
 		for _, bare := range []func(string) string{unmarked, unspaced} {
 			for _, cut := range []func(string, int) string{firstRunes, lastRunes} {
-				if got, want := edge(text, bare, cut), cut(bare(text), tailRunes); got != want {
+				if got, want := strippedEdge(text, bare, cut), cut(bare(text), tailRunes); got != want {
 					t.Fatalf("the edge of %q is %q, want %q", text, got, want)
 				}
 			}

@@ -114,21 +114,21 @@ func needsOf(pattern string) []string {
 	if err != nil {
 		return nil
 	}
-	return needed(re.Simplify())
+	return neededWords(re.Simplify())
 }
 
-func needed(re *syntax.Regexp) []string {
+func neededWords(re *syntax.Regexp) []string {
 	switch is := re.Op; {
 	case is == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0:
 		return []string{string(re.Rune)}
 	case is == syntax.OpCapture, is == syntax.OpPlus, is == syntax.OpRepeat && re.Min > 0:
-		return needed(re.Sub[0])
+		return neededWords(re.Sub[0])
 	case is == syntax.OpAlternate:
 		return ofEach(re.Sub)
 	case is == syntax.OpConcat:
 		var best []string
 		for _, sub := range re.Sub {
-			if words := needed(sub); shortest(words) > shortest(best) {
+			if words := neededWords(sub); shortestLength(words) > shortestLength(best) {
 				best = words
 			}
 		}
@@ -142,7 +142,7 @@ func needed(re *syntax.Regexp) []string {
 func ofEach(alternatives []*syntax.Regexp) []string {
 	var all []string
 	for _, sub := range alternatives {
-		words := needed(sub)
+		words := neededWords(sub)
 		if words == nil {
 			return nil
 		}
@@ -154,8 +154,8 @@ func ofEach(alternatives []*syntax.Regexp) []string {
 	return all
 }
 
-// shortest returns the length in bytes of the shortest word, or 0 if there is no word.
-func shortest(words []string) int {
+// shortestLength returns the length in bytes of the shortest word, or 0 if there is no word.
+func shortestLength(words []string) int {
 	if len(words) == 0 {
 		return 0
 	}

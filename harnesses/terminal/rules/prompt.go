@@ -13,7 +13,7 @@ import (
 // PromptText returns the prompt in a form that the composer treats as text. If the prompt has no such form,
 // the error is EInvalid.
 func (s *Spec) PromptText(prompt string) (string, error) {
-	c, prompt := &s.Composer, plain(prompt)
+	c, prompt := &s.Composer, plainPrompt(prompt)
 	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
 	switch {
 	case strings.TrimLeftFunc(prompt, invisible) == "":
@@ -51,12 +51,12 @@ func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 		"text: put a word after it, or leave it out", s.Title, part)
 }
 
-// plain returns a prompt in the form that Coleo types. Its only line end is \n. It has neither blanks at
-// its end nor the characters that pty.Plain removes.
+// plainPrompt returns a prompt in the form that Coleo types. Its only line end is \n. It has neither blanks
+// at its end nor the characters that pty.Plain removes.
 //
-// All other checks use the result of plain. Otherwise an invisible first character, which is not typed,
-// could hide the first visible character from a check.
-func plain(prompt string) string {
+// All other checks use the result of plainPrompt. Otherwise an invisible first character, which is not
+// typed, could hide the first visible character from a check.
+func plainPrompt(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")
 }

@@ -91,7 +91,7 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	switch {
 	case d.Choice != coleo.ChoiceAnswer:
 	case v.Dialog.Several && !v.takesOne(d):
-		return v.ticking(d)
+		return v.tickSteps(d)
 	case len(d.Options) > 1:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one option, not %d", v.Dialog.Title,
 			len(d.Options))

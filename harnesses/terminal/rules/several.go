@@ -112,8 +112,8 @@ func (v Verdict) CheckInSight() error {
 // Digit returns the key that ticks the option with the given index.
 func (v Verdict) Digit(option int) (string, error) { return v.digit(option) }
 
-// ticking returns the steps that tick several options.
-func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
+// tickSteps returns the steps that tick several options.
+func (v Verdict) tickSteps(d coleo.Decision) (Steps, error) {
 	want := slices.Clone(d.Options)
 	if d.Option > 0 {
 		want = append(want, d.Option)

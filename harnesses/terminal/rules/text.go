@@ -106,17 +106,17 @@ func (p *Picture) Above() []string {
 // emoji alone.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
-		if piece := edge(text, bare, cut); piece != "" {
+		if piece := strippedEdge(text, bare, cut); piece != "" {
 			return strings.Count(bare(strings.Join(rows, "")), piece)
 		}
 	}
 	return 0
 }
 
-// edge strips a text with stripText, and returns the piece that cutPiece takes from the result. It
-// first strips only a short part of a long text, to save time. If the piece is then too short, edge
-// tries a part that is eight times as long.
-func edge(text string, stripText func(string) string, cutPiece func(string, int) string) string {
+// strippedEdge strips a text with stripText, and returns the piece that cutPiece takes from the
+// result. It first strips only a short part of a long text, to save time. If the piece is then too
+// short, strippedEdge tries a part that is eight times as long.
+func strippedEdge(text string, stripText func(string) string, cutPiece func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
 		if piece := cutPiece(stripText(cutPiece(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {
 			return piece

@@ -29,17 +29,18 @@ type ownTexts struct {
 	removed string   // the text that was removed from the composer and is still to be reported; see coleo.Receipt.Cleared
 }
 
-// begin records that the Typist is about to type a text.
-func (o *ownTexts) begin(text string) {
+// noteTyping records that the Typist is about to type a text.
+func (o *ownTexts) noteTyping(text string) {
 	o.typed = append([]string{text}, o.typed[:min(len(o.typed), ownMost-1)]...)
 	o.waiting, o.torn, o.probed = true, false, false
 }
 
-// failed records that the newest text could not be typed. If torn is true, its beginning was typed.
-func (o *ownTexts) failed(torn bool) { o.waiting, o.torn = torn, torn }
+// noteFailed records that the newest text could not be typed. If torn is true, its beginning was
+// typed.
+func (o *ownTexts) noteFailed(torn bool) { o.waiting, o.torn = torn, torn }
 
-// foreign returns the text in the composer that the Typist has not typed.
-func (o *ownTexts) foreign(p *rules.Picture) string {
+// textOfOthers returns the text in the composer that the Typist has not typed.
+func (o *ownTexts) textOfOthers(p *rules.Picture) string {
 	if o.waiting && p.Folded() {
 		return p.BeforeFold()
 	}
@@ -67,8 +68,9 @@ func (o *ownTexts) newest() string {
 	return o.typed[0]
 }
 
-// keep stores a text that is being removed from the composer, until a receipt or an error contains it.
-func (o *ownTexts) keep(text string) {
+// noteRemoved stores a text that is being removed from the composer, until a receipt or an error
+// contains it.
+func (o *ownTexts) noteRemoved(text string) {
 	if text == "" {
 		return
 	}

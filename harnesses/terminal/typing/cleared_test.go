@@ -148,8 +148,8 @@ func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 			st := setStage(t, clearsSpec, 40, 8)
 			st.say(composing("type"))
 			st.awaitState(coleo.Idle)
-			st.turn.own.begin("do it now")
-			st.turn.own.failed(true)
+			st.turn.own.noteTyping("do it now")
+			st.turn.own.noteFailed(true)
 			if got := st.clearsFor("the next", held); got.err != nil || got.r.Cleared != want {
 				t.Errorf("%q stands there: cleared %q, %v; want %q", held, got.r.Cleared, got.err, want)
 			}
@@ -161,8 +161,8 @@ func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 func TestTheReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	var o ownTexts
-	o.keep("first")
-	o.keep(strings.Repeat("é", clearedMost))
+	o.noteRemoved("first")
+	o.noteRemoved(strings.Repeat("é", clearedMost))
 	got := o.takeRemoved()
 	if !strings.HasPrefix(got, "first\né") || !strings.HasSuffix(got, "é…") || len(got) > clearedMost+len("…") {
 		t.Errorf("%d bytes are told: %.20q…", len(got), got)

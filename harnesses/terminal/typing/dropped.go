@@ -21,7 +21,7 @@ import (
 // Gemini CLI 0.61.0 drops the submit key if it reads the key together with the paste.
 func (t *Typist) submitAfterProbe(ctx context.Context, s submission) outcome {
 	composer := peek(t.view, contentOf)
-	stands, probed := unsubmitted(s, composer.text), unsubmitted(s, composer.text+probe)
+	stands, probed := checkUnsubmitted(s, composer.text), checkUnsubmitted(s, composer.text+probe)
 	if !composer.shown || t.typeIf(ctx, stands, []byte(probe)) != nil {
 		return peek(t.view, func(r *reading.Reader) outcome { return outcomeOf(r, s) })
 	}
@@ -46,16 +46,16 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	limit time.Duration) (last outcome, passed bool) {
 	last, _ = await(ctx, t.view, limit, func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
-		passed = !now.decided() && check(r) == nil
-		return now, now.decided() || passed
+		passed = !now.isDecided() && check(r) == nil
+		return now, now.isDecided() || passed
 	})
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if the agent CLI is idle or has failed, and shows the
+// checkUnsubmitted returns a check that passes if the agent CLI is idle or has failed, and shows the
 // given text in its composer. The agent CLI must have done nothing since the submit key was
 // pressed.
-func unsubmitted(s submission, text string) Check {
+func checkUnsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)
 		rested := screenIsResting(r) && !r.MayOpenDialog(time.Now()) && r.WorkSeen() == s.before.workSeen &&

@@ -81,7 +81,7 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 // Another program may have written over the picture, such as a library that finds no sound card.
 func (t *Typist) awaitKnown(ctx context.Context) bool {
 	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
-	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.rest(func() bool {
+	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.withoutKeys(func() bool {
 		return t.view.Await(ctx, knownTimeout, known)
 	})
 }
@@ -93,7 +93,7 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 		state := r.Reading().State
 		return state == coleo.Idle || state == coleo.Failed
 	}
-	if t.turn.rest(func() bool { return t.view.Await(ctx, limit, stopped) }) {
+	if t.turn.withoutKeys(func() bool { return t.view.Await(ctx, limit, stopped) }) {
 		return nil
 	}
 	return peek(t.view, func(r *reading.Reader) error {
@@ -133,7 +133,7 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 	})
 	for limit.Err() == nil {
 		t.awaitKnown(limit)
-		now, err := t.progress(limit)
+		now, err := t.awaitProgress(limit)
 		switch {
 		case coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(limit):
 			continue
@@ -182,7 +182,7 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 // deny denies the dialog of a turn that is being interrupted. If the harness has no way to deny the
 // dialog, deny presses the key of the interrupt.
 func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
-	same := showing(v.Dialog.Fingerprint)
+	same := checkShows(v.Dialog.Fingerprint)
 	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.ChoiceDeny})
 	if coleo.ErrorCode(err) == coleo.EUnsupported {
 		return t.typeIf(ctx, same, key)
@@ -207,9 +207,9 @@ type progress struct {
 	verdict rules.Verdict
 }
 
-// progress waits for a picture that a rule recognizes, and returns the progress of the interrupt on
-// it.
-func (t *Typist) progress(ctx context.Context) (progress, error) {
+// awaitProgress waits for a picture that a rule recognizes, and returns the progress of the
+// interrupt on it.
+func (t *Typist) awaitProgress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
 	})
@@ -222,9 +222,9 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	switch {
 	case r.Verdict().Dialog != nil:
 		return phaseAsking
-	case works(r) && armed:
+	case isWorking(r) && armed:
 		return phaseArmed
-	case works(r):
+	case isWorking(r):
 		return phaseRunning
 	case r.AwaitsWork():
 		return phaseUnbegun

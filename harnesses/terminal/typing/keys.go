@@ -119,7 +119,7 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. The function `saying` replaces this
+// nothingTyped is a part of most error messages of this package. The function withDone replaces this
 // part if something was done.
 const nothingTyped = "nothing was typed"
 
@@ -128,11 +128,11 @@ func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err
 	}
-	return saying(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
+	return withDone(err, fmt.Sprintf("only the first %d of %d keys were typed", typed, all))
 }
 
-// saying returns the error with another message: the text `done` replaces nothingTyped.
-func saying(err error, done string) error {
+// withDone returns the error with another message: the text `done` replaces nothingTyped.
+func withDone(err error, done string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {
 		return err

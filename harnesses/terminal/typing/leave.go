@@ -59,7 +59,7 @@ func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	if err := press(); err != nil || !left {
 		return err
 	}
-	runs := func(r *reading.Reader) bool { return works(r) && !r.Picture().Trapped() }
+	runs := func(r *reading.Reader) bool { return isWorking(r) && !r.Picture().Trapped() }
 	stopped := func(r *reading.Reader) bool { return !r.Reading().State.Working() }
 	t.view.Await(ctx, leaveTimeout, func(r *reading.Reader) bool { return stopped(r) || runs(r) })
 	if !peek(t.view, runs) {

@@ -67,7 +67,7 @@ func (t *Typist) SwitchMode(ctx context.Context, id string) (out coleo.ModeSwitc
 	if err == nil && out.To != known.ID {
 		err = coleo.Errorf(coleo.EConflict, "%s did not come to its mode %s: %s", spec.Title, known.ID, nothingTyped)
 	}
-	return out, saying(err, out.Done())
+	return out, withDone(err, out.Done())
 }
 
 // readyForMode clears the composer, and returns the mode that the screen shows. It returns
@@ -156,7 +156,7 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()
-		return now.Mode, accepts(now.Mode) && now.Mode == r.ShownMode() && isResting(now.State) || asks(r)
+		return now.Mode, accepts(now.Mode) && now.Mode == r.ShownMode() && isResting(now.State) || isAsking(r)
 	})
 	if mode != out.To {
 		out.To, out.Seen = mode, append(out.Seen, mode)
@@ -165,7 +165,7 @@ func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts f
 		switch {
 		case r.Reading().State == coleo.Dead:
 			return coleo.Errorf(coleo.EExited, "the agent CLI ended while its mode was changed: %s", nothingTyped)
-		case asks(r):
+		case isAsking(r):
 			e := coleo.Blocked(r.Reading().Dialog)
 			e.Message = "a dialog opened while the mode was changed (" + nothingTyped + "): " + e.Message
 			return e
@@ -223,10 +223,10 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err
 	}
-	t.turn.own.begin(text)
-	if err := t.typeIf(ctx, t.atRest, pty.Paste(text, t.bracketed())); err != nil {
+	t.turn.own.noteTyping(text)
+	if err := t.typeIf(ctx, t.atRest, pty.Paste(text, t.pastesInBrackets())); err != nil {
 		torn := !errors.As(err, new(CallerGoneError)) && coleo.ErrorCode(err) == coleo.ETimeout
-		if t.turn.own.failed(torn); torn {
+		if t.turn.own.noteFailed(torn); torn {
 			*left = unseen{text: text, torn: true}
 		}
 		return err

@@ -148,11 +148,11 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		if err := t.emptyComposer(ctx); err != nil {
 			return err
 		}
-		t.turn.own.begin(text)
-		if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
+		t.turn.own.noteTyping(text)
+		if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.pastesInBrackets())); err != nil {
 			code := coleo.ErrorCode(err)
 			torn := !errors.As(err, new(CallerGoneError)) && (code == coleo.EConflict || code == coleo.ETimeout)
-			if t.turn.own.failed(torn); torn {
+			if t.turn.own.noteFailed(torn); torn {
 				*left = unseen{text: text, torn: true}
 			}
 			return err
@@ -190,12 +190,12 @@ func (t *Typist) unsubmittedError() error {
 // agent CLI can treat a line end in the text as the submit key.
 func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
-		if !asks(r) {
+		if !isAsking(r) {
 			return nil
 		}
 		return r.Reading().Dialog
 	})
-	if dialog == nil || strings.Contains(text, "\n") && !t.bracketed() {
+	if dialog == nil || strings.Contains(text, "\n") && !t.pastesInBrackets() {
 		return t.lostError(ctx, "the composer did not take the text")
 	}
 	return unsubmittedAt(dialog)
@@ -232,15 +232,15 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	held, _ := await(ctx, t.view, heldTimeout+stallTime(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
-		return held, held || asks(r)
+		return held, held || isAsking(r)
 	})
 	return held
 }
 
-// asks reports whether a dialog is open. The reading must contain a dialog. If a rule recognizes the screen,
-// the rule must find a dialog too, because otherwise the dialog has left the screen. No rule recognizes the
-// screen if only a pack or the agent CLI's own claim reports the dialog.
-func asks(r *reading.Reader) bool {
+// isAsking reports whether a dialog is open. The reading must contain a dialog. If a rule recognizes the
+// screen, the rule must find a dialog too, because otherwise the dialog has left the screen. No rule
+// recognizes the screen if only a pack or the agent CLI's own claim reports the dialog.
+func isAsking(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
 }
@@ -323,14 +323,14 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 		}
 		for i, key := range keys {
 			foreign, _, err := typeWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
-				return own.foreign(r.Picture()), may(r)
+				return own.textOfOthers(r.Picture()), may(r)
 			})
 			if err != nil {
 				return err
 			}
 			if round == 0 && i == 0 {
 				first = before.text
-				own.keep(foreign)
+				own.noteRemoved(foreign)
 			}
 		}
 		cleared := func(r *reading.Reader) bool {
@@ -369,6 +369,6 @@ func contentOf(r *reading.Reader) content {
 	return content{shown: true, empty: c.Empty, text: c.Text}
 }
 
-func (t *Typist) bracketed() bool {
+func (t *Typist) pastesInBrackets() bool {
 	return peek(t.view, func(r *reading.Reader) bool { return r.Core().Mode(pty.ModeBracketedPaste) })
 }

@@ -72,7 +72,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 	if !proven {
 		left, done := t.turn.take()
 		left.text = text // the agent CLI may still read the prompt later
-		t.turn.own.begin(text)
+		t.turn.own.noteTyping(text)
 		done()
 		t.view.Update(func(r *reading.Reader) bool { r.FoundLost(found); return false })
 	}

@@ -37,7 +37,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	if d.Key != "" || t.isStrange(dialog) {
 		return t.pressAt(ctx, dialog, d)
 	}
-	same := showing(dialog)
+	same := checkShows(dialog)
 	asked, _, err := find(ctx, t.view, func(r *reading.Reader) (question, error) {
 		return question{verdict: r.Verdict(), age: time.Since(r.DialogSince())}, same(r)
 	})
@@ -99,10 +99,10 @@ func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
-// showing returns a check that passes while the given appearance of a dialog is on the screen. If
+// checkShows returns a check that passes while the given appearance of a dialog is on the screen. If
 // the screen shows another dialog, the check waits until that dialog has settled and its fingerprint
 // is final. Then it fails permanently.
-func showing(dialog coleo.Fingerprint) Check {
+func checkShows(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
 		if v.Dialog == nil {
@@ -138,10 +138,10 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	same = whileDrawn(same, v.Dialog.Title)
 	if steps.Option < 0 {
 		if steps.Option, err = t.findText(ctx, same, steps.On); err != nil {
-			return saying(err, mayHaveMoved)
+			return withDone(err, mayHaveMoved)
 		}
 	}
-	return saying(t.moveTo(ctx, same, steps), mayHaveMoved)
+	return withDone(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
 // mayHaveMoved is a text for the error of an answer that failed before it had chosen an option. The
@@ -266,12 +266,12 @@ func (t *Typist) enterText(ctx context.Context, same Check, steps rules.Steps) e
 	}
 	const done = "the text was typed and not submitted"
 	if err := t.awaitText(ctx, same, steps.Text); err != nil {
-		return saying(err, done)
+		return withDone(err, done)
 	}
 	if err := pause(ctx, t.Spec().Timing.DialogGap.Duration()); err != nil {
 		return err
 	}
-	return saying(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
+	return withDone(t.pressSlowlyIf(ctx, "ENTER", holds(steps.Text)), done)
 }
 
 // enter presses ENTER if the mark of a list is at the given option.

@@ -13,9 +13,10 @@ import (
 // clock, and longer on a loaded machine.
 const ignoredGap = 500 * time.Millisecond
 
-// ignored returns a check that passes if the pressed key did not submit the prompt, and the submit
-// key would submit it now. It returns nil if the agent CLI cannot have ignored the pressed key.
-func (t *Typist) ignored(s submission) Check {
+// checkIgnored returns a check that passes if the pressed key did not submit the prompt, and the
+// submit key would submit it now. It returns nil if the agent CLI cannot have ignored the pressed
+// key.
+func (t *Typist) checkIgnored(s submission) Check {
 	switch {
 	case s.queued:
 		return notQueued(s)
@@ -76,14 +77,14 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 	lookAt := func(r *reading.Reader) look { return look{outcomeOf(r, s), ignored(r) == nil} }
 	latest, hit := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
-		return now, now.outcome.decided() || now.ignored
+		return now, now.outcome.isDecided() || now.ignored
 	})
 	if !hit {
 		return latest.outcome, false
 	}
 	latest, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
-		return now, now.outcome.decided() || !now.ignored
+		return now, now.outcome.isDecided() || !now.ignored
 	})
 	if !hit {
 		// Ignore the error. If the picture has changed, pressIf presses no key, and the next read of

@@ -124,11 +124,11 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 	}
 }
 
-// works reports whether the screen shows work.
-func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
+// isWorking reports whether the screen shows work.
+func isWorking(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
 // mayWork reports whether any source reports that the agent CLI works.
-func mayWork(r *reading.Reader) bool { return works(r) || r.AtWork() }
+func mayWork(r *reading.Reader) bool { return isWorking(r) || r.AtWork() }
 
 // beforeSubmit returns what the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
@@ -185,12 +185,12 @@ type outcome struct {
 // undecided is the outcome if nothing is known about the prompt.
 var undecided outcome
 
-func (o outcome) decided() bool { return o.taken || o.blocked }
+func (o outcome) isDecided() bool { return o.taken || o.blocked }
 
 // awaitTaken waits for proof that the agent CLI has taken a prompt, or for a dialog. It returns the
 // last outcome.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
-	if ignored := t.ignored(s); ignored != nil {
+	if ignored := t.checkIgnored(s); ignored != nil {
 		if last, ok := t.submitIfIgnored(ctx, s, ignored); !ok {
 			return outcome{reported: last.reported}
 		}
@@ -202,7 +202,7 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	last, _ := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
-		return now, now.decided()
+		return now, now.isDecided()
 	})
 	return last
 }
@@ -212,10 +212,10 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time) || s.compact && r.CompactionReported(s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
 		r.EchoedSince(s.text, s.before.echoes)
-	return outcome{taken: begun && released(r, s, reported), reported: reported, blocked: asks(r)}
+	return outcome{taken: begun && isReleased(r, s, reported), reported: reported, blocked: isAsking(r)}
 }
 
-// released reports whether the composer no longer contains a prompt because the agent CLI took it.
+// isReleased reports whether the composer no longer contains a prompt because the agent CLI took it.
 //
 // A picture without a composer proves nothing by itself. It may be half drawn, or show a dialog that
 // opened before the agent CLI read the prompt. It counts as proof only in these cases:
@@ -227,7 +227,7 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 // If the agent CLI was working before, only an empty composer counts. A composer with another text
 // may be a box of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box just
 // before a dialog replaces the composer.
-func released(r *reading.Reader, s submission, reported bool) bool {
+func isReleased(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {
 	case dialog != nil:
@@ -235,6 +235,6 @@ func released(r *reading.Reader, s submission, reported bool) bool {
 	case picture.Composer != nil:
 		return picture.Released(s.text) && (!s.before.busy || picture.Composer.Empty)
 	default:
-		return !s.before.busy && works(r) && !picture.Overflows(s.text)
+		return !s.before.busy && isWorking(r) && !picture.Overflows(s.text)
 	}
 }

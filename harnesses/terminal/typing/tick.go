@@ -60,12 +60,12 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 		return err
 	}
 	longer := *e
-	longer.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(), e.Message)
-	return saying(&longer, "keys may have been typed before")
+	longer.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.tickedText(), e.Message)
+	return withDone(&longer, "keys may have been typed before")
 }
 
-// ticked returns a text for people about the ticked options.
-func (k *ticker) ticked() string {
+// tickedText returns a text for people about the ticked options.
+func (k *ticker) tickedText() string {
 	if d := peek(k.view, func(r *reading.Reader) *coleo.Dialog { return r.Verdict().Dialog }); d != nil &&
 		d.Fingerprint == k.dialog.Fingerprint {
 		k.dialog = *d
@@ -168,14 +168,14 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 			return coleo.Errorf(coleo.EUnsupported, "the mark is at option %d (%s), where keys do not submit", i+1,
 				l.dialog.Options[i])
 		}
-		return k.exact(l)
+		return k.checkTicks(l)
 	})
 }
 
-// exact returns an error if an option has a wrong tick, or if the free-text option does not contain
-// k.Text. If the list is submitted with keys, exact also returns an error if an option may be out
-// of sight.
-func (k *ticker) exact(l listView) error {
+// checkTicks returns an error if an option has a wrong tick, or if the free-text option does not
+// contain k.Text. If the list is submitted with keys, checkTicks also returns an error if an option
+// may be out of sight.
+func (k *ticker) checkTicks(l listView) error {
 	if l.hidden != nil {
 		return l.hidden
 	}
@@ -205,13 +205,13 @@ func (k *ticker) exact(l listView) error {
 // Afterwards the mark is at the place where the ticks are submitted.
 func (k *ticker) tickByMark(ctx context.Context) error {
 	for range mostPasses {
-		changed, err := k.pass(ctx)
+		changed, err := k.passOnce(ctx)
 		if err != nil {
 			return err
 		}
 		l, err := k.awaitList(ctx)
 		if err == nil {
-			err = k.exact(l)
+			err = k.checkTicks(l)
 		}
 		if err != nil {
 			return err
@@ -260,14 +260,14 @@ func (k *ticker) submit(ctx context.Context) error {
 		case !k.atEnd(l):
 			return coleo.Errorf(coleo.EStale, "the mark has left the row that submits")
 		}
-		return k.exact(l)
+		return k.checkTicks(l)
 	})
 }
 
-// pass moves the mark to the first option, and from there down to the place where the ticks are
+// passOnce moves the mark to the first option, and from there down to the place where the ticks are
 // submitted. It ticks the wanted options on the way. It reports whether it changed a tick or a
 // text.
-func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
+func (k *ticker) passOnce(ctx context.Context) (changed bool, err error) {
 	if err := k.moveUntil(ctx, "UP", func(l listView) bool { return !l.submit && l.dialog.Default == 0 }); err != nil {
 		return false, err
 	}

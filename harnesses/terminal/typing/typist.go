@@ -62,7 +62,7 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 // the Typist has typed.
 type typingLock struct {
 	mu     sync.Mutex
-	keys   sync.Mutex // held by the caller that holds mu, except while it waits; see rest
+	keys   sync.Mutex // held by the caller that holds mu, except while it waits; see withoutKeys
 	unseen unseen
 	own    ownTexts
 }
@@ -76,10 +76,10 @@ type unseen struct {
 func (t *typingLock) take() (left *unseen, done func()) {
 	t.mu.Lock()
 	t.keys.Lock()
-	return &t.unseen, t.free
+	return &t.unseen, t.release
 }
 
-func (t *typingLock) free() {
+func (t *typingLock) release() {
 	t.keys.Unlock()
 	t.mu.Unlock()
 }
@@ -92,12 +92,12 @@ func (t *typingLock) tryTake() (left *unseen, done func(), free bool) {
 		t.mu.Unlock()
 		return nil, nil, false
 	}
-	return &t.unseen, t.free, true
+	return &t.unseen, t.release, true
 }
 
-// rest calls a function that waits and types nothing. Meanwhile the picture can be drawn again, but no
-// other caller can type.
-func (t *typingLock) rest(wait func() bool) bool {
+// withoutKeys calls a function that waits and types nothing. Meanwhile the picture can be drawn again,
+// but no other caller can type.
+func (t *typingLock) withoutKeys(wait func() bool) bool {
 	t.keys.Unlock()
 	defer t.keys.Lock()
 	return wait()

@@ -24,7 +24,7 @@ func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 		return nil
 	}
 	keys := probe
-	if left.torn && t.bracketed() {
+	if left.torn && t.pastesInBrackets() {
 		keys = pty.PasteEnd + probe // end the paste, so that the probe is not a part of it
 	}
 	if err := t.typeIf(ctx, t.mayPrompt, []byte(keys)); err != nil {

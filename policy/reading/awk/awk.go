@@ -34,5 +34,5 @@ func Check(script string, given []string) error {
 	if len(script) <= longestSimple && simpleScript.MatchString(script) {
 		return nil
 	}
-	return read(script, given)
+	return readScript(script, given)
 }

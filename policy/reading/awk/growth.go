@@ -78,7 +78,7 @@ func (g *growth) check() error {
 	for more := true; more; {
 		before := len(g.long) + len(g.joined)
 		for _, u := range g.uses {
-			g.mark(u)
+			g.noteUse(u)
 		}
 		more = len(g.long)+len(g.joined) > before
 	}
@@ -105,8 +105,8 @@ func (u use) String() string {
 	return strconv.Quote(printable.Shortened(text))
 }
 
-// mark updates g.long and g.joined with what the target of a use can hold.
-func (g *growth) mark(u use) {
+// noteUse updates g.long and g.joined with what the target of a use can hold.
+func (g *growth) noteUse(u use) {
 	if u.kind == isIndex || isCalculated(u.words) {
 		return
 	}

@@ -13,32 +13,32 @@ var shortLoop = regexp.MustCompile(`^[0-9]{1,3}$`)
 // loop reads a `for` loop. It accepts a loop over the keys of an array, and a loop that counts up or down.
 func (r *reader) loop() error {
 	if !r.take("(") {
-		return r.wrong()
+		return r.wordError()
 	}
 	name := r.look(0)
 	if name.kind != kindName || !IsSettable(name.text) || r.isBound(name.text) {
-		return r.wrong()
+		return r.wordError()
 	}
 	r.at++
 	r.set[name.text] = true
 	if r.inAny++; r.inAny > mostLoops {
-		return r.wrong()
+		return r.wordError()
 	}
 	defer func() { r.inAny-- }()
 	if r.take("in") {
 		if array := r.look(0); array.kind != kindName || !IsSettable(array.text) || !r.isAt(1, ")") {
-			return r.wrong()
+			return r.wordError()
 		}
 		r.at += 2
-		r.uses(setsName, name.text, []scriptWord{{kindSign, "$"}, {kindNumber, "0"}})
+		r.addUse(setsName, name.text, []scriptWord{{kindSign, "$"}, {kindNumber, "0"}})
 		r.around = append(r.around, loop{name: name.text, steps: 1, keys: true})
 		defer func() { r.around = r.around[:len(r.around)-1] }()
-		r.lines()
+		r.skipLines()
 		return r.statement()
 	}
-	bound, ok := r.counting(name.text)
+	bound, ok := r.loopBound(name.text)
 	if !ok {
-		return r.wrong()
+		return r.wordError()
 	}
 	around := loop{name: name.text, steps: 1}
 	if n, err := strconv.Atoi(bound); err == nil {
@@ -50,7 +50,7 @@ func (r *reader) loop() error {
 	defer func() {
 		r.loops, r.inFor, r.around = r.loops[:len(r.loops)-2], r.inFor-1, r.around[:len(r.around)-1]
 	}()
-	r.lines()
+	r.skipLines()
 	return r.statement()
 }
 
@@ -58,9 +58,9 @@ func (r *reader) loop() error {
 // set such a variable, the loop might never end.
 func (r *reader) isBound(name string) bool { return slices.Contains(r.loops, name) }
 
-// counting reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
+// loopBound reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
 // bound, and false if the loop does not count up or down by one.
-func (r *reader) counting(name string) (string, bool) {
+func (r *reader) loopBound(name string) (string, bool) {
 	if !r.take("=") {
 		return "", false
 	}
@@ -127,9 +127,9 @@ func (r *reader) parts(prints bool) error {
 	for begin := r.at; ; r.at++ {
 		word := r.look(0)
 		switch {
-		case word.kind == 0, word.kind == kindLine && !r.continues():
+		case word.kind == 0, word.kind == kindLine && !r.isContinued():
 			if len(open) > 0 || r.at == begin || word.kind == kindLine && !r.isWhole() {
-				return r.wrong()
+				return r.wordError()
 			}
 			return nil
 		case word.kind == kindName:
@@ -139,36 +139,36 @@ func (r *reader) parts(prints bool) error {
 		case word.kind != kindSign:
 		case word.text == "{", word.text == "}", word.text == ";", len(open) == 0 && word.text == ")":
 			if len(open) > 0 || r.at == begin {
-				return r.wrong()
+				return r.wordError()
 			}
 			return nil
 		case word.text == "[" && r.look(-1).kind != kindName:
-			return r.wrong()
+			return r.wordError()
 		case word.text == "(", word.text == "[":
 			if word.text == "[" {
-				r.uses(isIndex, "", r.words[r.at+1:closing(r.words, r.at)])
+				r.addUse(isIndex, "", r.words[r.at+1:closingIndex(r.words, r.at)])
 			}
 			open = append(open, map[string]string{"(": ")", "[": "]"}[word.text])
 		case word.text == ")", word.text == "]":
 			if len(open) == 0 || open[len(open)-1] != word.text {
-				return r.wrong()
+				return r.wordError()
 			}
 			open = open[:len(open)-1]
 		case word.text == ">" && (prints || r.at == begin), word.text == "$" && !r.isField(),
 			slices.Contains(assigns, word.text) && !r.mayAssign():
-			return r.wrong()
+			return r.wordError()
 		case word.text == "=":
 			r.recordSet(begin)
 		case word.text == "~", word.text == "!~":
 			if value := r.valueFrom(r.at + 1); !r.isPattern(value) {
-				return r.wrong()
+				return r.wordError()
 			}
 		}
 	}
 }
 
-// continues reports whether the expression continues on the next line.
-func (r *reader) continues() bool {
+// isContinued reports whether the expression continues on the next line.
+func (r *reader) isContinued() bool {
 	for i := -1; ; i-- {
 		if r.look(i).kind != kindLine {
 			return r.isAt(i, ",") || r.isAt(i, "&&") || r.isAt(i, "||")
@@ -202,14 +202,14 @@ func (r *reader) name(begin int) error {
 		return nil
 	case slices.Contains(functions, name) && called:
 		if (name == "sub" || name == "gsub") && r.inFor > 0 {
-			return r.wrong() // such a call could set the loop's variable, or add fields
+			return r.wordError() // such a call could set the loop's variable, or add fields
 		}
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
 		}
 		if name == "sub" || name == "gsub" || name == "split" || name == "match" {
-			if !r.calls(name, begin) {
-				return r.wrong()
+			if !r.noteCall(name, begin) {
+				return r.wordError()
 			}
 		}
 		if name == "sprintf" {
@@ -220,7 +220,7 @@ func (r *reader) name(begin int) error {
 		}
 		return nil
 	case !isVariable(name) || called:
-		return r.wrong()
+		return r.wordError()
 	}
 	return nil
 }

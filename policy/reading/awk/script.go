@@ -51,10 +51,10 @@ type bound struct {
 	isOnce bool // the loop is in BEGIN or END, and no other loop encloses it
 }
 
-// read reads the whole script for Check, statement by statement. Each entry of `given` is a
+// readScript reads the whole script for Check, statement by statement. Each entry of `given` is a
 // NAME=VALUE that the command sets with -v.
-func read(script string, given []string) error {
-	words, err := split(script)
+func readScript(script string, given []string) error {
+	words, err := splitScript(script)
 	if err != nil {
 		return err
 	}
@@ -114,21 +114,21 @@ func (r *reader) take(text string) bool {
 	return false
 }
 
-func (r *reader) wrong() error {
+func (r *reader) wordError() error {
 	if r.at >= len(r.words) {
 		return fmt.Errorf("its script is incomplete")
 	}
 	return fmt.Errorf("%q in its script is not known to only print", printable.Shortened(r.look(0).text))
 }
 
-// ends skips newlines and semicolons.
-func (r *reader) ends() {
+// skipEnds skips newlines and semicolons.
+func (r *reader) skipEnds() {
 	for r.look(0).kind == kindLine || r.is(";") {
 		r.at++
 	}
 }
 
-func (r *reader) lines() {
+func (r *reader) skipLines() {
 	for r.look(0).kind == kindLine {
 		r.at++
 	}
@@ -136,13 +136,13 @@ func (r *reader) lines() {
 
 // script reads the script's pairs of a pattern and a block.
 func (r *reader) script() error {
-	for r.ends(); r.at < len(r.words); r.ends() {
+	for r.skipEnds(); r.at < len(r.words); r.skipEnds() {
 		r.isOnce, r.fresh = false, nil
 		switch {
 		case r.is("{"):
 		case r.take("BEGIN"), r.take("END"):
 			if !r.is("{") {
-				return r.wrong()
+				return r.wordError()
 			}
 			r.isOnce = true
 		default:
@@ -162,12 +162,12 @@ func (r *reader) script() error {
 
 func (r *reader) block() error {
 	r.at++
-	for r.ends(); !r.take("}"); r.ends() {
+	for r.skipEnds(); !r.take("}"); r.skipEnds() {
 		if err := r.statement(); err != nil {
 			return err
 		}
 		if !r.is("}") && !r.is(";") && r.look(0).kind != kindLine && !r.isAt(-1, "}") {
-			return r.wrong()
+			return r.wordError()
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ func (r *reader) statement() error {
 	case r.is(";"):
 		return nil
 	case r.take("else"):
-		r.lines()
+		r.skipLines()
 		return r.statement()
 	case r.take("if"):
 		return r.condition()
@@ -199,7 +199,7 @@ func (r *reader) statement() error {
 		return r.expression(false)
 	case r.take("delete"):
 		if name := r.look(0); name.kind != kindName || !IsSettable(name.text) {
-			return r.wrong()
+			return r.wordError()
 		}
 		return r.expression(false)
 	case r.take("print"):
@@ -220,20 +220,20 @@ func (r *reader) condition() error {
 	if err := r.inParens(); err != nil {
 		return err
 	}
-	r.lines()
+	r.skipLines()
 	return r.statement()
 }
 
 // inParens reads an expression in parentheses.
 func (r *reader) inParens() error {
 	if !r.take("(") {
-		return r.wrong()
+		return r.wordError()
 	}
 	if err := r.expression(false); err != nil {
 		return err
 	}
 	if !r.take(")") {
-		return r.wrong()
+		return r.wordError()
 	}
 	return nil
 }

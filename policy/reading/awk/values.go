@@ -20,9 +20,9 @@ var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp
 // ownNumbers lists the variables of awk that are numbers.
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
 
-// closing returns the index of the sign that closes the bracket at words[open]. If nothing closes the bracket, it
-// returns len(words).
-func closing(words []scriptWord, open int) int {
+// closingIndex returns the index of the sign that closes the bracket at words[open]. If nothing closes the
+// bracket, it returns len(words).
+func closingIndex(words []scriptWord, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
 		switch words[i].text {
@@ -53,18 +53,18 @@ func valuesOf(words []scriptWord) []value {
 			v := value{name: "$", of: words[i+1].text}
 			if i++; words[i].text == "(" {
 				v.of = ""
-				i = closing(words, i)
+				i = closingIndex(words, i)
 			}
 			out = append(out, v)
 		case word.kind != kindName, slices.Contains(ownNumbers, word.text):
 		case slices.Contains(toNumber, word.text):
 			if isCalled {
-				i = closing(words, i+1)
+				i = closingIndex(words, i+1)
 			}
 		case word.text == "FILENAME":
 			out = append(out, value{name: "$"})
 		case isMember:
-			end := closing(words, i+1)
+			end := closingIndex(words, i+1)
 			v := value{name: word.text}
 			if end == i+3 {
 				v.of = words[i+2].text
@@ -131,7 +131,7 @@ func isCalculated(words []scriptWord) bool {
 		case word.text == "?" && word.kind == kindSign, word.text == "=" && word.kind == kindSign, word.text == ",":
 			return false
 		case i == 0 && word.kind == kindName && slices.Contains(toNumber, word.text):
-			found = found || len(words) == 1 || words[1].text != "(" || closing(words, 1) == len(words)-1
+			found = found || len(words) == 1 || words[1].text != "(" || closingIndex(words, 1) == len(words)-1
 		case (word.kind == kindSign || word.text == "in") && slices.Contains(calculates, word.text):
 			found = true
 		}
@@ -165,7 +165,7 @@ var widths = regexp.MustCompile(`[0-9]{1,3}`)
 
 // choices returns the two values of `CONDITION ? VALUE : VALUE`. If the words have no such form, both are nil.
 func choices(words []scriptWord) (yes, no []scriptWord) {
-	for len(words) > 2 && words[0].kind == kindSign && words[0].text == "(" && closing(words, 0) == len(words)-1 {
+	for len(words) > 2 && words[0].kind == kindSign && words[0].text == "(" && closingIndex(words, 0) == len(words)-1 {
 		words = words[1 : len(words)-1]
 	}
 	depth, asked, open := 0, 0, 0
@@ -192,12 +192,12 @@ func choices(words []scriptWord) (yes, no []scriptWord) {
 	return nil, nil
 }
 
-// uses adds a use of the given kind to r.growth. If the words have the form CONDITION ? VALUE : VALUE, it
+// addUse adds a use of the given kind to r.growth. If the words have the form CONDITION ? VALUE : VALUE, it
 // adds one use for each of the two values instead.
-func (r *reader) uses(kind useKind, target string, words []scriptWord) {
+func (r *reader) addUse(kind useKind, target string, words []scriptWord) {
 	if yes, no := choices(words); yes != nil && kind != isIndex {
-		r.uses(kind, target, yes)
-		r.uses(kind, target, no)
+		r.addUse(kind, target, yes)
+		r.addUse(kind, target, no)
 		return
 	}
 	u := use{kind: kind, target: target, words: words, isOnce: r.isOnce, loops: slices.Clone(r.around),
@@ -222,15 +222,15 @@ func (r *reader) recordSet(begin int) {
 	words := r.valueFrom(r.at + 1)
 	switch {
 	case r.isAt(-2, "$"):
-		r.uses(setsName, "$", words)
+		r.addUse(setsName, "$", words)
 	case r.look(-1).kind == kindName:
 		name := r.look(-1).text
-		r.uses(setsName, name, words)
+		r.addUse(setsName, name, words)
 		from := words
-		if len(words) > 2 && words[0].text == "split" && closing(words, 1) == len(words)-1 {
+		if len(words) > 2 && words[0].text == "split" && closingIndex(words, 1) == len(words)-1 {
 			from = r.valueFrom(r.at + 3)
 		}
-		r.freshen(name, from, r.deep == 1 && begin == r.at-1)
+		r.noteFresh(name, from, r.deep == 1 && begin == r.at-1)
 	case r.isAt(-1, "]"):
 		open := r.at - 1
 		for depth := 0; open > 0; open-- {
@@ -245,15 +245,15 @@ func (r *reader) recordSet(begin int) {
 			}
 		}
 		name := r.words[max(0, open-1)].text
-		r.uses(setsMember, name, words)
+		r.addUse(setsMember, name, words)
 		delete(r.fresh, name)
 	}
 }
 
-// freshen updates r.fresh after the script has set a variable to the words in `from`. If these words hold
+// noteFresh updates r.fresh after the script has set a variable to the words in `from`. If these words hold
 // text from an earlier record, the variable is no longer fresh. It becomes fresh only if `always` is true,
 // which means that the statement always runs.
-func (r *reader) freshen(name string, from []scriptWord, always bool) {
+func (r *reader) noteFresh(name string, from []scriptWord, always bool) {
 	for _, v := range valuesOf(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {
 			always = false
@@ -280,9 +280,9 @@ func (r *reader) isPattern(words []scriptWord) bool {
 	return isVariable(words[0].text) && (len(words) == 1 || words[1].text != "[")
 }
 
-// calls handles a call of sub, gsub, match or split, and records what the call sets. It returns false if the
+// noteCall handles a call of sub, gsub, match or split, and records what the call sets. It returns false if the
 // pattern of the call comes from outside of the command.
-func (r *reader) calls(name string, begin int) bool {
+func (r *reader) noteCall(name string, begin int) bool {
 	var args [][]scriptWord
 	for at := r.at + 2; ; at++ {
 		arg := r.valueFrom(at)
@@ -298,7 +298,7 @@ func (r *reader) calls(name string, begin int) bool {
 	switch name {
 	case "match":
 	case "split":
-		r.splits(args, begin)
+		r.noteSplit(args, begin)
 	default:
 		words := []scriptWord{r.look(0)}
 		if len(args) > 1 && len(args[1]) == 1 {
@@ -308,23 +308,23 @@ func (r *reader) calls(name string, begin int) bool {
 		if len(args) > 2 && len(args[2]) > 0 {
 			target = args[2][0].text
 		}
-		r.uses(substitutes, target, words)
+		r.addUse(substitutes, target, words)
 	}
 	return true
 }
 
-// splits handles a call of split. It records that the call fills an array with parts of a text.
-func (r *reader) splits(args [][]scriptWord, begin int) {
+// noteSplit handles a call of split. It records that the call fills an array with parts of a text.
+func (r *reader) noteSplit(args [][]scriptWord, begin int) {
 	if len(args) < 2 || len(args[1]) != 1 {
 		return
 	}
 	array := args[1][0].text
-	r.uses(splitsText, array, args[0])
+	r.addUse(splitsText, array, args[0])
 	if len(r.around) > 0 {
 		delete(r.fresh, array)
 	}
 	isFirst := begin == r.at || begin == r.at-2 && r.isAt(-1, "=")
-	r.freshen(array, args[0], r.deep == 1 && isFirst)
+	r.noteFresh(array, args[0], r.deep == 1 && isFirst)
 }
 
 // namesOften reports whether the words name the same value more than mostNamed times. The result of such an

@@ -56,9 +56,9 @@ type splitter struct {
 	divides bool
 }
 
-// split returns the words of an awk script. It refuses a script that different awk programs could
-// split into different words.
-func split(script string) ([]scriptWord, error) {
+// splitScript returns the words of an awk script. It refuses a script that different awk programs
+// could split into different words.
+func splitScript(script string) ([]scriptWord, error) {
 	if !plainScript.MatchString(script) {
 		return nil, fmt.Errorf("its script has unusual characters")
 	}

@@ -66,18 +66,18 @@ func (r *reader) checkGrowth() error {
 	}
 	for i := 0; i <= len(g.words); i++ {
 		if i < len(g.words) && g.words[i] == "reduce" {
-			if !g.steps(i) {
+			if !g.isShortReduce(i) {
 				return refused
 			}
 		}
 		if i == len(g.words) || g.words[i] == "|" {
-			if !g.segment(g.words[begin:i]) {
+			if !g.addSegment(g.words[begin:i]) {
 				return refused
 			}
 			begin = i + 1
 		}
 	}
-	g.lists()
+	g.addLists()
 	if g.factor > lengthening.Most {
 		return refused
 	}
@@ -134,8 +134,8 @@ func (s *segment) takesWhole(i int) bool {
 	return s.namesInput(i) && !isMember
 }
 
-// count updates the counts for the word with index i.
-func (s *segment) count(i int) {
+// countWord updates the counts for the word with index i.
+func (s *segment) countWord(i int) {
 	word := s.words[i]
 	if s.namesInput(i) || s.usesVariable(i) {
 		s.paths++
@@ -172,43 +172,43 @@ func (s *segment) isBounded() bool {
 	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
 }
 
-// segment multiplies g.factor by the factor by which the words between two pipes can lengthen a value. If
-// these words use the input n times, their result can be n times as long. segment returns false if the words
-// can make a value without a bound.
-func (g *growth) segment(words []string) bool {
+// addSegment multiplies g.factor by the factor by which the words between two pipes can lengthen a value. If
+// these words use the input n times, their result can be n times as long. addSegment returns false if the
+// words can make a value without a bound.
+func (g *growth) addSegment(words []string) bool {
 	s := segment{words: words, named: map[string]int{}}
 	for i, word := range words {
 		if g.many && s.takesWhole(i) {
 			return false // the result would contain the whole input once for each value of the variable
 		}
-		s.count(i)
-		g.times(lengthens[word])
+		s.countWord(i)
+		g.multiplyBy(lengthens[word])
 		if word == "*" { // jq repeats a string that is multiplied by a number
 			n, err := strconv.Atoi(s.at(i + 1))
 			if err != nil {
 				return false
 			}
-			g.times(n)
+			g.multiplyBy(n)
 		}
 		if slices.Contains(plainArguments, word) && s.at(i+1) == "(" && !g.hasPlainArgument(word, words[i+2:]) {
 			return false
 		}
 	}
-	g.times(s.mostOften())
-	return g.variables(&s) && s.isBounded()
+	g.multiplyBy(s.mostOften())
+	return g.noteVariables(&s) && s.isBounded()
 }
 
-// times multiplies g.factor by n. A value of n below 1 counts as 1.
-func (g *growth) times(n int) {
+// multiplyBy multiplies g.factor by n. A value of n below 1 counts as 1.
+func (g *growth) multiplyBy(n int) {
 	n = min(max(1, n), lengthening.Most+1) // a larger product could overflow
 	g.factor = min(g.factor*n, lengthening.Most+1)
 }
 
-// variables records in g which variables a segment sets. A segment that goes through many values while a
-// variable is set can be too expensive. variables returns false for such a segment if the variable takes many
-// values too, or if the segment sets another variable. It also returns false if the values are put into a
+// noteVariables records in g which variables a segment sets. A segment that goes through many values while a
+// variable is set can be too expensive. noteVariables returns false for such a segment if the variable takes
+// many values too, or if the segment sets another variable. It also returns false if the values are put into a
 // string or an array.
-func (g *growth) variables(s *segment) bool {
+func (g *growth) noteVariables(s *segment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
 		if g.bound && s.goesOn > 0 {
@@ -237,7 +237,7 @@ func (g *growth) hasPlainArgument(name string, words []string) bool {
 	isText := first[0] == '"'
 	switch name {
 	case "join":
-		g.times(len(first) - 1)
+		g.multiplyBy(len(first) - 1)
 		return isText
 	case "sub": // with a third argument, sub can replace all matches, which needs very much memory
 		return isText && len(words) > 3 && words[2][0] == '"' && words[3] == ")"
@@ -251,20 +251,20 @@ func (g *growth) hasPlainArgument(name string, words []string) bool {
 				return false
 			}
 		}
-		g.times(n)
-		g.times(ofStep)
+		g.multiplyBy(n)
+		g.multiplyBy(ofStep)
 		return err == nil && next == ")"
 	}
 	return err == nil
 }
 
-// lists multiplies g.factor by the number of values in each list with commas. Commas between the members of an
-// object do not count.
-func (g *growth) lists() {
+// addLists multiplies g.factor by the number of values in each list with commas. Commas between the members of
+// an object do not count.
+func (g *growth) addLists() {
 	open := []string{"("}
 	commas := []int{0}
 	ends := func(i int) {
-		g.times(commas[i] + 1)
+		g.multiplyBy(commas[i] + 1)
 		commas[i] = 0
 	}
 	for _, word := range g.words {
@@ -290,9 +290,9 @@ func (g *growth) lists() {
 	}
 }
 
-// steps reports whether a filter of the form `reduce SOURCE as $x (BEGIN; STEP)` is accepted. The step may
-// name its input only once, and must not use variables that are set outside.
-func (g *growth) steps(at int) bool {
+// isShortReduce reports whether a filter of the form `reduce SOURCE as $x (BEGIN; STEP)` is accepted. The step
+// may name its input only once, and must not use variables that are set outside.
+func (g *growth) isShortReduce(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
 		return false
