@@ -120,7 +120,7 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 		case <-tick.C:
 		}
 		asked, elapsed := boottime.Now(), time.Since(sent)
-		age, err := c.age(ctx, host, o.ID, heard+silentAfter)
+		age, err := c.listeningTime(ctx, host, o.ID, heard+silentAfter)
 		switch {
 		case !errors.Is(err, nats.ErrNoResponders):
 			silent = time.Time{}
@@ -147,10 +147,10 @@ func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.C
 	}
 }
 
-// age returns how long a host agent has listened for orders. If the host agent does not report this time, age
-// returns the constant `forever`. The request also tells the host agent `waiting`, the time until which the
-// caller will certainly wait for the report of the order.
-func (c *Conn) age(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
+// listeningTime returns how long a host agent has listened for orders. If the host agent does not report this
+// time, listeningTime returns the constant `forever`. The request also tells the host agent `waiting`, the
+// time until which the caller will certainly wait for the report of the order.
+func (c *Conn) listeningTime(ctx context.Context, host, id string, waiting time.Duration) (time.Duration, error) {
 	const forever = time.Duration(1<<63 - 1)
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()

@@ -72,8 +72,8 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 	options := append([]nats.Option{
 		nats.Name(name), key.sign(), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.SyncQueueLen(mostClaims),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { tell(c.lost) }),
-		nats.ReconnectHandler(func(*nats.Conn) { tell(c.back) }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { sendOnce(c.lost) }),
+		nats.ReconnectHandler(func(*nats.Conn) { sendOnce(c.back) }),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.over) }),
 	}, way...)
 	var err error
@@ -84,8 +84,8 @@ func dial(key Key, name string, way ...nats.Option) (*Conn, error) {
 // reconnectWait is the time between two attempts to reconnect.
 const reconnectWait = 250 * time.Millisecond
 
-// tell sends a value on c, unless c already contains a value.
-func tell(c chan struct{}) {
+// sendOnce sends a value on c, unless c already contains a value.
+func sendOnce(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

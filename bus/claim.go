@@ -36,9 +36,9 @@ type Claim struct {
 	Age time.Duration `json:"age"`
 }
 
-// before reports whether the claim c wins against `other`. The claim with the higher Age wins. If the ages
-// are equal, the claim with the lower Instance wins.
-func (c Claim) before(other Claim) bool {
+// winsAgainst reports whether the claim c wins against `other`. The claim with the higher Age wins. If the
+// ages are equal, the claim with the lower Instance wins.
+func (c Claim) winsAgainst(other Claim) bool {
 	if c.Age != other.Age {
 		return c.Age > other.Age
 	}
@@ -89,7 +89,7 @@ func (c *Conn) Contest(ctx context.Context, host string, mine Claim) error {
 			defer quiet()
 			continue
 		}
-		if other.before(mine) {
+		if other.winsAgainst(mine) {
 			return coleo.Errorf(coleo.EConflict,
 				"another host agent (process %d on %s) has the id %s: end it, "+
 					"or give this one another id with 'coleo agent start --id'", other.PID, other.Hostname, host)

@@ -91,11 +91,11 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	_ = conn.SetDeadline(time.Now().Add(timeout))
 	defer conn.SetDeadline(time.Time{})
 	if err := writeJSON(conn, frameRequest, q); err != nil {
-		return response{}, unanswered(q.Op, err)
+		return response{}, unansweredError(q.Op, err)
 	}
 	kind, payload, err := readFrame(conn)
 	if err != nil {
-		return response{}, unanswered(q.Op, err)
+		return response{}, unansweredError(q.Op, err)
 	}
 	var r response
 	if kind != frameResponse || json.Unmarshal(payload, &r) != nil {
@@ -107,7 +107,7 @@ func ask(conn net.Conn, q request, timeout time.Duration) (response, error) {
 	return r, nil
 }
 
-func unanswered(op string, err error) error {
+func unansweredError(op string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return coleo.Errorf(coleo.ETimeout, "ask the holder to %s: it does not answer", op)
 	}
@@ -120,7 +120,7 @@ func unanswered(op string, err error) error {
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
-	conn, err := c.connected()
+	conn, err := c.connection()
 	if err != nil {
 		return response{}, err
 	}
@@ -137,9 +137,9 @@ func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (respo
 	return r, err
 }
 
-// connected returns the client's connection. If there is none, it connects again. The caller must
+// connection returns the client's connection. If there is none, it connects again. The caller must
 // hold the lock c.asking.
-func (c *Client) connected() (net.Conn, error) {
+func (c *Client) connection() (net.Conn, error) {
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *Client) connected() (net.Conn, error) {
 	}
 	if !c.setConn(conn) {
 		conn.Close()
-		return nil, unanswered("continue", net.ErrClosed)
+		return nil, unansweredError("continue", net.ErrClosed)
 	}
 	return conn, nil
 }
@@ -198,12 +198,12 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return r.Status.Blocked, r.Status.proves(h)
+	return r.Status.Blocked, r.Status.checkProves(h)
 }
 
-// proves returns EUnproven if the handle and the status name different starts of the arm, or
+// checkProves returns EUnproven if the handle and the status name different starts of the arm, or
 // different processes.
-func (s *Status) proves(h coleo.Handle) error {
+func (s *Status) checkProves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
 		return coleo.Errorf(coleo.EUnproven,
@@ -341,7 +341,7 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	}
 	if err := writeJSON(conn, frameRequest, q); err != nil {
 		conn.Close()
-		return nil, unanswered(askStream, err)
+		return nil, unansweredError(askStream, err)
 	}
 	return &Stream{conn: conn, from: bufio.NewReaderSize(conn, streamBuffer), stop: context.AfterFunc(ctx, func() {
 		conn.Close()

@@ -121,7 +121,7 @@ func (w *guardWork) record(dir string, survivors []int, lostOutput error) error 
 	}
 	if lostOutput != nil {
 		e.Reason += "; the end of its output is lost: " + lostOutput.Error()
-		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.unjournaled()})
+		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.unjournaledBytes()})
 	}
 	w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})
 	return writeExit(dir, e)

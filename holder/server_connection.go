@@ -231,7 +231,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 			return 0, 0, response{Error: lapsed}
 		}
 	}
-	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.unjournaled() > 0 || s.term.Readable()) {
+	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.unjournaledBytes() > 0 || s.term.Readable()) {
 		return 0, 0, response{Wrote: &Wrote{End: end}}
 	}
 	s.rememberWrite(w.ID)
@@ -265,7 +265,7 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 // journal. Otherwise this output would wait until the kernel wakes the draining goroutine. If the
 // disk is full, takeEcho does not wait for free space.
 func (s *server) takeEcho() {
-	if s.intake.unjournaled() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
+	if s.intake.unjournaledBytes() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
 	}
 	_ = s.term.Control(func(master int) {

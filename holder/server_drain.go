@@ -174,7 +174,7 @@ func (s *server) journalIntake() {
 			s.blocked = "no room: " + s.blocked
 		}
 		if s.isStopping() { // the end of the arm is more important than the unwritten output
-			s.lostBytes = s.intake.unjournaled()
+			s.lostBytes = s.intake.unjournaledBytes()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
 		}

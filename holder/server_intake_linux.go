@@ -65,9 +65,9 @@ func inheritIntake(pipe int) (*intake, error) {
 // the death of the holder.
 func (in *intake) keptPipe() int { return in.read }
 
-// unjournaled returns how many bytes were taken from the pseudo-terminal and are not in the journal
-// yet.
-func (in *intake) unjournaled() int { return in.inPipe + len(in.unwritten) }
+// unjournaledBytes returns how many bytes were taken from the pseudo-terminal and are not in the
+// journal yet.
+func (in *intake) unjournaledBytes() int { return in.inPipe + len(in.unwritten) }
 
 // take moves the available output into the pipe, and returns the number of moved bytes. It returns
 // EAGAIN if there is no output, and EIO if all processes have closed the terminal.

@@ -31,9 +31,9 @@ func inheritIntake(int) (*intake, error) { return newIntake() }
 // keptPipe returns -1, because no descriptor keeps the bytes in the intake.
 func (in *intake) keptPipe() int { return -1 }
 
-// unjournaled returns how many bytes were taken from the pseudo-terminal and are not in the journal
-// yet.
-func (in *intake) unjournaled() int { return len(in.unwritten) }
+// unjournaledBytes returns how many bytes were taken from the pseudo-terminal and are not in the
+// journal yet.
+func (in *intake) unjournaledBytes() int { return len(in.unwritten) }
 
 func (in *intake) take(master int) (int, error) {
 	n, err := unix.Read(master, in.buf)

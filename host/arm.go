@@ -196,7 +196,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		}
 		a.allowRetry()
 		if change.Reading.State == coleo.Dead {
-			a.ended(s)
+			a.onAgentEnd(s)
 			return
 		}
 		if following.Err() != nil {
@@ -334,10 +334,10 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	events := fn(&a.record)
 	changed := a.record
 	a.mu.Unlock()
-	err := a.host.write(ctx, p, writing{events: events, put: a, tools: tools})
+	err := a.host.write(ctx, p, diskWrite{events: events, put: a, tools: tools})
 	if err == nil || p != intended {
 		a.notePast(events)
-		a.wake() // the queue may have a prompt that can be sent now
+		a.wakeQueue() // the queue may have a prompt that can be sent now
 		return err
 	}
 	a.undo(was, changed)
@@ -360,8 +360,8 @@ func (a *arm) undo(was, changed store.ArmRecord) {
 	}
 }
 
-// ended records the end of a session's agent CLI, and closes the session.
-func (a *arm) ended(s coleo.Session) {
+// onAgentEnd records the end of a session's agent CLI, and closes the session.
+func (a *arm) onAgentEnd(s coleo.Session) {
 	a.mu.Lock()
 	reading := a.reading
 	a.session = nil

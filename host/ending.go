@@ -19,9 +19,9 @@ import (
 	"coleo.dev/workspace"
 )
 
-// failed ends the processes of a failed start, and records the failure. The event names the
+// failSpawn ends the processes of a failed start, and records the failure. The event names the
 // processes that could not be ended.
-func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
+func (a *arm) failSpawn(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
 	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted, Known: true, Since: time.Now().UTC(),
 		Detail: cause.Error()}
@@ -234,7 +234,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
 	event := armrecord.Event(a.record.ID, coleo.EventRemoved, struct{}{})
-	gone := writing{forget: a.record.ID, events: []coleo.Event{event}}
+	gone := diskWrite{forget: a.record.ID, events: []coleo.Event{event}}
 	removed := bus.Removed{Dropped: dropped, Stays: done.Stays}
 	for _, one := range append([]workspace.Removal{done}, done.With...) {
 		switch {

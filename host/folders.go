@@ -41,7 +41,7 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	}
 	known := map[string]store.ArmRecord{}
 	for _, r := range records {
-		if h.disowned(r.ID) {
+		if h.isDisowned(r.ID) {
 			if err := h.DB.DeleteArm(ctx, r.ID); err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	chosen := coleo.NewerChosen(r.Spec.Chosen, kept.Spec.Chosen)
-	if there && !newer(kept, r) {
+	if there && !isNewer(kept, r) {
 		if r.Rule == ruleCopied || chosen == r.Spec.Chosen {
 			return nil
 		}
@@ -131,14 +131,14 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer reports whether kept, the arm's record in the folder, must replace r, its record in the
+// isNewer reports whether kept, the arm's record in the folder, must replace r, its record in the
 // database. The first of these cases that applies decides:
 //   - r says that the state folder was copied, or has a later generation: false.
 //   - kept has a later generation: true.
 //   - r says that the arm should run, but has no handle: true.
 //   - Both records describe the same start: false.
 //   - The records describe different starts of one generation: true if the holder of the start in kept replies.
-func newer(kept, r store.ArmRecord) bool {
+func isNewer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
 		return false

@@ -156,8 +156,8 @@ const (
 	retryOwedEvery = time.Second
 )
 
-// writing is one transaction: events, and the update or the removal of an arm's record.
-type writing struct {
+// diskWrite is one transaction: events, and the update or the removal of an arm's record.
+type diskWrite struct {
 	events []coleo.Event
 	put    *arm              // the arm whose record is written, as the record is at the time of the write
 	traced *arm              // the arm whose trace alone is written, as the trace is at the time of the write
@@ -169,14 +169,14 @@ type writing struct {
 // owedWrites contains, in order, the writes that wait because the disk is full.
 type owedWrites struct {
 	mu       sync.Mutex // held during each write of this host agent, to keep the order
-	list     []writing
+	list     []diskWrite
 	bytes    int
 	retrying bool // the goroutine of retryOwedWrites is running
 }
 
 // Host.write carries out the waiting transactions, and then the given one. If ctx ends meanwhile,
 // it still completes the given transaction, so that no part of the changes is lost.
-func (h *Host) write(ctx context.Context, p purpose, w writing) error {
+func (h *Host) write(ctx context.Context, p purpose, w diskWrite) error {
 	if err := ctx.Err(); err != nil && p == intended {
 		return err
 	}
@@ -211,7 +211,7 @@ func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 
 // writeNow carries out one transaction, and reports to serve that the log has grown. The caller
 // holds owedWrites.mu.
-func (h *Host) writeNow(ctx context.Context, w writing) error {
+func (h *Host) writeNow(ctx context.Context, w diskWrite) error {
 	var err error
 	switch {
 	case w.put != nil:
@@ -235,7 +235,7 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 		_, err = h.DB.Append(ctx, w.events...)
 	}
 	if err == nil && len(w.events) > 0 {
-		h.grew()
+		h.noteGrowth()
 	}
 	return err
 }
@@ -298,7 +298,7 @@ func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 }
 
 func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) error {
-	if err := h.write(ctx, p, writing{events: events}); err != nil {
+	if err := h.write(ctx, p, diskWrite{events: events}); err != nil {
 		return fmt.Errorf("write to the event log: %w", err)
 	}
 	return nil
@@ -313,6 +313,6 @@ func (h *Host) stamp(events []coleo.Event) {
 	}
 }
 
-func (h *Host) grew() {
+func (h *Host) noteGrowth() {
 	_ = h.Bus.Grew(bus.Grown{Host: h.ID, Epoch: h.DB.Epoch(), Head: h.DB.Head()})
 }

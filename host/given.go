@@ -197,7 +197,7 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	}
 	var e coleo.Event
 	had := false
-	err := a.host.write(ctx, intended, writing{}) // first writes events that wait for room
+	err := a.host.write(ctx, intended, diskWrite{}) // first writes events that wait for room
 	if err == nil {
 		e, had, err = a.host.DB.NewestOfPrompt(ctx, r.ID, id)
 	}
@@ -237,7 +237,7 @@ func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 func (a *arm) keepPast(ctx context.Context) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	if err := a.host.write(ctx, intended, writing{}); err != nil { // first writes events that wait for room
+	if err := a.host.write(ctx, intended, diskWrite{}); err != nil { // first writes events that wait for room
 		return err
 	}
 	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)

@@ -254,7 +254,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
 			case record.Handle == nil:
-				a.failed(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable,
+				a.failSpawn(ctx, record.Spec, coleo.Errorf(coleo.EUnavailable,
 					"the host agent ended while it started the arm, and no process of that start exists"))
 			default:
 				if err := a.adopt(ctx); err != nil {

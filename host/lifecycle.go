@@ -56,7 +56,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 		if live {
 			running++
 		}
-		if name == o.Name && a.record.ID != o.ID && !h.disowned(a.record.ID) {
+		if name == o.Name && a.record.ID != o.ID && !h.isDisowned(a.record.ID) {
 			return nil, coleo.Errorf(coleo.EConflict, "another arm of this host is called %q", o.Name)
 		}
 	}
@@ -220,7 +220,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	insteadOf *coleo.ModelFallback) error {
 	s, err := a.spawn(ctx, harness, c)
 	if err != nil {
-		a.failed(ctx, c, err)
+		a.failSpawn(ctx, c, err)
 		return err
 	}
 	handle := s.Handle()
@@ -238,7 +238,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	})
 	if err != nil {
 		err = errors.Join(err, s.Kill(context.WithoutCancel(ctx)), s.Close())
-		a.failed(ctx, c, err)
+		a.failSpawn(ctx, c, err)
 		return err
 	}
 	a.fileOrLog()

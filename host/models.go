@@ -27,7 +27,7 @@ func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 			continue
 		}
 		c, ok := harness.(coleo.Cataloguer)
-		if !ok || !h.installed(harness.Info().Command) {
+		if !ok || !h.isInstalled(harness.Info().Command) {
 			continue
 		}
 		var raw json.RawMessage
@@ -52,14 +52,14 @@ func (h *Host) capabilities() []string {
 	var out []string
 	for _, name := range h.Registry.List() {
 		harness, err := h.Registry.Get(name)
-		if err == nil && h.installed(harness.Info().Command) {
+		if err == nil && h.isInstalled(harness.Info().Command) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-func (h *Host) installed(command string) bool {
+func (h *Host) isInstalled(command string) bool {
 	dirs := append([]string{}, h.Path...)
 	for _, kv := range h.Environ {
 		if len(kv) > 5 && kv[:5] == "PATH=" {
@@ -81,7 +81,7 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	out := []coleo.Login{}
 	for _, name := range h.Registry.List() {
 		harness, err := h.Registry.Get(name)
-		if err != nil || !h.installed(harness.Info().Command) {
+		if err != nil || !h.isInstalled(harness.Info().Command) {
 			continue
 		}
 		if l, ok := harness.(coleo.LoginChecker); ok && !harness.Info().NoModel {

@@ -93,7 +93,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
-	a.wake() // ends the waits of the parent's tools for this arm
+	a.wakeQueue() // ends the waits of the parent's tools for this arm
 	a.letGo()
 	a.host.mu.Lock()
 	delete(a.host.arms, a.record.ID)
@@ -238,9 +238,9 @@ func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }
 
-// disowned reports whether the folder of an arm names the other host. It returns false if the
+// isDisowned reports whether the folder of an arm names the other host. It returns false if the
 // folder has no readable record; the record in the database then applies.
-func (h *Host) disowned(id string) bool {
+func (h *Host) isDisowned(id string) bool {
 	kept, err := armfolder.Read(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)
 }

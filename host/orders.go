@@ -13,8 +13,8 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded returns an order that decodes its data and calls the given function with the result.
-func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
+// withDecoded returns an order that decodes its data and calls the given function with the result.
+func withDecoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
 		if len(data) > 0 {
@@ -29,7 +29,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 // onArm returns an order that finds the arm named in its data, and passes the arm to the given
 // function.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
-	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
+	return withDecoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
 		if err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 // typingOrder returns an order that types into an arm. The arm does not move to another host while
 // the order runs. The first function returns the id of the arm.
 func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.Context, O) (R, error)) order {
-	return decoded(func(ctx context.Context, o O) (any, error) {
+	return withDecoded(func(ctx context.Context, o O) (any, error) {
 		a, err := h.arm(named(o))
 		if err != nil {
 			return nil, err
@@ -58,72 +58,74 @@ func typingOrderOfArm[R any](h *Host, do func(*arm, context.Context) (R, error))
 		func(a *arm, ctx context.Context, _ bus.ArmOrder) (R, error) { return do(a, ctx) })
 }
 
-// prompted returns the id of the arm that receives a prompt.
-func prompted(o bus.PromptOrder) string { return o.Arm }
+// armOfPrompt returns the id of the arm that receives a prompt.
+func armOfPrompt(o bus.PromptOrder) string { return o.Arm }
 
 // orders returns the function for each order that this host agent knows.
 func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
-		bus.OpSpawn:     decoded(h.spawn),
-		bus.OpList:      decoded(h.list),
-		bus.OpPulse:     decoded(h.pulse),
-		bus.OpPermit:    decoded(h.permit),
-		bus.OpEvents:    decoded(h.events),
-		bus.OpProviders: decoded(h.providers),
-		bus.OpLogins:    decoded(h.logins),
+		bus.OpSpawn:     withDecoded(h.spawn),
+		bus.OpList:      withDecoded(h.list),
+		bus.OpPulse:     withDecoded(h.pulse),
+		bus.OpPermit:    withDecoded(h.permit),
+		bus.OpEvents:    withDecoded(h.events),
+		bus.OpProviders: withDecoded(h.providers),
+		bus.OpLogins:    withDecoded(h.logins),
 		bus.OpAdopt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			if err := a.adopt(ctx); err != nil {
 				return nil, err
 			}
 			return a.report(), nil
 		}),
-		bus.OpKill:        decoded(h.kill),
-		bus.OpRemove:      decoded(h.remove),
-		bus.OpRename:      decoded(h.rename),
-		bus.OpLabel:       decoded(h.label),
-		bus.OpBudget:      decoded(h.budget),
-		bus.OpOnLimit:     decoded(h.onLimit),
+		bus.OpKill:        withDecoded(h.kill),
+		bus.OpRemove:      withDecoded(h.remove),
+		bus.OpRename:      withDecoded(h.rename),
+		bus.OpLabel:       withDecoded(h.label),
+		bus.OpBudget:      withDecoded(h.budget),
+		bus.OpOnLimit:     withDecoded(h.onLimit),
 		bus.OpReport:      onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
-		bus.OpSucceed:     decoded(h.succeed),
-		bus.OpAlternative: decoded(h.alternative),
-		bus.OpRelease:     decoded(h.release),
-		bus.OpTake:        decoded(h.take),
-		bus.OpWindow:      decoded(h.openWindow),
+		bus.OpSucceed:     withDecoded(h.succeed),
+		bus.OpAlternative: withDecoded(h.alternative),
+		bus.OpRelease:     withDecoded(h.release),
+		bus.OpTake:        withDecoded(h.take),
+		bus.OpWindow:      withDecoded(h.openWindow),
 		bus.OpInterrupt:   typingOrderOfArm(h, (*arm).interrupt),
 		bus.OpCompact:     typingOrderOfArm(h, (*arm).compact),
 		bus.OpAbort:       typingOrderOfArm(h, (*arm).abort),
-		bus.OpSteer:       typingOrder(h, prompted, (*arm).steer),
+		bus.OpSteer:       typingOrder(h, armOfPrompt, (*arm).steer),
 		bus.OpMode: typingOrder(h, func(o bus.ModeOrder) string { return o.Arm },
 			func(a *arm, ctx context.Context, o bus.ModeOrder) (any, error) { return a.choices.SwitchMode(ctx, o) }),
 		bus.OpModel: typingOrder(h, func(o bus.ModelOrder) string { return o.Arm },
 			func(a *arm, ctx context.Context, o bus.ModelOrder) (any, error) { return a.choices.SwitchModel(ctx, o) }),
 		bus.OpExplain: onArm(h, explain),
 		bus.OpUsage:   onArm(h, usage),
-		bus.OpScreen:  decoded(h.screen),
-		bus.OpRecord:  decoded(h.recording),
-		bus.OpPrompt:  typingOrder(h, prompted, (*arm).prompt),
-		bus.OpChecked: typingOrder(h, prompted, (*arm).prompt),
+		bus.OpScreen:  withDecoded(h.screen),
+		bus.OpRecord:  withDecoded(h.recording),
+		bus.OpPrompt:  typingOrder(h, armOfPrompt, (*arm).prompt),
+		bus.OpChecked: typingOrder(h, armOfPrompt, (*arm).prompt),
 		bus.OpRespond: typingOrder(h, func(o bus.RespondOrder) string { return o.Arm },
 			func(a *arm, ctx context.Context, o bus.RespondOrder) (any, error) { return nil, a.respond(ctx, o) }),
-		bus.OpQueue:  decoded(h.queue),
-		bus.OpOutput: decoded(h.output),
+		bus.OpQueue:  withDecoded(h.queue),
+		bus.OpOutput: withDecoded(h.output),
 		bus.OpInput:  typingOrder(h, func(o bus.InputOrder) string { return o.Arm }, (*arm).input),
-		bus.OpResize: decoded(h.resize),
-		bus.OpLease:  decoded(h.lease),
+		bus.OpResize: withDecoded(h.resize),
+		bus.OpLease:  withDecoded(h.lease),
 
-		bus.OpDiff:    decoded(h.diff),
-		bus.OpRestore: decoded(h.restoreFiles),
-		bus.OpMerge:   decoded(h.merge),
+		bus.OpDiff:    withDecoded(h.diff),
+		bus.OpRestore: withDecoded(h.restoreFiles),
+		bus.OpMerge:   withDecoded(h.merge),
 		bus.OpCheckpoints: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			return h.diffs.Checkpoints(ctx, h.inFolder(a.recordNow()))
 		}),
 
-		bus.OpThreads:      decoded(h.listThreads),
-		bus.OpThread:       decoded(h.showThread),
-		bus.OpThreadChange: decoded(h.changeThread),
-		bus.OpAnswer:       decoded(h.answer),
-		bus.OpRequests:     decoded(func(ctx context.Context, _ struct{}) (any, error) { return h.DB.Requests(ctx) }),
-		bus.OpSettle: decoded(func(ctx context.Context, o bus.SettleOrder) (any, error) {
+		bus.OpThreads:      withDecoded(h.listThreads),
+		bus.OpThread:       withDecoded(h.showThread),
+		bus.OpThreadChange: withDecoded(h.changeThread),
+		bus.OpAnswer:       withDecoded(h.answer),
+		bus.OpRequests: withDecoded(func(ctx context.Context, _ struct{}) (any, error) {
+			return h.DB.Requests(ctx)
+		}),
+		bus.OpSettle: withDecoded(func(ctx context.Context, o bus.SettleOrder) (any, error) {
 			return nil, h.dispatcher.Settle(ctx, o.ID, o.Outcome)
 		}),
 		bus.OpTasks: onArm(h, func(ctx context.Context, a *arm) (any, error) {

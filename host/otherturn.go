@@ -21,7 +21,7 @@ import (
 // still gets its own run.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
-		run, ok := a.unsettled(c.Note)
+		run, ok := a.unsettledRun(c.Note)
 		if !ok {
 			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
 		}

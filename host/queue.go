@@ -152,8 +152,8 @@ func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, er
 	return armrecord.SetQueue(r, q, o.Step, o.ID), nil
 }
 
-// wake makes sendQueue check whether it can send a prompt.
-func (a *arm) wake() {
+// wakeQueue makes sendQueue check whether it can send a prompt.
+func (a *arm) wakeQueue() {
 	a.mu.Lock()
 	nudge := a.sending.nudge
 	if a.watched != nil {
@@ -172,12 +172,12 @@ func (a *arm) allowRetry() {
 	a.mu.Lock()
 	a.sending.changes++
 	a.mu.Unlock()
-	a.wake()
+	a.wakeQueue()
 }
 
-// permitted records that the arm's holder has received a permit. If a prompt was refused because
+// onPermit records that the arm's holder has received a permit. If a prompt was refused because
 // there was no permit, it may be sent now.
-func (a *arm) permitted() {
+func (a *arm) onPermit() {
 	a.mu.Lock()
 	lacked := a.sending.unpermitted
 	a.sending.unpermitted = false

@@ -45,7 +45,7 @@ func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	}
 	for _, r := range o.host.elsewhere() {
 		if related(&r) {
-			out = append(out, toolcalls.Relative{ID: r.ID, Name: r.Name, Parent: r.ID == parent, Ended: over(&r),
+			out = append(out, toolcalls.Relative{ID: r.ID, Name: r.Name, Parent: r.ID == parent, Ended: hasEnded(&r),
 				Workdir: r.Workdir, Elsewhere: true})
 		}
 	}
@@ -66,15 +66,16 @@ func (h *Host) elsewhere() (out []store.ArmRecord) {
 			continue
 		}
 		kept, err := armfolder.Read(h.Dir, id)
-		if err == nil && (!h.owns(kept.Host) || !over(&kept.Record)) {
+		if err == nil && (!h.owns(kept.Host) || !hasEnded(&kept.Record)) {
 			out = append(out, kept.Record)
 		}
 	}
 	return out
 }
 
-// over reports whether an arm has ended, according to the record in its folder and to the kernel.
-func over(r *store.ArmRecord) bool {
+// hasEnded reports whether an arm has ended, according to the record in its folder and to the
+// kernel.
+func hasEnded(r *store.ArmRecord) bool {
 	return r.Status == coleo.StatusStopped || r.Desired != coleo.DesiredRunning ||
 		r.Handle != nil && process.Look(r.Handle.Holder) == process.Dead
 }
@@ -99,7 +100,7 @@ func (o otherArms) Living() (n int) {
 		a.mu.Unlock()
 	}
 	for _, r := range o.host.elsewhere() {
-		if r.Spec.Parent != "" && !over(&r) {
+		if r.Spec.Parent != "" && !hasEnded(&r) {
 			n++
 		}
 	}
@@ -115,7 +116,7 @@ func (o otherArms) Await(ctx context.Context, id string) (string, error) {
 			return "", err
 		}
 		how, changed := a.restCondition()
-		if moved := a.notGone(); moved != nil && o.host.disowned(id) {
+		if moved := a.notGone(); moved != nil && o.host.isDisowned(id) {
 			return "", moved
 		}
 		if how != "" {
@@ -209,7 +210,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 // runs on the other host or is on its way here. Otherwise it is the given error.
 func (h *Host) unlessMoved(id string, otherwise error) error {
 	kept, err := armfolder.Read(h.Dir, id)
-	if err != nil || over(&kept.Record) {
+	if err != nil || hasEnded(&kept.Record) {
 		return otherwise
 	}
 	return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is moving to another host; try again",

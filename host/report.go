@@ -221,7 +221,7 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	if err := client.Permit(o.Until); err != nil {
 		return err
 	}
-	a.permitted() // a prompt of the queue may have waited for the permit
+	a.onPermit() // a prompt of the queue may have waited for the permit
 	return nil
 }
 
@@ -267,12 +267,12 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	}
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
-		return unproved(h, err)
+		return unprovedBy(h, err)
 	}
 	defer client.Close()
 	s, err := client.Status()
 	if coleo.ErrorCode(err) == coleo.ETimeout {
-		return unproved(h, err)
+		return unprovedBy(h, err)
 	}
 	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
 		return bus.Unproven, ""
@@ -280,8 +280,8 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	return bus.Proven, s.Blocked
 }
 
-// unproved returns the Proof of an arm whose holder could not be asked because of err.
-func unproved(h coleo.Handle, err error) (bus.Proof, string) {
+// unprovedBy returns the Proof of an arm whose holder could not be asked because of err.
+func unprovedBy(h coleo.Handle, err error) (bus.Proof, string) {
 	code := coleo.ErrorCode(err)
 	switch {
 	case code == coleo.EUnavailable:

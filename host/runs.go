@@ -171,13 +171,13 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is none.
+// unsettledRun returns the prompt whose arrival a dialog hides. It returns false if there is none.
 // Usually keepUnsettled has marked the prompt.
 //
 // The session can report what became of the prompt before the prompt is marked. So the caller also
 // passes the note of the session, which ends with the text of the prompt. If no prompt is marked,
-// unsettled returns the intended prompt with that text.
-func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
+// unsettledRun returns the intended prompt with that text.
+func (a *arm) unsettledRun(note string) (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range a.record.Intended {
@@ -196,7 +196,7 @@ func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
 // forgetUnsettled removes the prompt whose arrival a dialog has hidden. The caller passes the note
 // with which the session has reported the prompt as lost.
 func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
-	run, ok := a.unsettled(note)
+	run, ok := a.unsettledRun(note)
 	if !ok {
 		return nil
 	}
@@ -305,7 +305,7 @@ func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circl
 	a.mu.Unlock()
 	calls, cost := a.meter.Count(of, events)
 	return calls, a.meter.FindLoop(events, open),
-		a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+		a.host.write(ctx, happened, diskWrite{events: events, traced: a, cost: cost})
 }
 
 // noteLateWork appends the events of work that was waiting for the beginning of its run.

@@ -214,7 +214,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if _, err := a.prompt(t.Context(), promptOrder(id, "say it")); coleo.ErrorCode(err) != coleo.EUnsettled {
 				t.Fatalf("%v, want %s", err, coleo.EUnsettled)
 			}
-			run, kept := a.unsettled("")
+			run, kept := a.unsettledRun("")
 			if !kept || run.Text != "say it" {
 				t.Fatalf("kept is %+v, %v; want the prompt", run, kept)
 			}
@@ -231,7 +231,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if c.runs > 0 && starts[len(starts)-1].Run != run.ID {
 				t.Errorf("the run is %s, want that of the prompt, %s", starts[len(starts)-1].Run, run.ID)
 			}
-			if left, still := a.unsettled(""); still && name != "the host agent ends" {
+			if left, still := a.unsettledRun(""); still && name != "the host agent ends" {
 				t.Errorf("still unsettled: %+v", left)
 			}
 		})

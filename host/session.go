@@ -174,8 +174,8 @@ func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	return r.Rule == coleo.RuleTerminated && now.Rule == coleo.RuleHolderGone
 }
 
-// rebooted reports whether the machine was rebooted since the handle was created.
-func rebooted(h coleo.Handle) bool {
+// hasRebooted reports whether the machine was rebooted since the handle was created.
+func hasRebooted(h coleo.Handle) bool {
 	me, err := process.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
 }
@@ -294,7 +294,7 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 			reading.Rule, reading.Detail = coleo.RuleOrphaned,
 				fmt.Sprintf("processes %v are left and could not be ended", left)
 		}
-		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
+		if hasRebooted(handle) && reading.Rule != coleo.RuleOrphaned {
 			reading.Rule, reading.Detail = coleo.RuleReboot, "stopped (host rebooted)"
 		}
 	case coleo.EUnproven:

@@ -210,9 +210,9 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the arm's
+// leasedTerminal renews the lease of an arm and returns the arm's terminal. It returns EBusy if the arm's
 // lease has another id.
-func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
+func (h *Host) leasedTerminal(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 }
 
 func (a *arm) input(ctx context.Context, o bus.InputOrder) (any, error) {
-	t, err := a.host.leased(o.Arm, o.Lease)
+	t, err := a.host.leasedTerminal(o.Arm, o.Lease)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (a *arm) input(ctx context.Context, o bus.InputOrder) (any, error) {
 }
 
 func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
-	t, err := h.leased(o.Arm, o.Lease)
+	t, err := h.leasedTerminal(o.Arm, o.Lease)
 	if err != nil {
 		return nil, err
 	}

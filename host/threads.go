@@ -169,10 +169,10 @@ func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	h.threads.mu.Lock()
 	defer h.threads.mu.Unlock()
 	if other, taken := h.threads.taking[conversation]; taken && other != arm {
-		return nil, locked(conversation, h.nameOf(other))
+		return nil, lockedError(conversation, h.nameOf(other))
 	}
 	if name := h.holderOf(conversation, arm); name != "" {
-		return nil, locked(conversation, name)
+		return nil, lockedError(conversation, name)
 	}
 	h.threads.taking[conversation] = arm
 	return func() {
@@ -182,7 +182,7 @@ func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	}, nil
 }
 
-func locked(conversation, name string) error {
+func lockedError(conversation, name string) error {
 	return coleo.Errorf(coleo.EThreadLocked,
 		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' frees it", conversation,
 		name, name)
@@ -202,15 +202,15 @@ func (h *Host) holderOf(conversation, except string) string {
 		return ""
 	}
 	for _, a := range h.allArms() {
-		if a.record.ID != except && a.has(conversation) {
+		if a.record.ID != except && a.hasConversation(conversation) {
 			return a.name()
 		}
 	}
 	return ""
 }
 
-// has reports whether the arm has the conversation, and is live or may be live.
-func (a *arm) has(conversation string) bool {
+// hasConversation reports whether the arm has the conversation, and is live or may be live.
+func (a *arm) hasConversation(conversation string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session != nil {

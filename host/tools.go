@@ -86,7 +86,7 @@ func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...col
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
 		p = happened
 	}
-	if err := h.write(ctx, p, writing{events: events, tools: &c}); err != nil {
+	if err := h.write(ctx, p, diskWrite{events: events, tools: &c}); err != nil {
 		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 	}
 	return nil

@@ -130,11 +130,11 @@ func (b Box) mounts(p Programs) []mount {
 	})
 	list = slices.CompactFunc(list, func(x, y mount) bool { return x.Path == y.Path })
 	slices.SortStableFunc(list, func(x, y mount) int { return cmp.Compare(depth(x.Path), depth(y.Path)) })
-	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && covered(list, m.Path) })
+	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && isCovered(list, m.Path) })
 }
 
-// covered reports whether the nearest mount above path already shows the same file as outside.
-func covered(list []mount, path string) bool {
+// isCovered reports whether the nearest mount above path already shows the same file as outside.
+func isCovered(list []mount, path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if at := slices.IndexFunc(list, func(m mount) bool { return m.Path == dir }); at >= 0 {
 			return list[at].option != "--tmpfs"

@@ -39,7 +39,7 @@ func (s Workspaces) putFiles(w *Workspace) error {
 		if err := checkInside("link", name, from); err != nil {
 			return err
 		}
-		if missing(from, name) || !missing(to, name) {
+		if isMissing(from, name) || !isMissing(to, name) {
 			continue
 		}
 		w.Placed = append(w.Placed, Placed{Path: filepath.Clean(name), Link: filepath.Join(w.From, name)})
@@ -76,7 +76,7 @@ func checkInside(key, name string, from *os.Root) error {
 	return nil
 }
 
-func missing(root *os.Root, name string) bool {
+func isMissing(root *os.Root, name string) bool {
 	_, err := root.Lstat(name)
 	return err != nil
 }
@@ -84,11 +84,11 @@ func missing(root *os.Root, name string) bool {
 // planCopy adds a file, or the files of a folder, to the list. It skips symbolic links, and files
 // that the worktree already contains.
 func planCopy(from, to *os.Root, name string, list *[]Placed) error {
-	if missing(from, name) {
+	if isMissing(from, name) {
 		return nil
 	}
 	return fs.WalkDir(from.FS(), filepath.ToSlash(name), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !missing(to, path) {
+		if err != nil || !d.Type().IsRegular() || !isMissing(to, path) {
 			return err
 		}
 		hash, err := hashFile(from, path)
@@ -140,8 +140,8 @@ func put(from, to *os.Root, p Placed) error {
 	return errors.Join(err, out.Close())
 }
 
-// unchanged reports whether a file is still the same as when Coleo put it there.
-func unchanged(root *os.Root, p Placed) bool {
+// isUnchanged reports whether a file is still the same as when Coleo put it there.
+func isUnchanged(root *os.Root, p Placed) bool {
 	if p.Link != "" {
 		target, err := root.Readlink(p.Path)
 		return err == nil && target == p.Link

@@ -72,7 +72,7 @@ func (s Workspaces) keep(ctx context.Context, w Workspace, at time.Time) (string
 		return "", err
 	}
 	defer tree.Close()
-	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: at.UTC()}}
+	k := keptContent{header: header{Version: keptVersion, Workspace: w, Time: at.UTC()}}
 	defer k.close()
 	if err := k.findAll(ctx, tree, common); err != nil {
 		return "", err
@@ -104,8 +104,8 @@ func refName(w Workspace) string {
 	return w.Name
 }
 
-// keeping collects the content of a kept ref.
-type keeping struct {
+// keptContent collects the content of a kept ref.
+type keptContent struct {
 	header  header
 	files   []file
 	parents []string          // commits that nothing else contains
@@ -115,14 +115,14 @@ type keeping struct {
 	roots   []*os.Root        // the folders of the areas
 }
 
-func (k *keeping) close() {
+func (k *keptContent) close() {
 	for _, root := range k.roots {
 		root.Close()
 	}
 }
 
 // findAll finds everything that must be kept.
-func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
+func (k *keptContent) findAll(ctx context.Context, tree, common *git.Repo) error {
 	k.header.Head, _ = commitOf(ctx, tree, "HEAD")
 	if head := tree.Head(); strings.HasPrefix(head, heads) {
 		k.header.Branch = head
@@ -151,7 +151,7 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err != nil {
 		return err
 	}
-	blobs, err := staged(ctx, tree, w)
+	blobs, err := stagedBlobs(ctx, tree, w)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 
 // checkWhole returns an error if a submodule's repository uses the objects of another repository. What is kept
 // would otherwise depend on that other repository.
-func (k *keeping) checkWhole() error {
+func (k *keptContent) checkWhole() error {
 	for _, f := range k.files {
 		name, ends := strings.CutSuffix(string(f.Path), "/objects/info/alternates")
 		if f.Area == areaGit && ends && f.Size > 0 {
@@ -193,7 +193,7 @@ const mostIDFile = 4 << 20
 
 // idsOfGitFiles returns the object ids in the files of the git folder, such as the reflog and the files of an
 // unfinished merge or rebase.
-func (k *keeping) idsOfGitFiles() ([]string, error) {
+func (k *keptContent) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
 		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" ||
@@ -218,12 +218,12 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 }
 
 // write writes the stream that git fast-import reads.
-func (k *keeping) write(out *bufio.Writer, ref string) error {
+func (k *keptContent) write(out *bufio.Writer, ref string) error {
 	k.failed = k.writeAll(out, ref)
 	return k.failed
 }
 
-func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
+func (k *keptContent) writeAll(out *bufio.Writer, ref string) error {
 	marks := 0
 	for n := range k.files {
 		f := &k.files[n]
@@ -276,7 +276,7 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 
 // commits returns the parents of the commit that keeps the worktree. They are the checked-out commit, and the
 // commits that no branch or tag would contain after the removal.
-func (k *keeping) commits() []string {
+func (k *keptContent) commits() []string {
 	var out []string
 	if k.header.Head != "" {
 		out = append(out, k.header.Head)
@@ -289,7 +289,7 @@ func (k *keeping) commits() []string {
 	return out
 }
 
-func (k *keeping) manifest() ([]byte, error) {
+func (k *keptContent) manifest() ([]byte, error) {
 	var out strings.Builder
 	lines := json.NewEncoder(&out)
 	if err := lines.Encode(k.header); err != nil {

@@ -40,7 +40,7 @@ func (f *file) open() (*os.File, error) {
 }
 
 // list adds the files below a folder, except those for which skip returns true.
-func (k *keeping) list(area, dir string, skip func(string) bool) error {
+func (k *keptContent) list(area, dir string, skip func(string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) && area == areaWork {
 		return nil // the work folder can be missing while its git folder exists
@@ -59,7 +59,7 @@ func (k *keeping) list(area, dir string, skip func(string) bool) error {
 			return failed
 		}
 		if skip(rel) {
-			return passing(d)
+			return skipError(d)
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -87,9 +87,9 @@ func unreadable(dir, name string, err error) error {
 		"make it readable, or move it elsewhere", shownName(name), dir, reason(err))
 }
 
-// staged returns the blobs in the worktree's index. For a clone, it also returns the blobs in the indexes of
-// the worktrees that the arm has made from the clone.
-func staged(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) {
+// stagedBlobs returns the blobs in the worktree's index. For a clone, it also returns the blobs in the
+// indexes of the worktrees that the arm has made from the clone.
+func stagedBlobs(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) {
 	ids := stagedIn(ctx, tree, "")
 	if !w.Clone {
 		return ids, nil

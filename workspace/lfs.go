@@ -47,7 +47,7 @@ func bringLFS(ctx context.Context, from, to string) error {
 			return err
 		case !d.Type().IsRegular() || !git.IsObjectID(id) || name != path.Join(lfsObjects, id[:2], id[2:4], id):
 			return nil
-		case !missing(target, name):
+		case !isMissing(target, name):
 			return nil
 		}
 		return copyLFS(ctx, source, target, name)

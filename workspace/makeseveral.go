@@ -21,11 +21,11 @@ type several struct {
 	top    string
 	again  bool        // whether the folder top existed before this call
 	whole  []Workspace // worktrees that were ready before this call
-	making []*making
+	making []*pendingWorktree
 }
 
-// making is one worktree that is being made.
-type making struct {
+// pendingWorktree is one worktree that is being made.
+type pendingWorktree struct {
 	Workspace
 	order Order
 	repo  *git.Repo
@@ -39,7 +39,7 @@ type making struct {
 // The status in all new records is Making until everything is done. Then a single write of the first record
 // makes all worktrees ready.
 func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error) {
-	have, err := s.settled(ctx, o.ID)
+	have, err := s.settleWorktrees(ctx, o.ID)
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -160,7 +160,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	if err != nil {
 		return err
 	}
-	one := &making{order: o, repo: r}
+	one := &pendingWorktree{order: o, repo: r}
 	m.making = append(m.making, one)
 	if at < 0 && len(have) > 0 && o.ID != m.first().ID {
 		if err := checkUnclaimed(ctx, r, o); err != nil {
@@ -173,7 +173,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 		one.Workspace, err = m.trees.plan(ctx, r, o, m.place)
 	}
 	if err != nil {
-		return m.named(*one, err)
+		return m.withRepository(*one, err)
 	}
 	one.Folder = ""
 	if o.ID != m.first().ID {
@@ -184,7 +184,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 		return err
 	}
 	one.setup, err = m.trees.setupOf(ctx, r, one.Workspace, o)
-	return m.named(*one, err)
+	return m.withRepository(*one, err)
 }
 
 // checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called if
@@ -198,9 +198,9 @@ func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 		"can be another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
 }
 
-// named adds the repository to an error if the error does not contain it yet. This is necessary because each
-// repository can cause the same error.
-func (m *several) named(one making, err error) error {
+// withRepository adds the repository to an error if the error does not contain it yet. This is necessary because
+// each repository can cause the same error.
+func (m *several) withRepository(one pendingWorktree, err error) error {
 	if err == nil || strings.Contains(err.Error(), one.repo.Work) {
 		return err
 	}
@@ -280,7 +280,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	first := m.first()
 	if first.Status == Ready { // a kill before the end must undo the new worktrees
 		first.Whole = slices.DeleteFunc(slices.Clone(first.Whole), func(id string) bool {
-			return slices.ContainsFunc(m.making, func(one *making) bool { return one.ID == id })
+			return slices.ContainsFunc(m.making, func(one *pendingWorktree) bool { return one.ID == id })
 		})
 		if err := m.trees.write(first); err != nil {
 			return false, err
@@ -296,20 +296,20 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	}
 	for _, one := range m.making {
 		if err := m.trees.fill(ctx, one.repo, &one.Workspace); err != nil {
-			return false, m.named(*one, err)
+			return false, m.withRepository(*one, err)
 		}
 	}
 	for _, one := range m.making { // only now, because a set-up script may use the other repositories
 		if err := m.trees.setUp(ctx, one.setup, &one.Workspace); err != nil {
-			return false, m.named(*one, err)
+			return false, m.withRepository(*one, err)
 		}
 	}
-	return m.ready()
+	return m.markReady()
 }
 
-// ready makes all worktrees ready when it writes the first record, which lists them. Its results are those of
+// markReady makes all worktrees ready when it writes the first record, which lists them. Its results are those of
 // make.
-func (m *several) ready() (made bool, err error) {
+func (m *several) markReady() (made bool, err error) {
 	first := m.first()
 	first.Status, first.Again, first.Whole = Ready, false, nil
 	for _, w := range m.whole {

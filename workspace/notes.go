@@ -195,7 +195,7 @@ func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) e
 	}
 	uses := false
 	for _, name := range fields(out) {
-		text, err := beginning(root, name, mostAttributes)
+		text, err := readBeginning(root, name, mostAttributes)
 		uses = uses || err == nil && strings.Contains(text, "filter=lfs")
 	}
 	if !uses {
@@ -216,7 +216,7 @@ func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) e
 		if words[2] != "lfs" {
 			continue
 		}
-		if text, err := beginning(root, words[0], int64(len(lfsPointer))); err == nil && text == lfsPointer {
+		if text, err := readBeginning(root, words[0], int64(len(lfsPointer))); err == nil && text == lfsPointer {
 			pointers = append(pointers, words[0])
 		}
 	}
@@ -227,8 +227,8 @@ func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) e
 	return nil
 }
 
-// beginning returns the first bytes of a regular file.
-func beginning(root *os.Root, name string, most int64) (string, error) {
+// readBeginning returns the first bytes of a regular file.
+func readBeginning(root *os.Root, name string, most int64) (string, error) {
 	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return "", errors.Join(err, fs.ErrInvalid)
 	}

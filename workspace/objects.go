@@ -81,8 +81,8 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, type
 	return slices.DeleteFunc(all, func(id string) bool { return parents[id] }), nil
 }
 
-// replaced returns the newest commits of the worktree's reflog that nothing else contains.
-func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
+// replacedCommits returns the newest commits of the worktree's reflog that nothing else contains.
+func (s Workspaces) replacedCommits(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
 	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {

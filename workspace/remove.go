@@ -67,7 +67,7 @@ func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal,
 		return Removal{}, err
 	}
 	defer unlock()
-	all, err := s.settled(ctx, id)
+	all, err := s.settleWorktrees(ctx, id)
 	if err != nil || len(all) == 0 {
 		return Removal{Workspace: w}, err
 	}

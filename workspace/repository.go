@@ -144,7 +144,7 @@ func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 		all = append(all, git.Worktree{Path: r.Common, Git: r.Common, Head: r.MainHead()})
 	}
 	for _, other := range all {
-		if other.Git != except && (other.Head == ref || rebased(other.Git) == ref) {
+		if other.Git != except && (other.Head == ref || rebasedBranch(other.Git) == ref) {
 			return strings.TrimSuffix(other.Path, string(filepath.Separator)+".git"), nil
 		}
 	}
@@ -154,8 +154,8 @@ func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 // mostRef is the largest size, in bytes, of a file that contains the name of a branch.
 const mostRef = 8 << 10
 
-// rebased returns the branch that an unfinished rebase in a git folder will move, or "" if there is none.
-func rebased(gitDir string) string {
+// rebasedBranch returns the branch that an unfinished rebase in a git folder will move, or "" if there is none.
+func rebasedBranch(gitDir string) string {
 	for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 		path := filepath.Join(gitDir, kind, "head-name")
 		if data, err := git.ReadRegular(path, mostRef); err == nil {

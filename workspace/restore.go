@@ -245,8 +245,8 @@ func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached 
 	return h.Branch, "", nil
 }
 
-// placed is an entry with the folder in which it is restored.
-type placed struct {
+// placedFile is an entry with the folder in which it is restored.
+type placedFile struct {
 	entry
 	root *os.Root
 }
@@ -263,10 +263,10 @@ func writeAreas(ctx context.Context, r *git.Repo, ref string, entries []entry, d
 		defer root.Close()
 		roots[area] = root
 	}
-	var files, folders []placed
+	var files, folders []placedFile
 	var wanted strings.Builder
 	for _, e := range entries {
-		p := placed{entry: e, root: roots[e.Area]}
+		p := placedFile{entry: e, root: roots[e.Area]}
 		switch {
 		case p.root == nil || e.Area == areaGit && e.path() == "HEAD":
 		case fs.FileMode(e.Mode).IsDir():
@@ -301,7 +301,7 @@ func (e entry) path() string {
 }
 
 // writeBlobs starts one git process that prints all wanted blobs, and writes each blob into its file.
-func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []placed) error {
+func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []placedFile) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
@@ -324,7 +324,7 @@ func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []placed)
 	return <-ended
 }
 
-func writeBlob(in *bufio.Reader, e placed) error {
+func writeBlob(in *bufio.Reader, e placedFile) error {
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return err

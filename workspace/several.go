@@ -77,9 +77,9 @@ func (s Workspaces) In(folder string) ([]Workspace, error) {
 	return nil, nil
 }
 
-// settled completes or undoes what was interrupted in the worktrees of an arm, and returns those that are
-// ready. The caller must hold the lock.
-func (s Workspaces) settled(ctx context.Context, id string) ([]Workspace, error) {
+// settleWorktrees completes or undoes what was interrupted in the worktrees of an arm, and returns those that
+// are ready. The caller must hold the lock.
+func (s Workspaces) settleWorktrees(ctx context.Context, id string) ([]Workspace, error) {
 	all, err := s.Group(id)
 	for _, w := range all {
 		if err == nil && w.Status != Ready {

@@ -76,7 +76,7 @@ func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head com
 	}
 	if root, err := os.OpenRoot(w.Path); err == nil {
 		defer root.Close()
-		m.ours = s.ours(w, root)
+		m.ours = s.ownFileTest(w, root)
 		if m.real, err = filepath.EvalSymlinks(w.Path); err != nil {
 			return err
 		}

@@ -61,9 +61,9 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	return []string{"refs/stash"}, nil
 }
 
-// stashed adds the stashes that were made on a branch. They are not lost, because all work folders share the list
-// of stashes, but the user could forget them.
-func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
+// addStashes adds the stashes that were made on a branch. They are not lost, because all work folders share the
+// list of stashes, but the user could forget them.
+func addStashes(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
 	if !hasStash(ctx, r) {
 		return nil
 	}

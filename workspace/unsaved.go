@@ -191,13 +191,13 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, head commitFo
 		return err
 	}
 	defer root.Close()
-	return s.compareFiles(ctx, r, head, u, s.ours(w, root))
+	return s.compareFiles(ctx, r, head, u, s.ownFileTest(w, root))
 }
 
-// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put
-// it there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own.
-// The function takes a path below `root`, the folder of the worktree.
-func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
+// ownFileTest returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has
+// put it there and nobody has changed it. An ignored file that the set-up has made also counts as Coleo's own. The
+// function takes a path below `root`, the folder of the worktree.
+func (s Workspaces) ownFileTest(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {
 		placed[p.Path] = p
@@ -205,7 +205,7 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	made := s.asMade(w, root)
 	return func(name string, ignored bool) bool {
 		p, ok := placed[name]
-		return ok && unchanged(root, p) || ignored && made(name)
+		return ok && isUnchanged(root, p) || ignored && made(name)
 	}
 }
 
@@ -319,11 +319,11 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, head commit
 		}
 	}
 	if own := r.Head(); strings.HasPrefix(own, heads) {
-		if err := stashed(ctx, r, strings.TrimPrefix(own, heads), u); err != nil {
+		if err := addStashes(ctx, r, strings.TrimPrefix(own, heads), u); err != nil {
 			return err
 		}
 	}
-	replaced, err := s.replaced(ctx, r, w)
+	replaced, err := s.replacedCommits(ctx, r, w)
 	u.replaced = append(u.replaced, replaced...)
 	return err
 }

@@ -24,20 +24,20 @@ func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound)
 		case failed != nil:
 			return failed
 		case errors.Is(err, fs.ErrNotExist), name == ".git", u.nested[name+"/"]:
-			return passing(d)
+			return skipError(d)
 		case err != nil: // for example because of permissions, or because the path is too long for the system
 			u.Unseen = append(u.Unseen, "unreadable: "+reason(err)+": "+name+"/")
-			return passing(d)
+			return skipError(d)
 		case d.Name() == ".git":
 			u.Unseen = append(u.Unseen, name)
-			return passing(d)
+			return skipError(d)
 		}
 		return nil
 	})
 }
 
-// passing returns what makes filepath.WalkDir skip a file, or a folder with everything in it.
-func passing(d fs.DirEntry) error {
+// skipError returns what makes filepath.WalkDir skip a file, or a folder with everything in it.
+func skipError(d fs.DirEntry) error {
 	if d != nil && d.IsDir() {
 		return fs.SkipDir
 	}

@@ -140,7 +140,7 @@ type version struct{ mode, id string }
 func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
 	[]path, map[string]bool, error) {
 	if f.main == nil {
-		return f.since(ctx, base, status)
+		return f.changedSince(ctx, base, status)
 	}
 	before, err := f.versionsIn(ctx, base)
 	if err != nil {

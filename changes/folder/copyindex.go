@@ -50,7 +50,7 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 		return coleo.Errorf(coleo.EUnsupported, "the index of %s is larger than %d MB, so its changes are not known",
 			f.Root(), mostIndex>>20)
 	}
-	c := copying{hash: store{format: f.format}, in: &parents{files: f.files}}
+	c := indexCopy{hash: store{format: f.format}, in: &parents{files: f.files}}
 	written := c.readOlder(path)
 	copied, err := c.copy(data)
 	if errors.Is(err, errIndex) {
@@ -65,8 +65,8 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	return os.Chtimes(path, written, written)
 }
 
-// copying contains the data of one call of copyIndex.
-type copying struct {
+// indexCopy contains the data of one call of copyIndex.
+type indexCopy struct {
 	hash  store
 	in    *parents
 	older map[string]older
@@ -78,7 +78,7 @@ type older struct{ about, id []byte }
 // readOlder reads into c.older what git has noted in the older copy. It leaves out files whose content or inode
 // changed in the same second as the copy or later: git could have missed another such change. It returns the
 // modification time of the older copy, or the present time if there is none.
-func (c *copying) readOlder(path string) (written time.Time) {
+func (c *indexCopy) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return time.Now()
@@ -102,7 +102,7 @@ func (c *copying) readOlder(path string) (written time.Time) {
 
 // copy returns a copy of an index in which each entry is cleaned. It returns errIndex for an index that only git
 // can read.
-func (c *copying) copy(data []byte) ([]byte, error) {
+func (c *indexCopy) copy(data []byte) ([]byte, error) {
 	size := c.hash.hash().Size()
 	out, known := slices.Clone(data), newTrees(c.hash.hash())
 	end, err := eachEntry(out, size, func(e indexEntry) {
@@ -120,7 +120,7 @@ func (c *copying) copy(data []byte) ([]byte, error) {
 
 // An arm could hide a change of a file with false data in the file's entry. clean removes such
 // data.
-func (c *copying) clean(e indexEntry) {
+func (c *indexCopy) clean(e indexEntry) {
 	mode := e.about[modeAt : modeAt+4]
 	was, known := c.older[e.name]
 	if known && e.flags()&stages == 0 && bytes.Equal(was.id, e.id) && bytes.Equal(was.about[modeAt:modeAt+4], mode) {
@@ -137,7 +137,7 @@ func (c *copying) clean(e indexEntry) {
 	}
 }
 
-func (c *copying) isThere(name string) bool {
+func (c *indexCopy) isThere(name string) bool {
 	info, err := c.in.lstat(name)
 	return err != nil || info != nil
 }

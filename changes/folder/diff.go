@@ -54,7 +54,7 @@ func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.
 		asking.Go(findBase)
 	}
 	asking.Go(func() { hidden, hiddenErr = f.hiddenLists(ctx) })
-	last, _ := wanted(f.indexes.lastOf(f.repo.Git), only)
+	last, _ := pathsWithin(f.indexes.lastOf(f.repo.Git), only)
 	early := f.compareAhead(ctx, last, w)
 	defer early.stop()
 	status, listed, err := f.indexes.status(ctx, f)
@@ -75,7 +75,7 @@ func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.
 		return d, err
 	}
 	f.indexes.remember(f.repo.Git, paths)
-	paths, more := wanted(paths, only)
+	paths, more := pathsWithin(paths, only)
 	c := comparison{request: w, committed: committed, more: more, head: headOf(paths),
 		where: map[string]changes.Entry{}, early: early}
 	for _, p := range paths {
@@ -100,9 +100,9 @@ func leftOut(status changes.Status, hidden []changes.Left, only []string) (left 
 	return left
 }
 
-// wanted returns the paths that a diff contains if it is limited to the files and folders in `only`. `more`
-// is true if there are too many paths, so that some are left out.
-func wanted(paths []path, only []string) (kept []path, more bool) {
+// pathsWithin returns the paths that a diff contains if it is limited to the files and folders in `only`.
+// `more` is true if there are too many paths, so that some are left out.
+func pathsWithin(paths []path, only []string) (kept []path, more bool) {
 	for _, p := range paths {
 		if covers(only, p.name) {
 			kept = append(kept, p)
@@ -124,7 +124,7 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 	}
 	if direct && !f.snapshots {
 		err := f.compareDirectly(ctx, d, entries, c)
-		if err == nil && !vanished(d.Files, entries) || ctx.Err() != nil {
+		if err == nil && !hasVanished(d.Files, entries) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 }
 
 // compareDirectly compares the base's version of each entry with the file in the folder.
-func (f *Folder) compareDirectly(ctx context.Context, d *changes.Diff, entries []looked, c comparison) error {
+func (f *Folder) compareDirectly(ctx context.Context, d *changes.Diff, entries []lookResult, c comparison) error {
 	index, err := f.indexOf(entries)
 	if err != nil {
 		return err
@@ -153,15 +153,15 @@ func (f *Folder) compareDirectly(ctx context.Context, d *changes.Diff, entries [
 	return f.compare(ctx, d, c)
 }
 
-// looked is a path together with what lookAll found there.
-type looked struct {
+// lookResult is a path together with what lookAll found there.
+type lookResult struct {
 	path
 	found bool // the path contains something that git can read
 }
 
 // lookAll checks what each path contains. It returns the paths to compare, and the paths that are left out.
 // The result `direct` is true if git can compare the files without storing them first.
-func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
+func (f *Folder) lookAll(paths []path) (entries []lookResult, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
 	for _, p := range paths {
@@ -172,17 +172,17 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 			continue
 		case !found && p.mode == "":
 			continue // there was no file, and there is none now
-		case !found && f.odd(p.name, in), p.mode == "" && p.entry.Submodule:
+		case !found && f.isOdd(p.name, in), p.mode == "" && p.entry.Submodule:
 			direct = false
 		}
-		entries = append(entries, looked{p, found})
+		entries = append(entries, lookResult{p, found})
 	}
 	return entries, left, direct
 }
 
-// vanished reports whether git shows a file as deleted or renamed although the base does not contain it. This
-// happens if the file disappears after lookAll.
-func vanished(files []changes.File, entries []looked) bool {
+// hasVanished reports whether git shows a file as deleted or renamed although the base does not contain it.
+// This happens if the file disappears after lookAll.
+func hasVanished(files []changes.File, entries []lookResult) bool {
 	made := map[string]bool{}
 	for _, e := range entries {
 		made[e.name] = e.mode == ""
@@ -192,9 +192,10 @@ func vanished(files []changes.File, entries []looked) bool {
 	})
 }
 
-// since returns the files that may have changed since baseCommit, sorted by name. The second result
+// changedSince returns the files that may have changed since baseCommit, sorted by name. The second result
 // contains the files that the commits after baseCommit changed.
-func (f *Folder) since(ctx context.Context, baseCommit string, status changes.Status) ([]path, map[string]bool, error) {
+func (f *Folder) changedSince(ctx context.Context, baseCommit string,
+	status changes.Status) ([]path, map[string]bool, error) {
 	all := pathsOf(status)
 	committed := map[string]bool{}
 	if baseCommit != status.Head {
@@ -273,7 +274,7 @@ func alternate(path string) string {
 
 // smallTrees prepares a comparison of only the given paths. It writes a tree with the base's
 // version of them, and an index with the folder's version. It returns the id of the tree.
-func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, error) {
+func (f *Folder) smallTrees(ctx context.Context, entries []lookResult) (string, error) {
 	if err := errors.Join(f.forgetIndex(), os.MkdirAll(filepath.Join(f.own, "objects"), 0o700)); err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ func (f *Folder) StoreFirst() { f.snapshots = true }
 // CleanIndex returns the copy that Coleo makes of an index. The folder is the work folder of the
 // index.
 func CleanIndex(data []byte, format string, folder *os.Root) ([]byte, error) {
-	c := copying{hash: store{format: format}, in: &parents{files: folder}}
+	c := indexCopy{hash: store{format: format}, in: &parents{files: folder}}
 	return c.copy(data)
 }
 

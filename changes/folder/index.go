@@ -36,7 +36,7 @@ const newFile = "100644"
 // indexOf returns an index with the base's version of each entry, so that git diff compares exactly
 // these entries with the folder. The entries must be sorted by name. The times in the index are zero,
 // so git reads every file.
-func (f *Folder) indexOf(entries []looked) ([]byte, error) {
+func (f *Folder) indexOf(entries []lookResult) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(indexSignature)
 	out.Write(binary.BigEndian.AppendUint32(nil, indexVersion))
@@ -51,7 +51,7 @@ func (f *Folder) indexOf(entries []looked) ([]byte, error) {
 	return sum.Sum(out.Bytes()), nil
 }
 
-func (f *Folder) writeEntry(out *bytes.Buffer, e looked) error {
+func (f *Folder) writeEntry(out *bytes.Buffer, e lookResult) error {
 	mode, id, flags := e.mode, e.id, min(len(e.name), longName)
 	made := mode == ""
 	if made {

@@ -75,7 +75,7 @@ func sameLeft(x, y changes.Left) bool { return x.Name() == y.Name() }
 // writeTree writes a tree with the exact bytes of the present files. It returns the tree's id and the
 // files that the tree leaves out.
 func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []string) (string, []changes.Left, error) {
-	paths, _, err := f.since(ctx, status.Head, status)
+	paths, _, err := f.changedSince(ctx, status.Head, status)
 	if err != nil {
 		return "", nil, err
 	}
@@ -92,7 +92,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 		return "", nil, coleo.Errorf(coleo.EInvalid,
 			"more than %d files of %s differ from the last commit: no checkpoint was made", MaxKept, f.Root())
 	}
-	k := keeping{f: f, in: &parents{files: f.files}}
+	k := checkpointFiles{f: f, in: &parents{files: f.files}}
 	if err := k.all(ctx, paths); err != nil {
 		return "", nil, err
 	}
@@ -124,8 +124,8 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	return tree, k.left, err
 }
 
-// keeping stores the files of one checkpoint, and collects the input for git update-index.
-type keeping struct {
+// checkpointFiles stores the files of one checkpoint, and collects the input for git update-index.
+type checkpointFiles struct {
 	f     *Folder
 	in    *parents
 	store store
@@ -135,7 +135,7 @@ type keeping struct {
 	present, gone, submodules strings.Builder
 }
 
-func (k *keeping) all(ctx context.Context, paths []path) error {
+func (k *checkpointFiles) all(ctx context.Context, paths []path) error {
 	objects, err := os.OpenRoot(filepath.Join(k.f.repo.Common, "objects"))
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (k *keeping) all(ctx context.Context, paths []path) error {
 
 // checkSizes returns EInvalid if the files are too large for a checkpoint. It runs before any file is
 // stored, so that a refused checkpoint leaves no objects behind.
-func (k *keeping) checkSizes(paths []path) error {
+func (k *checkpointFiles) checkSizes(paths []path) error {
 	size := int64(0)
 	for _, p := range paths {
 		if found, why := k.f.canBeRead(p, k.in, MaxKeptFile); why != "" || !found {
@@ -176,7 +176,7 @@ func checkKept(size int64, f *Folder) error {
 		"checkpoint was made", f.Root(), MaxKeptBytes>>20)
 }
 
-func (k *keeping) keepPath(p path) error {
+func (k *checkpointFiles) keepPath(p path) error {
 	found, why := k.f.canBeRead(p, k.in, MaxKeptFile)
 	var info fs.FileInfo
 	if why == "" && found {
@@ -200,7 +200,7 @@ func (k *keeping) keepPath(p path) error {
 }
 
 // file stores one file or symbolic link.
-func (k *keeping) file(name string, info fs.FileInfo) error {
+func (k *checkpointFiles) file(name string, info fs.FileInfo) error {
 	mode, text := "100644", []byte(nil)
 	var err error
 	if info.Mode()&fs.ModeSymlink != 0 {

@@ -104,9 +104,9 @@ func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why str
 	}
 }
 
-// odd reports whether a path contains something that git cannot compare with a file, such as a pipe
+// isOdd reports whether a path contains something that git cannot compare with a file, such as a pipe
 // or a repository. Git would fail, or treat the repository as a submodule.
-func (f *Folder) odd(name string, in *parents) bool {
+func (f *Folder) isOdd(name string, in *parents) bool {
 	info, err := in.lstat(name)
 	if err != nil || info == nil {
 		return err != nil

@@ -49,7 +49,7 @@ func (f *Folder) Restore(
 		return r, err
 	}
 	r.Before = before.N
-	p := putting{f: f, r: &r, target: target, changed: changed, left: map[string]bool{}}
+	p := restoration{f: f, r: &r, target: target, changed: changed, left: map[string]bool{}}
 	for _, l := range slices.Concat(target.Left, before.Left) {
 		p.left[l.Name()] = true
 	}
@@ -97,8 +97,8 @@ func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEnt
 	return entries, err
 }
 
-// putting contains the data of one restore.
-type putting struct {
+// restoration contains the data of one restore.
+type restoration struct {
 	f       *Folder
 	r       *changes.Restored
 	target  changes.Checkpoint
@@ -109,7 +109,7 @@ type putting struct {
 // putAll restores or deletes the file of each entry. It restores files with ignore rules first,
 // because these rules decide what git ignores. Then it deletes files, because such a file or its
 // folder can block the path of a restored file. It restores the other files last.
-func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error {
+func (p *restoration) putAll(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, present []changes.RawEntry
 	for _, e := range entries {
 		switch {
@@ -136,7 +136,7 @@ func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error 
 		func(e changes.RawEntry) bool { return e.NewMode == "" })); err != nil {
 		return err
 	}
-	ignored, err := p.ignored(ctx, gone)
+	ignored, err := p.ignoredPaths(ctx, gone)
 	if err != nil {
 		return err
 	}
@@ -156,10 +156,12 @@ func inGitFolder(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
-func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }
+func (p *restoration) leave(path, why string) {
+	p.r.Left = append(p.r.Left, changes.LeaveOut(path, why))
+}
 
-// ignored returns the paths in the list that git ignores now.
-func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[string]bool, error) {
+// ignoredPaths returns the paths in the list that git ignores now.
+func (p *restoration) ignoredPaths(ctx context.Context, list []changes.RawEntry) (map[string]bool, error) {
 	var names strings.Builder
 	for _, e := range list {
 		names.WriteString(e.Path + "\x00")
@@ -180,7 +182,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 }
 
 // delete deletes a file and the folders above it that are then empty.
-func (p *putting) delete(name string) {
+func (p *restoration) delete(name string) {
 	err := p.remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -196,7 +198,7 @@ func (p *putting) delete(name string) {
 }
 
 // remove removes a file or an empty folder.
-func (p *putting) remove(name string) error {
+func (p *restoration) remove(name string) error {
 	in, err := realFolder(p.f.files, filepath.Dir(name), false)
 	if err != nil {
 		return err
@@ -205,7 +207,7 @@ func (p *putting) remove(name string) error {
 	return in.Remove(filepath.Base(name))
 }
 
-func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
+func (p *restoration) write(ctx context.Context, list []changes.RawEntry) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -231,7 +233,7 @@ func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 // checkOut makes git check out files into a temporary folder, and returns that folder. It checks
 // out only files that are the same in the checkpoint and in its parent commit, because git's
 // filters produce their exact bytes.
-func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
+func (p *restoration) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
 	dir, err := os.MkdirTemp(p.f.own, "files-")
 	if err != nil {
 		return nil, err
@@ -262,7 +264,7 @@ func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Ro
 const symlink = "120000"
 
 // text returns the bytes of a file, or the target of a symbolic link.
-func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) ([]byte, error) {
+func (p *restoration) text(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) ([]byte, error) {
 	if p.changed[e.Path] || e.NewMode == symlink {
 		return p.f.repo.Output(ctx, "cat-file", "blob", e.NewID)
 	}
@@ -271,7 +273,7 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 
 // replaceEntry replaces what is at the entry's path with a file or a symbolic link. It writes a
 // draft and renames it, so that no reader sees half of a file.
-func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
+func (p *restoration) replaceEntry(e changes.RawEntry, text []byte) error {
 	files, err := realFolder(p.f.files, filepath.Dir(e.Path), true)
 	if err != nil {
 		return err

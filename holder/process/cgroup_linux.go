@@ -40,7 +40,7 @@ func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 // runByPerson is true if a person runs the holder: see Launch.Alone. If MakeGroup cannot create a
 // group, it returns the zero Group.
 func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
-	own := delegated()
+	own := delegatedFolder()
 	if own == "" {
 		return Group{}
 	}
@@ -95,10 +95,10 @@ func OpenGroup(dir string) Group {
 // processes of the delegated group there. Systemd uses such a group too (DelegateSubgroup).
 const OwnFolder = "coleo"
 
-// delegated returns the folder below which Coleo creates groups, in the unified hierarchy. It is
-// the folder of this process's own group, or the folder above if only that one was delegated. It is
-// "" if Coleo cannot create groups.
-func delegated() string {
+// delegatedFolder returns the folder below which Coleo creates groups, in the unified hierarchy. It
+// is the folder of this process's own group, or the folder above if only that one was delegated. It
+// is "" if Coleo cannot create groups.
+func delegatedFolder() string {
 	dir := ownFolder()
 	if dir == "" {
 		return ""
@@ -129,7 +129,7 @@ func ownFolder() string {
 
 // GroupsFolder returns the folder for the groups of the arms whose holders this process starts. It
 // returns "" if these holders create no groups.
-func GroupsFolder() string { return delegated() }
+func GroupsFolder() string { return delegatedFolder() }
 
 // Delegated reports whether systemd has delegated the group with the given folder.
 func Delegated(folder string) bool { return markedDelegated(folder) }
@@ -198,7 +198,7 @@ func (g Group) kill() {
 }
 
 // pids returns the ids of the processes in the group itself. It leaves out the processes in the
-// groups below: see populated.
+// groups below: see isPopulated.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -216,8 +216,8 @@ func (g Group) pids() map[int]bool {
 	return out
 }
 
-// populated reports whether a process lives in the group or in a group below it.
-func (g Group) populated() bool {
+// isPopulated reports whether a process lives in the group or in a group below it.
+func (g Group) isPopulated() bool {
 	if g.dir == "" {
 		return false
 	}
@@ -232,7 +232,7 @@ func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil
 	}
-	for deadline := time.Now().Add(KillTimeout); g.populated(); time.Sleep(PollEvery) {
+	for deadline := time.Now().Add(KillTimeout); g.isPopulated(); time.Sleep(PollEvery) {
 		g.kill()
 		if time.Now().After(deadline) {
 			return fmt.Errorf("end the control group %s: processes %v are left", g.dir, g.pids())

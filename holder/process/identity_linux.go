@@ -123,8 +123,8 @@ func statFields(pid int) ([]string, error) {
 	return strings.Fields(string(raw[end+1:])), nil
 }
 
-// stopped reports whether a signal or a tracer has stopped the process pid.
-func stopped(pid int) bool {
+// isStopped reports whether a signal or a tracer has stopped the process pid.
+func isStopped(pid int) bool {
 	fields, err := statFields(pid)
 	return err == nil && len(fields) > statState && (fields[statState] == "T" || fields[statState] == "t")
 }

@@ -28,8 +28,8 @@ func identify(pid int) (coleo.Identity, error) {
 // parent waits for it.
 func identifyAny(pid int) (coleo.Identity, error) { return identify(pid) }
 
-// stopped always returns false, because this system does not show whether a process is
+// isStopped always returns false, because this system does not show whether a process is
 // stopped.
-func stopped(int) bool { return false }
+func isStopped(int) bool { return false }
 
 func lookQuickly(id coleo.Identity) Liveness { return Look(id) }

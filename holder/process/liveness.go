@@ -27,7 +27,7 @@ func Look(id coleo.Identity) Liveness {
 		return withoutLook(err)
 	case now != id:
 		return Dead
-	case stopped(id.PID):
+	case isStopped(id.PID):
 		return Stopped
 	}
 	return Alive

@@ -133,7 +133,7 @@ func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	for {
 		left := t.processes()
 		t.reap()
-		if len(left) == 0 && !t.Group.populated() {
+		if len(left) == 0 && !t.Group.isPopulated() {
 			t.empty.Store(true)
 			return nil
 		}

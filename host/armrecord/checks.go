@@ -24,10 +24,10 @@ func CheckAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	}
 }
 
-// unanswered returns the result of the check for a run without its own answer. The turn of such a
-// run ended together with the turn of a later prompt, and no record contains its answer. unanswered
-// returns nil if the run's prompt had no schema.
-func unanswered(run coleo.Receipt) *coleo.Validated {
+// resultWithoutAnswer returns the result of the check for a run without its own answer. The turn of
+// such a run ended together with the turn of a later prompt, and no record contains its answer.
+// resultWithoutAnswer returns nil if the run's prompt had no schema.
+func resultWithoutAnswer(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return nil
 	}

@@ -120,7 +120,7 @@ func endOfEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.
 	end := coleo.RunEnd{Status: status, Outcome: coleo.OutcomeOf(status, c.Interrupted), Compact: c.Compact}
 	text, found := answers[c.ID]
 	if !found {
-		end.Validated = unanswered(c)
+		end.Validated = resultWithoutAnswer(c)
 		return end
 	}
 	end.Answer, end.Source = text.Text, FromRecord

@@ -203,7 +203,7 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	if o.ID != "" {
 		return d.piece(o.ID, o.From)
 	}
-	diff, err := d.requested(ctx, a, o.Request)
+	diff, err := d.requestedDiff(ctx, a, o.Request)
 	if err != nil {
 		return bus.Piece{}, err
 	}
@@ -214,8 +214,8 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	return d.firstPiece(data), nil
 }
 
-// requested returns the diff that a request asks for.
-func (d *Diffs) requested(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
+// requestedDiff returns the diff that a request asks for.
+func (d *Diffs) requestedDiff(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if w.Wait > 0 && w.Checkpoint == nil {
 		return d.follow(ctx, a, w)
 	}

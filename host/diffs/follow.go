@@ -60,7 +60,7 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.DiffRequest) (chang
 	}
 	defer func() {
 		for _, one := range t {
-			d.leave(one)
+			d.releaseTree(one)
 		}
 	}()
 	till := time.NewTimer(min(w.Wait, mostWait))
@@ -195,7 +195,7 @@ func waitForNextDiff(ctx context.Context, last lastRead) {
 	}
 }
 
-// tree returns the tree that watches the folders of a work folder. The caller must call leave.
+// tree returns the tree that watches the folders of a work folder. The caller must call releaseTree.
 func (d *Diffs) tree(f *folder.Folder) *tree {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,9 +217,9 @@ func (d *Diffs) tree(f *folder.Folder) *tree {
 	return t
 }
 
-// leave ends one request. If no other request comes for the duration of linger, the folders are no
-// longer watched.
-func (d *Diffs) leave(t *tree) {
+// releaseTree ends one request. If no other request comes for the duration of linger, the folders are
+// no longer watched.
+func (d *Diffs) releaseTree(t *tree) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.pollers--

@@ -83,7 +83,7 @@ func TestM28ADiffOfSeveralRepositoriesIsOnePatch(t *testing.T) {
 		s.gitIn(name, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "renames")
 		s.gitIn(name, "rm", "-q", "gone")
 	}
-	d, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Binary: true})
+	d, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Binary: true})
 	if err != nil || d.Root != s.arm.Folder || len(d.Files) != 10 || len(d.Repos) != 2 || d.Repos[1].Name != "my lib" ||
 		d.Repos[1].Base == "" || d.Repos[1].Base == d.Repos[1].Head {
 		t.Fatalf("the diff is %+v, %v", d, err)
@@ -111,12 +111,13 @@ func TestM28ADiffOfSeveralRepositoriesIsOnePatch(t *testing.T) {
 		files int
 	}{{[]string{"my lib"}, 5}, {[]string{"app/file"}, 1}, {[]string{"."}, 10},
 		{[]string{"app/new", filepath.Join(s.arm.Folder, "my lib", "new")}, 2}} {
-		if d, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Paths: c.paths, Stat: true}); err != nil ||
+		d, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Paths: c.paths, Stat: true})
+		if err != nil ||
 			len(d.Files) != c.files || len(d.Patch) > 0 {
 			t.Errorf("with %q the diff is %+v, %v", c.paths, d, err)
 		}
 	}
-	if _, err := s.diffs.requested(t.Context(), s.arm,
+	if _, err := s.diffs.requestedDiff(t.Context(), s.arm,
 		changes.DiffRequest{Paths: []string{"else"}}); coleo.ErrorCode(err) !=
 		coleo.EInvalid {
 		t.Errorf("a path in no repository: %v", err)
@@ -127,11 +128,11 @@ func TestM28ADiffNamesWhatIsInNoRepository(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
 	s.write("notes", "outside\n")
-	d, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{})
+	d, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{})
 	if err != nil || len(d.Files) > 0 || len(d.Left) != 1 || d.Left[0].Name() != "notes" {
 		t.Errorf("the diff is %+v, %v", d, err)
 	}
-	if d, err = s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Paths: []string{"app"}}); err != nil ||
+	if d, err = s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Paths: []string{"app"}}); err != nil ||
 		len(d.Left) > 0 {
 		t.Errorf("the diff of one repository is %+v, %v", d, err)
 	}
@@ -148,7 +149,7 @@ func TestM28ADiffStaysInTheRepositoriesOfTheArm(t *testing.T) {
 	if err := os.Symlink(other, app); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{})
+	_, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{})
 	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "points to the repository in") {
 		t.Errorf("the diff of a link: %v", err)
 	}
@@ -162,7 +163,7 @@ func TestM28CheckpointsOfSeveralRepositoriesAreRefused(t *testing.T) {
 	s := newSeveralStage(t)
 	n := 0
 	_, listed := s.diffs.Checkpoints(t.Context(), s.arm)
-	_, diffed := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Checkpoint: &n})
+	_, diffed := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Checkpoint: &n})
 	_, restored := s.diffs.Restore(t.Context(), s.arm, 0, func(string) error { return nil })
 	for _, err := range []error{listed, diffed, restored} {
 		if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "several repositories") {
@@ -185,7 +186,7 @@ func TestM28TheDiffOfSeveralRepositoriesIsFollowed(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
 	t.Cleanup(s.diffs.Close)
-	first, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Wait: time.Minute})
+	first, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Wait: time.Minute})
 	if err != nil || len(first.Files) != 0 {
 		t.Fatalf("the first diff: %+v, %v", first, err)
 	}
@@ -198,7 +199,7 @@ func TestM28TheDiffOfSeveralRepositoriesIsFollowed(t *testing.T) {
 		got := make(chan answer, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		go func() {
-			d, err := s.diffs.requested(ctx, s.arm, changes.DiffRequest{Wait: time.Minute, Since: mark})
+			d, err := s.diffs.requestedDiff(ctx, s.arm, changes.DiffRequest{Wait: time.Minute, Since: mark})
 			got <- answer{d, err}
 		}()
 		s.write(name+"/file", "changed\n")
@@ -209,7 +210,7 @@ func TestM28TheDiffOfSeveralRepositoriesIsFollowed(t *testing.T) {
 		}
 		mark = a.Mark
 	}
-	d, err := s.diffs.requested(t.Context(), s.arm, changes.DiffRequest{Wait: time.Millisecond, Since: mark})
+	d, err := s.diffs.requestedDiff(t.Context(), s.arm, changes.DiffRequest{Wait: time.Millisecond, Since: mark})
 	if err != nil || !d.Unchanged || d.Root != s.arm.Folder {
 		t.Errorf("without a change: %+v, %v", d, err)
 	}

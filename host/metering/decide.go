@@ -20,13 +20,13 @@ func (m *Meter) Keep(ctx context.Context, call budget.Call) bool {
 		return false
 	}
 	if d := budget.DecideAll(list, call); !d.Allows() {
-		m.overspent(ctx, d)
+		m.onOverspent(ctx, d)
 	}
 	return true
 }
 
-// overspent carries out a decision about an arm, even while a turn of the arm is running.
-func (m *Meter) overspent(ctx context.Context, d budget.Decision) {
+// onOverspent carries out a decision about an arm, even while a turn of the arm is running.
+func (m *Meter) onOverspent(ctx context.Context, d budget.Decision) {
 	run := m.Arm.Facts().Run
 	switch d.Policy {
 	case coleo.BudgetWarn:
@@ -131,7 +131,7 @@ func (m *Meter) warn(ctx context.Context, d budget.Decision) {
 	m.warned = of
 	m.mu.Unlock()
 	if !known {
-		m.tell(ctx, coleo.BudgetWarned, d, d.Why+"; the arm continues")
+		m.reportStep(ctx, coleo.BudgetWarned, d, d.Why+"; the arm continues")
 	}
 }
 
@@ -149,7 +149,7 @@ func (m *Meter) park(ctx context.Context, step coleo.BudgetStep, d budget.Decisi
 	}
 }
 
-func (m *Meter) tell(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
+func (m *Meter) reportStep(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	change := coleo.BudgetChange{Step: step, Why: why, BudgetState: d.State}
 	f := m.Arm.Facts()
 	if err := m.Arm.Tell(context.WithoutCancel(ctx), f.run(), change); err != nil {
@@ -176,7 +176,7 @@ func (m *Meter) end(ctx context.Context, d budget.Decision, why string) {
 	if known {
 		return
 	}
-	m.tell(ctx, coleo.BudgetReached, d, why)
+	m.reportStep(ctx, coleo.BudgetReached, d, why)
 	m.Arm.Go(func(ctx context.Context) {
 		err := m.Arm.Kill(ctx, generation)
 		m.mu.Lock()

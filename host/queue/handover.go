@@ -15,7 +15,7 @@ func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
 	before.Handover = nil
 	h.Open, h.Before = true, &before
 	out, _ := Unpark(q)
-	moved := movable(out.Entries)
+	moved := movableEntries(out.Entries)
 	out.Entries = slices.DeleteFunc(slices.Clone(out.Entries), fromCaller)
 	out.Paused, out.ByHand, out.Held = "handed over to arm "+h.Name+" ("+h.Harness+")", true, ""
 	out.Handover = &h
@@ -43,13 +43,14 @@ func TakeBack(q coleo.Queue) (coleo.Queue, []coleo.Queued) {
 	had := func(e coleo.Queued) bool {
 		return slices.ContainsFunc(out.Entries, func(old coleo.Queued) bool { return old.ID == e.ID })
 	}
-	back := movable(out.Entries)
+	back := movableEntries(out.Entries)
 	out.Entries = append(slices.Clip(out.Entries), slices.DeleteFunc(slices.Clone(q.Entries), had)...)
 	return out, back
 }
 
-// movable returns the entries that callers have added. It leaves out the entries of Coleo itself.
-func movable(list []coleo.Queued) []coleo.Queued {
+// movableEntries returns the entries that callers have added. It leaves out the entries of Coleo
+// itself.
+func movableEntries(list []coleo.Queued) []coleo.Queued {
 	return slices.DeleteFunc(slices.Clone(list), func(e coleo.Queued) bool { return !fromCaller(e) })
 }
 

@@ -21,7 +21,7 @@ func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
 	}
 	out := q
 	out.Entries = append(slices.Clip(q.Entries), e)
-	return bounded(q, out, "added")
+	return checkSize(q, out, "added")
 }
 
 // Edit returns the queue with another text and other files for the entry with the given id. It
@@ -41,7 +41,7 @@ func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 	if at == 0 {
 		out.Held = "" // the agent CLI may accept the new text
 	}
-	return bounded(q, out, "changed")
+	return checkSize(q, out, "changed")
 }
 
 // Move returns the queue with the entry at a new position. The first position is 1. If the position
@@ -129,10 +129,10 @@ func find(q coleo.Queue, id string) (int, error) {
 	return at, nil
 }
 
-// bounded checks the queue q after a change. If its texts are too large, bounded returns the queue
+// checkSize checks the queue q after a change. If its texts are too large, checkSize returns the queue
 // from before the change and EConflict. Otherwise it returns q. The last parameter is a word for
 // the error message, such as "added".
-func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
+func checkSize(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {
 		bytes += size(e)

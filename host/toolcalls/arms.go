@@ -88,13 +88,13 @@ func (d *Dispatcher) listArms(ctx context.Context, c call) (string, error) {
 		return "", list[at].checkHere()
 	}
 	if len(list) == 0 {
-		return d.done(ctx, c, store.ToolChange{}, "This arm has no subarms and no parent.")
+		return d.answerAtOnce(ctx, c, store.ToolChange{}, "This arm has no subarms and no parent.")
 	}
 	lines := make([]string, len(list))
 	for i, r := range list {
 		lines[i] = r.line()
 	}
-	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
+	return d.answerAtOnce(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
 }
 
 // subarm returns the calling arm's subarm with the given name or id, and whether there is one. If
@@ -108,9 +108,9 @@ func (d *Dispatcher) subarm(c call, name string) (r Relative, at bool, err error
 	return Relative{}, false, nil
 }
 
-// awaited returns the subarm that a call of await_arm names. If the call names none and there is
-// only one subarm, awaited returns that one.
-func (d *Dispatcher) awaited(c call) (Relative, error) {
+// awaitedSubarm returns the subarm that a call of await_arm names. If the call names none and there
+// is only one subarm, awaitedSubarm returns that one.
+func (d *Dispatcher) awaitedSubarm(c call) (Relative, error) {
 	var in struct {
 		Name string `json:"name"`
 	}
@@ -125,13 +125,14 @@ func (d *Dispatcher) awaited(c call) (Relative, error) {
 	case in.Name == "" && len(own) == 1:
 		return own[0], own[0].checkHere()
 	case in.Name == "":
-		return Relative{}, coleo.Errorf(coleo.EInvalid, "this arm has %d subarms: name one of them%s", len(own), names(own))
+		return Relative{}, coleo.Errorf(coleo.EInvalid, "this arm has %d subarms: name one of them%s", len(own),
+			namesText(own))
 	}
-	return Relative{}, coleo.Errorf(coleo.ENotFound, "this arm has no subarm %q%s", short(in.Name), names(own))
+	return Relative{}, coleo.Errorf(coleo.ENotFound, "this arm has no subarm %q%s", short(in.Name), namesText(own))
 }
 
-// names returns the names of relatives as part of a message, or "".
-func names(list []Relative) string {
+// namesText returns the names of relatives as part of a message, or "".
+func namesText(list []Relative) string {
 	var out []string
 	for _, r := range list {
 		out = append(out, r.Name)
@@ -142,20 +143,20 @@ func names(list []Relative) string {
 	return ": " + strings.Join(out, ", ")
 }
 
-// askedSubarm returns the suspension for a call of spawn_arm. Its request does not have the
+// suspensionForSubarm returns the suspension for a call of spawn_arm. Its request does not have the
 // subarm's id yet.
-func (d *Dispatcher) askedSubarm(c call) (coleo.Suspension, error) {
+func (d *Dispatcher) suspensionForSubarm(c call) (coleo.Suspension, error) {
 	var w subarm.SpawnRequest
 	if err := c.readOnly(&w); err != nil {
 		return coleo.Suspension{}, err
 	}
 	r, err := subarm.Grant(subarm.Parent{Name: c.facts.Name, Harness: c.facts.Harness, Config: c.facts.Config,
 		Permissions: c.facts.Permissions}, w)
-	return requesting(c, coleo.SuspensionSubarm, r), err
+	return requestSuspension(c, coleo.SuspensionSubarm, r), err
 }
 
-// askedMessage returns the suspension for a call of message_arm.
-func (d *Dispatcher) askedMessage(c call) (coleo.Suspension, error) {
+// suspensionForMessage returns the suspension for a call of message_arm.
+func (d *Dispatcher) suspensionForMessage(c call) (coleo.Suspension, error) {
 	var in struct {
 		To   string `json:"to"`
 		Text string `json:"text"`
@@ -173,17 +174,17 @@ func (d *Dispatcher) askedMessage(c call) (coleo.Suspension, error) {
 	switch {
 	case at < 0:
 		return coleo.Suspension{}, coleo.Errorf(coleo.ENotFound, "%q is neither a subarm nor the parent of this arm%s",
-			short(in.To), names(list))
+			short(in.To), namesText(list))
 	case list[at].Ended:
 		return coleo.Suspension{}, coleo.Errorf(coleo.EExited, "the arm %s has ended", list[at].Name)
 	case list[at].Elsewhere:
 		return coleo.Suspension{}, list[at].checkHere()
 	}
-	return requesting(c, coleo.SuspensionMessage, coleo.ArmRequest{Arm: list[at].ID, Name: list[at].Name,
+	return requestSuspension(c, coleo.SuspensionMessage, coleo.ArmRequest{Arm: list[at].ID, Name: list[at].Name,
 		Prompt: subarm.Mark(c.facts.Name, in.Text)}), nil
 }
 
-func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Suspension {
+func requestSuspension(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Suspension {
 	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
 }
 

@@ -192,15 +192,16 @@ func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	case coleo.ToolAwaitAnswer:
 		on, err = d.takeUp(ctx, c)
 	case coleo.ToolAwaitArm:
-		on.subarm, err = d.awaited(c)
+		on.subarm, err = d.awaitedSubarm(c)
 	default:
 		on.suspension, err = d.suspend(ctx, c)
 	}
 	return "", on, err
 }
 
-// done writes the change of a call that has a result at once, and returns the text for the model.
-func (d *Dispatcher) done(ctx context.Context, c call, change store.ToolChange, text string,
+// answerAtOnce writes the change of a call that has a result at once, and returns the text for the
+// model.
+func (d *Dispatcher) answerAtOnce(ctx context.Context, c call, change store.ToolChange, text string,
 	work ...coleo.Work) (string, error) {
 	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}
 	var events []coleo.Event

@@ -37,7 +37,7 @@ func (d *Dispatcher) heartbeat(ctx context.Context, c call) (string, error) {
 	if text == "" || d.beats[c.arm] == text {
 		return "Noted.", nil
 	}
-	out, err := d.done(ctx, c, store.ToolChange{}, "Noted.", coleo.Remark{Title: "heartbeat", Text: text})
+	out, err := d.answerAtOnce(ctx, c, store.ToolChange{}, "Noted.", coleo.Remark{Title: "heartbeat", Text: text})
 	if err == nil {
 		if d.beats == nil {
 			d.beats = map[string]string{}
@@ -60,7 +60,7 @@ func (d *Dispatcher) shareNote(ctx context.Context, c call) (string, error) {
 	if strings.TrimSpace(in.Title+in.Content) == "" {
 		return "", coleo.Errorf(coleo.EInvalid, "the note is empty")
 	}
-	return d.done(ctx, c, store.ToolChange{}, "The note is recorded.",
+	return d.answerAtOnce(ctx, c, store.ToolChange{}, "The note is recorded.",
 		coleo.Remark{Title: in.Title, Text: in.Content, Tags: in.Tags})
 }
 
@@ -83,7 +83,7 @@ func (d *Dispatcher) statusReport(ctx context.Context, c call) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "the status is one of %s, not %q", printable.List(reportStatuses),
 			short(r.Status))
 	}
-	return d.done(ctx, c, store.ToolChange{}, "The report is recorded.",
+	return d.answerAtOnce(ctx, c, store.ToolChange{}, "The report is recorded.",
 		coleo.Remark{Title: "report", Text: r.Status + ": " + r.Summary, Report: &r})
 }
 
@@ -139,7 +139,7 @@ func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "the arm has claimed %d files, which is the most", len(own))
 	}
 	claim := store.Claim{Arm: c.arm, Path: path, Kind: in.Kind, Reason: in.Reason, At: d.Now().UTC()}
-	return d.done(ctx, c, store.ToolChange{Claim: &claim},
+	return d.answerAtOnce(ctx, c, store.ToolChange{Claim: &claim},
 		fmt.Sprintf("%s is claimed (%s) until this arm ends.", path, in.Kind))
 }
 

@@ -33,13 +33,13 @@ type question struct {
 	Why      string   `json:"why"`
 }
 
-// asked returns the suspension for a call that asks. The suspension has no id yet.
-func (d *Dispatcher) asked(c call) (coleo.Suspension, error) {
+// suspensionFor returns the suspension for a call that asks. The suspension has no id yet.
+func (d *Dispatcher) suspensionFor(c call) (coleo.Suspension, error) {
 	switch c.tool {
 	case coleo.ToolSpawnArm:
-		return d.askedSubarm(c)
+		return d.suspensionForSubarm(c)
 	case coleo.ToolMessageArm:
-		return d.askedMessage(c)
+		return d.suspensionForMessage(c)
 	}
 	return c.question()
 }
@@ -82,7 +82,7 @@ func (c call) question() (coleo.Suspension, error) {
 // call, the model may ask the same question again before it has received the answer. suspend then
 // returns the id of the earlier suspension. Otherwise it creates a suspension.
 func (d *Dispatcher) suspend(ctx context.Context, c call) (string, error) {
-	s, err := d.asked(c)
+	s, err := d.suspensionFor(c)
 	if err != nil {
 		return "", err
 	}

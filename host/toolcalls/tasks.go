@@ -114,7 +114,7 @@ func (d *Dispatcher) changeTask(ctx context.Context, c call, id string, change f
 }
 
 func (d *Dispatcher) wroteTasks(ctx context.Context, c call, list store.TaskList) (string, error) {
-	return d.done(ctx, c, store.ToolChange{Tasks: &list}, "The tasks are now:\n"+taskLines(list.Tasks),
+	return d.answerAtOnce(ctx, c, store.ToolChange{Tasks: &list}, "The tasks are now:\n"+taskLines(list.Tasks),
 		coleo.TasksUpdated{Tasks: list.Tasks})
 }
 

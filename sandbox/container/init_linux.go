@@ -40,16 +40,16 @@ func Init(args []string) error {
 		_ = send(conn, result{Failed: err.Error()})
 		return err
 	}
-	go pass(signals)
-	go obey(conn, child)
+	go passSignals(signals)
+	go followOrders(conn, child)
 	code := reap(child)
 	_ = send(conn, result{Code: code})
 	os.Exit(code)
 	return nil
 }
 
-// pass forwards SIGTERM and SIGHUP to all other processes of the container.
-func pass(signals <-chan os.Signal) {
+// passSignals forwards SIGTERM and SIGHUP to all other processes of the container.
+func passSignals(signals <-chan os.Signal) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
 			_ = unix.Kill(-1, s.(syscall.Signal))
@@ -57,11 +57,11 @@ func pass(signals <-chan os.Signal) {
 	}
 }
 
-// obey carries out the messages of StartVerb. When StartVerb ends, this process ends too, and then the
-// kernel ends all others.
-func obey(conn, child int) {
+// followOrders carries out the messages of StartVerb. When StartVerb ends, this process ends too, and then
+// the kernel ends all others.
+func followOrders(conn, child int) {
 	for {
-		var m signalled
+		var m signalledError
 		if _, err := receive(conn, &m); err != nil {
 			os.Exit(128 + int(unix.SIGKILL))
 		}
@@ -100,7 +100,7 @@ func (o order) start(fds []int) (pid int, err error) {
 		files = append(files, uintptr(fds[3]))
 	}
 	pid, err = syscall.ForkExec(self, slices.Concat(argv, []string{"--"}, o.Argv), &syscall.ProcAttr{
-		Env: merged(os.Environ(), o.Env), Files: files,
+		Env: mergeEnv(os.Environ(), o.Env), Files: files,
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.Terminal, Ctty: 0}})
 	for _, fd := range fds {
 		_ = unix.Close(fd)
@@ -111,9 +111,9 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns the variables of the lists `env` and `top`. If both lists contain a variable, the value in
-// `top` wins.
-func merged(env, top []string) (out []string) {
+// mergeEnv returns the variables of the lists `env` and `top`. If both lists contain a variable, the value
+// in `top` wins.
+func mergeEnv(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {
 		name, _, _ := strings.Cut(kv, "=")

@@ -32,8 +32,8 @@ type order struct {
 	Limits   coleo.SandboxLimits
 }
 
-// signalled is a message from StartVerb about a signal.
-type signalled struct {
+// signalledError is a message from StartVerb about a signal.
+type signalledError struct {
 	Signal syscall.Signal
 }
 

@@ -48,7 +48,7 @@ func Start(args []string) error {
 	if err != nil {
 		return err
 	}
-	s := started{plan: p, id: id, engine: engine{p.Kind, p.Program, p.Environ}, signals: make(chan os.Signal, 16)}
+	s := containerRun{plan: p, id: id, engine: engine{p.Kind, p.Program, p.Environ}, signals: make(chan os.Signal, 16)}
 	signal.Notify(s.signals, passed...)
 	code, err := s.run(args[2:])
 	if err == nil {
@@ -57,8 +57,8 @@ func Start(args []string) error {
 	return err
 }
 
-// started contains the data of one started container.
-type started struct {
+// containerRun contains the data of one started container.
+type containerRun struct {
 	plan    Plan
 	id      identity
 	engine  engine
@@ -67,7 +67,7 @@ type started struct {
 
 // run runs the program in the container and returns the program's exit code. When run returns, the
 // container no longer exists.
-func (s *started) run(argv []string) (code int, err error) {
+func (s *containerRun) run(argv []string) (code int, err error) {
 	ctx := context.Background()
 	if err := s.engine.sweep(ctx, s.id.arm); err != nil {
 		return 0, fmt.Errorf("remove what an earlier start has left: %w", err)
@@ -78,7 +78,7 @@ func (s *started) run(argv []string) (code int, err error) {
 		return 0, err
 	}
 	defer link.close()
-	if err := s.make(ctx); err != nil {
+	if err := s.makeContainer(ctx); err != nil {
 		return 0, err
 	}
 	conn, err := link.accept(linkTimeout, func() bool {
@@ -93,11 +93,11 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container. It ignores SIGHUP while it starts the engine, so that the engine's
+// makeContainer makes the container. It ignores SIGHUP while it starts the engine, so that the engine's
 // process ignores SIGHUP too. Otherwise podman would die when a holder ends the arm, because the
 // holder then sends SIGHUP to all processes below it. But podman's process must survive to remove the
 // container.
-func (s *started) make(ctx context.Context) error {
+func (s *containerRun) makeContainer(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
@@ -114,7 +114,7 @@ func (s *started) make(ctx context.Context) error {
 
 // diagnose finds out why the container's first process has not connected. It runs the same
 // program in another container, and returns the output with its error message.
-func (s *started) diagnose(ctx context.Context) string {
+func (s *containerRun) diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, linkTimeout)
 	defer cancel()
 	m := Mount{s.plan.Coleo, s.plan.Coleo, true}
@@ -126,7 +126,7 @@ func (s *started) diagnose(ctx context.Context) string {
 }
 
 // serve sends the order to the container, and forwards signals until the program has ended.
-func (s *started) serve(conn int, argv []string) (int, error) {
+func (s *containerRun) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
 	o.Terminal = s.releaseTerminal() // must come before the proxy is started, because SIGHUP would end the proxy
@@ -162,7 +162,7 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 			}
 			return end.Code, nil
 		case sig := <-s.signals:
-			_ = send(conn, signalled{sig.(syscall.Signal)})
+			_ = send(conn, signalledError{sig.(syscall.Signal)})
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 // of its own session. It reports whether it has succeeded. It fails if this process runs below a
 // wrapper, because the wrapper then leads the session. The agent CLI then uses the terminal without
 // owning it, and this process forwards the terminal's signals.
-func (s *started) releaseTerminal() bool {
+func (s *containerRun) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {
 		return false

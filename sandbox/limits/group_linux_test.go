@@ -46,7 +46,7 @@ func inGroup(t *testing.T, folder string, argv ...string) *exec.Cmd {
 func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 	const controller = "hugetlb"
 	first := process.GroupsFolder()
-	if first == "" || !isFirst(first) || !slices.Contains(words(first, "cgroup.controllers"), controller) {
+	if first == "" || !isFirst(first) || !slices.Contains(controllersIn(first, "cgroup.controllers"), controller) {
 		t.Skip("this machine gives no group with the controller ", controller)
 	}
 	check := func(err error) {
@@ -55,11 +55,11 @@ func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Contains(words(first, "cgroup.subtree_control"), controller) {
+	if !slices.Contains(controllersIn(first, "cgroup.subtree_control"), controller) {
 		if !strings.Contains(os.Getenv("COLEO_REQUIRE"), "cgroup") {
 			t.Skip("the test would change the first control group of this machine: COLEO_REQUIRE=cgroup lets it")
 		}
-		check(enable(first, []string{controller}))
+		check(enableControllers(first, []string{controller}))
 		t.Cleanup(func() { _ = os.WriteFile(filepath.Join(first, "cgroup.subtree_control"), []byte("-"+controller), 0) })
 	}
 	folder := filepath.Join(first, "coleo-limits-test-"+strconv.Itoa(os.Getpid()))
@@ -73,19 +73,20 @@ func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 	if canHave(folder, controller) {
 		t.Error("a group with a process, which nobody has delegated, is to give its controller away")
 	}
-	if err := enable(folder, []string{controller}); err == nil {
+	if err := enableControllers(folder, []string{controller}); err == nil {
 		t.Error("the kernel gives a controller below a group with a process")
 	}
 	check(unix.Setxattr(folder, "trusted.delegate", []byte("1"), 0))
 	if !canHave(folder, controller) || canHave(folder, "none") {
 		t.Error("a delegated group is to give away the controllers that it has")
 	}
-	check(enable(folder, []string{controller}))
-	check(enable(folder, []string{controller}))
-	if !slices.Contains(words(folder, "cgroup.subtree_control"), controller) ||
-		!slices.Equal(words(below, "cgroup.procs"), []string{strconv.Itoa(sleeper.Process.Pid)}) {
-		t.Errorf("the group gives away %v, and below it there are the processes %v", words(folder, "cgroup.subtree_control"),
-			words(below, "cgroup.procs"))
+	check(enableControllers(folder, []string{controller}))
+	check(enableControllers(folder, []string{controller}))
+	if !slices.Contains(controllersIn(folder, "cgroup.subtree_control"), controller) ||
+		!slices.Equal(controllersIn(below, "cgroup.procs"), []string{strconv.Itoa(sleeper.Process.Pid)}) {
+		t.Errorf("the group gives away %v, and below it there are the processes %v",
+			controllersIn(folder, "cgroup.subtree_control"),
+			controllersIn(below, "cgroup.procs"))
 	}
 	cmd := inGroup(t, below, os.Args[0])
 	cmd.Env = append(os.Environ(), tellFolder+"=1")
@@ -93,9 +94,9 @@ func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 		t.Errorf("a holder below would make the groups of arms in %q, %v; want %s", out, err, folder)
 	}
 	limit := filepath.Join(below, "hugetlb.2MB.max")
-	check(set(limit, "2097152"))
+	check(writeLimit(limit, "2097152"))
 	// The kernel rounds this value, so that reading it again gives another one.
-	if err := set(limit, "2097153"); err == nil {
+	if err := writeLimit(limit, "2097153"); err == nil {
 		t.Error("a limit that the kernel has changed counts as set")
 	}
 }

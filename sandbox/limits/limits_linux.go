@@ -27,11 +27,11 @@ func Plan(l coleo.SandboxLimits) (Means, error) {
 // the machine's first group. If systemd has delegated the group to Coleo, Coleo may move its own processes
 // out of the group (see makeRoom), so they are no obstacle.
 func canHave(folder, controller string) bool {
-	if folder == "" || !slices.Contains(words(folder, "cgroup.controllers"), controller) {
+	if folder == "" || !slices.Contains(controllersIn(folder, "cgroup.controllers"), controller) {
 		return false
 	}
-	return slices.Contains(words(folder, "cgroup.subtree_control"), controller) || isFirst(folder) ||
-		len(words(folder, "cgroup.procs")) == 0 || process.Delegated(folder)
+	return slices.Contains(controllersIn(folder, "cgroup.subtree_control"), controller) || isFirst(folder) ||
+		len(controllersIn(folder, "cgroup.procs")) == 0 || process.Delegated(folder)
 }
 
 // isFirst reports whether a group is the machine's first one, which is the only one without a type.
@@ -40,7 +40,7 @@ func isFirst(folder string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func words(folder, file string) []string {
+func controllersIn(folder, file string) []string {
 	raw, err := os.ReadFile(filepath.Join(folder, file))
 	if err != nil {
 		return nil
@@ -74,11 +74,11 @@ func SetGroup(l coleo.SandboxLimits) error {
 	if l.CPUs > 0 {
 		controllers, files["cpu.max"] = append(controllers, "cpu"), fmt.Sprintf("%d %d", int(l.CPUs*period), period)
 	}
-	if err := enable(filepath.Dir(group), controllers); err != nil {
+	if err := enableControllers(filepath.Dir(group), controllers); err != nil {
 		return err
 	}
 	for name, value := range files {
-		if err := set(filepath.Join(group, name), value); err != nil {
+		if err := writeLimit(filepath.Join(group, name), value); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func SetGroup(l coleo.SandboxLimits) error {
 // period is the time over which the kernel measures the use of processors, in microseconds.
 const period = 100_000
 
-func set(path, value string) error {
+func writeLimit(path, value string) error {
 	if err := os.WriteFile(path, []byte(value), 0); err != nil {
 		return fmt.Errorf("set a limit: %w", err)
 	}
@@ -98,9 +98,9 @@ func set(path, value string) error {
 	return nil
 }
 
-// enable makes controllers available to the groups below a folder.
-func enable(folder string, controllers []string) error {
-	has := words(folder, "cgroup.subtree_control")
+// enableControllers makes controllers available to the groups below a folder.
+func enableControllers(folder string, controllers []string) error {
+	has := controllersIn(folder, "cgroup.subtree_control")
 	for _, name := range controllers {
 		if slices.Contains(has, name) {
 			continue
@@ -127,7 +127,7 @@ func makeRoom(folder string) error {
 	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	for _, pid := range words(folder, "cgroup.procs") {
+	for _, pid := range controllersIn(folder, "cgroup.procs") {
 		err := os.WriteFile(filepath.Join(below, "cgroup.procs"), []byte(pid), 0)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("move process %s into %s: %w", pid, below, err)

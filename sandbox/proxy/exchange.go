@@ -24,7 +24,7 @@ type pair struct {
 func (s *Server) exchange(ctx context.Context, p pair) {
 	defer context.AfterFunc(ctx, func() { _ = p.server.Close() })()
 	t := &traffic{pair: p, idle: cmp.Or(s.idleTimeout, idleTimeout)}
-	t.active()
+	t.noteActivity()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -59,8 +59,8 @@ type traffic struct {
 	serverLost     atomic.Bool // the server accepts no more data
 }
 
-// active restarts the time limit for idle connections on both sides.
-func (t *traffic) active() {
+// noteActivity restarts the time limit for idle connections on both sides.
+func (t *traffic) noteActivity() {
 	if t.ended.Load() {
 		return
 	}
@@ -106,7 +106,7 @@ func (c counted) Write(b []byte) (int, error) {
 	if c.sum.Add(int64(n)); err != nil && c.lost != nil {
 		c.lost.Store(true)
 	}
-	c.t.active()
+	c.t.noteActivity()
 	return n, err
 }
 

@@ -45,7 +45,7 @@ func readRequest(r *bufio.Reader) (request, error) {
 	}
 	method, rest, _ := strings.Cut(line, " ")
 	target, version, ok := strings.Cut(rest, " ")
-	if !ok || !isToken(method) || !visible(target) || version != "HTTP/1.1" && version != "HTTP/1.0" {
+	if !ok || !isToken(method) || !isVisible(target) || version != "HTTP/1.1" && version != "HTTP/1.0" {
 		return request{}, errors.New("the request line is not one of HTTP/1.1")
 	}
 	q := request{connect: method == "CONNECT"}
@@ -142,12 +142,12 @@ func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	return host, uint16(number), err
 }
 
-// visible reports whether a text consists of printable ASCII characters without blanks.
-func visible(text string) bool {
+// isVisible reports whether a text consists of printable ASCII characters without blanks.
+func isVisible(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // isToken reports whether a text is a token of HTTP (RFC 9110, 5.6.2).
 func isToken(text string) bool {
-	return visible(text) && !strings.ContainsAny(text, `"(),/:;<=>?@[\]{}`)
+	return isVisible(text) && !strings.ContainsAny(text, `"(),/:;<=>?@[\]{}`)
 }

@@ -89,7 +89,7 @@ var canBound = sync.OnceValue(func() bool {
 	if err != nil || cmd.Start() != nil {
 		return false
 	}
-	bounded := bound(cmd.Process.Pid, memoryLimit()) == nil
+	bounded := boundData(cmd.Process.Pid, memoryLimit()) == nil
 	in.Close()
 	_ = cmd.Wait() // read fails at the end of the input
 	return bounded
@@ -104,15 +104,15 @@ func boundAll(first int, limit uint64) bool {
 		if group, err := unix.Getpgid(pid); err != nil || group != first {
 			continue // the process has ended, or it has left git's process group
 		}
-		_ = bound(pid, limit) // fails only if the process has ended
+		_ = boundData(pid, limit) // fails only if the process has ended
 		within = within && dataOf(pid) <= limit
 		pids = append(pids, process.Children(pid)...)
 	}
 	return within
 }
 
-// bound bounds the data of a process, in bytes. A lower bound remains.
-func bound(pid int, limit uint64) error {
+// boundData bounds the data of a process, in bytes. A lower bound remains.
+func boundData(pid int, limit uint64) error {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, nil, &now); err != nil {
 		return err

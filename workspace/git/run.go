@@ -211,8 +211,8 @@ type call struct {
 func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := &bounded{most: c.most, full: cancel}
-	stderr := &bounded{most: maxStderr}
+	out := &boundedBuffer{most: c.most, full: cancel}
+	stderr := &boundedBuffer{most: maxStderr}
 	var why atomic.Pointer[string]
 	cmd, err := startBounded(append([]string{p.path}, c.args...), func(argv []string) *exec.Cmd {
 		return p.command(ctx, c, argv, out, stderr)
@@ -320,8 +320,8 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls `full`.
-type bounded struct {
+// boundedBuffer keeps the first bytes that are written to it. If more bytes arrive, it calls `full`.
+type boundedBuffer struct {
 	kept bytes.Buffer
 	most int64
 	full func()
@@ -329,7 +329,7 @@ type bounded struct {
 }
 
 // Write never returns an error, because git would end if the pipe were closed.
-func (b *bounded) Write(data []byte) (int, error) {
+func (b *boundedBuffer) Write(data []byte) (int, error) {
 	room := b.most - int64(b.kept.Len())
 	if int64(len(data)) <= room {
 		return b.kept.Write(data)

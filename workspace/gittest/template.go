@@ -62,7 +62,7 @@ func (x *Template) New(t testing.TB) *Stage {
 	s := place(t)
 	files := x.files
 	if x.Moves {
-		files = moved(files, x.root, s.Root)
+		files = moveFolder(files, x.root, s.Root)
 	}
 	s.Check(lay(s.Root, files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
@@ -91,8 +91,9 @@ func lay(dir string, files fstest.MapFS) error {
 	return nil
 }
 
-// moved returns the files of a stage with the folder to in place of the folder from, and with the ids of its arms.
-func moved(files fstest.MapFS, from, to string) fstest.MapFS {
+// moveFolder returns the files of a stage with the folder to in place of the folder from, and with the ids of its
+// arms.
+func moveFolder(files fstest.MapFS, from, to string) fstest.MapFS {
 	replacer := strings.NewReplacer(from, to, mark(from), mark(to))
 	out := fstest.MapFS{}
 	for name, file := range files {

@@ -59,7 +59,7 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 	if m.Updated == "" {
 		return func(bool) error { return nil }, nil
 	}
-	p := pending{Common: j.repo.Common, Folder: m.Updated, Into: m.Into, Before: m.Before, After: m.After}
+	p := unfinishedMerge{Common: j.repo.Common, Folder: m.Updated, Into: m.Into, Before: m.Before, After: m.After}
 	r, err := j.trees.OpenFolder(ctx, m.Updated)
 	if err != nil {
 		return nil, err

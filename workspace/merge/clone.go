@@ -24,12 +24,12 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 		if j.request.Way == changes.WayCommit {
 			own.options = j.options
 		}
-		if made, err = own.do(ctx); err != nil {
+		if made, err = own.carryOut(ctx); err != nil {
 			return made, err
 		}
 	}
 	if j.request.DryRun {
-		return j.do(ctx)
+		return j.carryOut(ctx)
 	}
 	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
 		if made.Committed != "" {
@@ -41,7 +41,7 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	if j.request.Way == changes.WayCommit {
 		return made, nil
 	}
-	m, err := j.do(ctx)
+	m, err := j.carryOut(ctx)
 	if m.Committed == "" {
 		m.Committed = made.Committed
 	}

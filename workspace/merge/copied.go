@@ -20,10 +20,10 @@ import (
 // at that moment. So a program of the arm could make git store a person's file in the clone, where the arm can read
 // it.
 
-// copied opens the clone with another work folder, which contains copies of the named files. Only files within the
-// clone are copied, even if links lead out of it. A missing file has no copy. The new work folder also contains the
-// files' .gitattributes.
-func (j *job) copied(ctx context.Context, files []changes.Entry) (*git.Repo, error) {
+// cloneWithCopies opens the clone with another work folder, which contains copies of the named files. Only files
+// within the clone are copied, even if links lead out of it. A missing file has no copy. The new work folder also
+// contains the files' .gitattributes.
+func (j *job) cloneWithCopies(ctx context.Context, files []changes.Entry) (*git.Repo, error) {
 	dir := filepath.Join(j.own, "files")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err

@@ -89,16 +89,16 @@ func doLocked(ctx context.Context, j job) (changes.Merged, error) {
 	if j.arm.Clone {
 		return doInClone(ctx, j)
 	}
-	return j.do(ctx)
+	return j.carryOut(ctx)
 }
 
-// do carries out the request.
-func (j *job) do(ctx context.Context) (changes.Merged, error) {
+// carryOut carries out the request.
+func (j *job) carryOut(ctx context.Context) (changes.Merged, error) {
 	defer j.close()
 	if err := j.open(ctx); err != nil {
 		return changes.Merged{}, err
 	}
-	step := j.once
+	step := j.mergeOnce
 	if j.request.Way == changes.WayCommit {
 		step = j.commitOnly
 	}
@@ -259,9 +259,9 @@ func (j *job) checkBranches(ctx context.Context) error {
 	return err
 }
 
-// once computes the merge for the present commit of the branch, and then moves the branch. It
+// mergeOnce computes the merge for the present commit of the branch, and then moves the branch. It
 // returns errMoved if somebody has moved the branch in the meantime.
-func (j *job) once(ctx context.Context) (changes.Merged, error) {
+func (j *job) mergeOnce(ctx context.Context) (changes.Merged, error) {
 	m, work, err := j.prepare(ctx)
 	if err != nil || m.Nothing || m.Conflicts != nil || j.request.DryRun {
 		return m, nothingMerged(err)
@@ -297,23 +297,23 @@ func (j *job) prepare(ctx context.Context) (changes.Merged, work, error) {
 		return m, work, err
 	}
 	m.Commit, m.Committed = work.commit, work.made
-	if m.Nothing, err = j.has(ctx, tip, m.Commit); err != nil || m.Nothing {
-		return unchanged(m, work), work, err
+	if m.Nothing, err = j.hasAncestor(ctx, tip, m.Commit); err != nil || m.Nothing {
+		return unchangedResult(m, work), work, err
 	}
 	after, err := j.compute(ctx, &m, tip)
 	if err != nil || m.Conflicts != nil {
-		return unchanged(m, work), work, err
+		return unchangedResult(m, work), work, err
 	}
 	if m.Nothing = after == tip; m.Nothing {
-		return unchanged(m, work), work, nil
+		return unchangedResult(m, work), work, nil
 	}
 	m.After = after
 	return m, work, j.files(ctx, &m, tip)
 }
 
-// unchanged returns the result of a merge that changes nothing. In this result, there is no commit of uncommitted
-// work and no updated work folder.
-func unchanged(m changes.Merged, w work) changes.Merged {
+// unchangedResult returns the result of a merge that changes nothing. In this result, there is no commit of
+// uncommitted work and no updated work folder.
+func unchangedResult(m changes.Merged, w work) changes.Merged {
 	m.Commit, m.Committed, m.Updated = w.head, "", ""
 	return m
 }
@@ -352,8 +352,8 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// has reports whether `other` is the given commit or one of its ancestors.
-func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
+// hasAncestor reports whether `other` is the given commit or one of its ancestors.
+func (j *job) hasAncestor(ctx context.Context, commit, other string) (bool, error) {
 	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
 	if git.ExitCode(err) == 1 {
 		return false, nil

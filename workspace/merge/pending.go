@@ -18,10 +18,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// pending is the record of a person's work folder that receives merged files. It is written to the
-// disk before the first file changes, and deleted after the branch has moved. So after a kill,
-// Recover knows which files to put back.
-type pending struct {
+// unfinishedMerge is the record of a person's work folder that receives merged files. It is written
+// to the disk before the first file changes, and deleted after the branch has moved. So after a
+// kill, Recover knows which files to put back.
+type unfinishedMerge struct {
 	Common string `json:"common"` // the repository's folder with the objects and refs
 	Folder string `json:"folder"` // the work folder
 	Into   string `json:"into"`   // the branch that is checked out there, without refs/heads/
@@ -38,7 +38,7 @@ func pendingPath(trees workspace.Workspaces, common string) string {
 }
 
 // write writes the record. When write returns, the record is on the disk.
-func (p pending) write(path string) error {
+func (p unfinishedMerge) write(path string) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func recoverIn(ctx context.Context, trees workspace.Workspaces, common string) (
 	return recoverLocked(ctx, trees, common)
 }
 
-func readPending(path string) (p pending, err error) {
+func readPending(path string) (p unfinishedMerge, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return p, err
@@ -116,7 +116,7 @@ func recoverLocked(ctx context.Context, trees workspace.Workspaces, common strin
 	return text, os.Remove(path)
 }
 
-func (p pending) recover(ctx context.Context, trees workspace.Workspaces) (string, error) {
+func (p unfinishedMerge) recover(ctx context.Context, trees workspace.Workspaces) (string, error) {
 	r, err := trees.OpenFolder(ctx, p.Folder)
 	if coleo.ErrorCode(err) == coleo.EInvalid {
 		return "a merge into " + p.Into + " was interrupted, and " + p.Folder + " is gone", nil
@@ -152,7 +152,7 @@ func (p pending) recover(ctx context.Context, trees workspace.Workspaces) (strin
 
 // checkIgnored refuses a merge whose new files would replace files that git ignores. Git itself
 // would overwrite them without a warning.
-func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p pending, ignored []string) error {
+func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p unfinishedMerge, ignored []string) error {
 	if len(ignored) == 0 {
 		return nil
 	}

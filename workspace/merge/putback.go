@@ -53,7 +53,8 @@ func versionOf(mode, id string) version {
 //
 // `head` is the commit that is checked out. If it differs from p.Before, somebody has committed something.
 // putBack does not touch the files of that commit. After a kill, another putBack does the rest.
-func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo, head string) ([]string, error) {
+func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo,
+	head string) ([]string, error) {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git
 		return nil, err
 	}
 	defer os.RemoveAll(own)
-	b := putting{ctx: ctx, r: r, pending: p, own: own, changed: changed}
+	b := putBackRun{ctx: ctx, r: r, pending: p, own: own, changed: changed}
 	if b.root, err = os.OpenRoot(r.Work); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git
 			return nil, err
 		}
 	}
-	if err := b.sort(); err != nil {
+	if err := b.decideFiles(); err != nil {
 		return nil, err
 	}
 	if err := b.putIndex(); err != nil {
@@ -93,11 +94,11 @@ func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git
 	return b.left, nil
 }
 
-// putting contains the data of one call of putBack.
-type putting struct {
+// putBackRun contains the data of one call of putBack.
+type putBackRun struct {
 	ctx     context.Context
 	r       *git.Repo
-	pending pending
+	pending unfinishedMerge
 	own     string // a folder for temporary files
 	root    *os.Root
 	changed map[string]change
@@ -108,13 +109,13 @@ type putting struct {
 }
 
 // git runs git with one of the temporary indexes.
-func (b *putting) git(index, stdin string, args ...string) ([]byte, error) {
+func (b *putBackRun) git(index, stdin string, args ...string) ([]byte, error) {
 	return b.r.Run(b.ctx, git.Call{Args: args, Stdin: strings.NewReader(stdin),
 		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(b.own, index)}})
 }
 
 // makeIndex makes a temporary index of a commit, with which git can compare the files.
-func (b *putting) makeIndex(commit, index string) error {
+func (b *putBackRun) makeIndex(commit, index string) error {
 	if _, err := b.git(index, "", "read-tree", commit); err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func (b *putting) makeIndex(commit, index string) error {
 	return nil
 }
 
-// differing returns the files in the work folder that differ from a temporary index.
-func (b *putting) differing(index string) (map[string]bool, error) {
+// differsFrom returns the files in the work folder that differ from a temporary index.
+func (b *putBackRun) differsFrom(index string) (map[string]bool, error) {
 	out, err := b.git(index, "", "diff-files", "--name-only", "-z")
 	all := map[string]bool{}
 	for name := range strings.SplitSeq(string(out), "\x00") {
@@ -132,13 +133,13 @@ func (b *putting) differing(index string) (map[string]bool, error) {
 	return all, err
 }
 
-// sort decides for each changed file whether to write it, to delete it, or to leave it alone.
-func (b *putting) sort() error {
-	notBefore, err := b.differing("before")
+// decideFiles decides for each changed file whether to write it, to delete it, or to leave it alone.
+func (b *putBackRun) decideFiles() error {
+	notBefore, err := b.differsFrom("before")
 	if err != nil {
 		return err
 	}
-	notAfter, err := b.differing("after")
+	notAfter, err := b.differsFrom("after")
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (b *putting) sort() error {
 }
 
 // addFile adds a file to those that are written or deleted.
-func (b *putting) addFile(name string, c change) {
+func (b *putBackRun) addFile(name string, c change) {
 	if c.before.id == "" {
 		b.delete = append(b.delete, name)
 	} else {
@@ -172,7 +173,7 @@ func (b *putting) addFile(name string, c change) {
 // sortUnknown handles files that are neither as before the merge nor as after it. If a file is only
 // the beginning of the merged version, a killed git has left it, and it is put back. Otherwise the
 // person has changed it.
-func (b *putting) sortUnknown(names []string) error {
+func (b *putBackRun) sortUnknown(names []string) error {
 	whole := filepath.Join(b.own, "whole") + "/"
 	var wanted strings.Builder
 	for _, name := range names {
@@ -201,7 +202,7 @@ func (b *putting) sortUnknown(names []string) error {
 }
 
 // putIndex restores those entries of the person's index that the merge has changed.
-func (b *putting) putIndex() error {
+func (b *putBackRun) putIndex() error {
 	out, err := b.r.Output(b.ctx, "ls-files", "--stage", "-z")
 	if err != nil {
 		return err
@@ -234,7 +235,7 @@ func (b *putting) putIndex() error {
 // putFiles deletes and writes files. It deletes first, because a deleted file's name can be the name
 // of a folder in p.Before. It leaves out a file if a folder has the file's name, or if something
 // above the file is not a folder.
-func (b *putting) putFiles() error {
+func (b *putBackRun) putFiles() error {
 	for _, name := range b.delete {
 		if err := b.root.Remove(name); err != nil {
 			return err
@@ -245,7 +246,7 @@ func (b *putting) putFiles() error {
 	}
 	var names strings.Builder
 	for _, name := range b.write {
-		if b.blocked(name) {
+		if b.isBlocked(name) {
 			b.left = append(b.left, name)
 			continue
 		}
@@ -255,9 +256,9 @@ func (b *putting) putFiles() error {
 	return err
 }
 
-// blocked reports whether a folder has the name of the file, or whether something above the file is
+// isBlocked reports whether a folder has the name of the file, or whether something above the file is
 // not a folder. Git would delete them to write the file.
-func (b *putting) blocked(name string) bool {
+func (b *putBackRun) isBlocked(name string) bool {
 	if info, err := b.root.Lstat(name); err == nil && info.IsDir() {
 		return true
 	}

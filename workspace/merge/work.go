@@ -104,7 +104,7 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 
 // stage adds the present versions of the named files to the index that the environment env selects.
 func (j *job) stage(ctx context.Context, env, names []string) error {
-	differing, err := j.changed(ctx, env, names)
+	differing, err := j.changedFrom(ctx, env, names)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 	if j.within {
 		var files []changes.Entry
 		files, present = filesAndSubmodules(present)
-		copies, err := j.copied(ctx, files)
+		copies, err := j.cloneWithCopies(ctx, files)
 		if err != nil {
 			return fmt.Errorf("read the work of arm %s: %w; nothing was merged", j.arm.Name, err)
 		}
@@ -157,7 +157,7 @@ func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string,
 // checkStaged returns EConflict if the index lacks one of the named files. This happens because git skips names
 // such as .GIT and only prints a warning.
 func (j *job) checkStaged(ctx context.Context, env, names []string) error {
-	left, err := j.changed(ctx, env, names)
+	left, err := j.changedFrom(ctx, env, names)
 	if err != nil {
 		return err
 	}
@@ -170,9 +170,9 @@ func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	return nil
 }
 
-// changed returns the named files that differ from the index that the environment env selects. All other files are
-// omitted, because Coleo has put them into the worktree.
-func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry, error) {
+// changedFrom returns the named files that differ from the index that the environment env selects. All other files
+// are omitted, because Coleo has put them into the worktree.
+func (j *job) changedFrom(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
 	if err != nil {

@@ -163,7 +163,7 @@ func (g gitHub) comments(ctx context.Context, number int, anyAuthor bool) (items
 				return nil, err
 			}
 			for _, c := range list {
-				if c.published() && (anyAuthor || slices.Contains(mayWrite, c.Association)) {
+				if c.isPublished() && (anyAuthor || slices.Contains(mayWrite, c.Association)) {
 					items = append(items, c.item(kind.id, kind.word))
 				}
 			}
@@ -175,8 +175,8 @@ func (g gitHub) comments(ctx context.Context, number int, anyAuthor bool) (items
 	return items, nil
 }
 
-// published reports whether a comment has a text and does not belong to an unfinished review.
-func (c comment) published() bool {
+// isPublished reports whether a comment has a text and does not belong to an unfinished review.
+func (c comment) isPublished() bool {
 	return strings.TrimSpace(c.Body) != "" && c.State != "PENDING"
 }
 

@@ -105,7 +105,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	}
 	for _, name := range []string{base, branch} {
 		if !p.repo.CanBeBranch(ctx, name) {
-			return coleo.Errorf(coleo.EInvalid, "%s cannot name a branch: nothing was pushed", shown(name))
+			return coleo.Errorf(coleo.EInvalid, "%s cannot name a branch: nothing was pushed", oneLine(name))
 		}
 	}
 	name, address, err := remote.Of(p.repo, base)
@@ -118,7 +118,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if p.record.Remote != "" && p.record.Remote != address {
 		return coleo.Errorf(coleo.EConflict, "the branch was pushed to %s before, and the remote is now %s: nothing was "+
 			"pushed, because an arm can change the remote; 'git remote set-url' sets it back",
-			shown(remote.WithoutPassword(p.record.Remote)), shown(remote.WithoutPassword(address)))
+			oneLine(remote.WithoutPassword(p.record.Remote)), oneLine(remote.WithoutPassword(address)))
 	}
 	if p.place, err = remote.PlaceOf(address); err != nil {
 		return fmt.Errorf("nothing was pushed: %w", err)
@@ -147,7 +147,7 @@ func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
 	}
 	return coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, which %s has already: nothing was "+
 		"pushed; let the arm work on a branch of its own, or push that branch yourself",
-		p.arm.Name, shown(branch), shown(remote))
+		p.arm.Name, oneLine(branch), oneLine(remote))
 }
 
 // commits determines the tip of the branch, and the commits that the base does not contain.
@@ -207,7 +207,7 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 	out.Record = p.record
 	if err != nil {
 		return out, fmt.Errorf("the branch %s was pushed to %s, but it may have no pull request; "+
-			"run this command again: %w", p.record.Branch, shown(remote.WithoutPassword(p.record.Remote)), err)
+			"run this command again: %w", p.record.Branch, oneLine(remote.WithoutPassword(p.record.Remote)), err)
 	}
 	return out, refErr
 }

@@ -53,7 +53,7 @@ func findProgram(ctx context.Context, environ []string, host string) (program, e
 		if path == "" {
 			continue
 		}
-		p := program{name, path, quiet(environ), host}
+		p := program{name, path, quietEnviron(environ), host}
 		if len(names) == 1 {
 			return p, nil
 		}
@@ -85,9 +85,9 @@ func lookFor(name string, environ []string) string {
 	return ""
 }
 
-// quiet returns the user's environment without git's variables. It adds variables that keep the
+// quietEnviron returns the user's environment without git's variables. It adds variables that keep the
 // programs from asking questions and using colours.
-func quiet(environ []string) []string {
+func quietEnviron(environ []string) []string {
 	var out []string
 	for _, entry := range environ {
 		if !strings.HasPrefix(entry, "GIT_") {
@@ -167,7 +167,7 @@ func (p program) run(ctx context.Context, input []byte, most int, args ...string
 	if json.Unmarshal(out.Kept, &answer) == nil {
 		for _, e := range answer.Errors {
 			if e.Message != "" {
-				f.text += ": " + shown(e.Message)
+				f.text += ": " + oneLine(e.Message)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (p program) run(ctx context.Context, input []byte, most int, args ...string
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			return shown(line)
+			return oneLine(line)
 		}
 	}
 	return ""

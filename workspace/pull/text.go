@@ -14,8 +14,8 @@ const (
 	mostLine = 1000
 )
 
-// shown returns a text as one line without control characters, for a message.
-func shown(text string) string {
+// oneLine returns a text as one line without control characters, for a message.
+func oneLine(text string) string {
 	text = printable.Marked(strings.Join(strings.Fields(text), " "))
 	if len(text) > mostShown {
 		text = strings.ToValidUTF8(text[:mostShown], "") + "…"

@@ -161,7 +161,7 @@ func (f *follower) follow(ctx context.Context) error {
 				return fmt.Errorf("the watch gave up, because %d looks in a row failed: %w", failures, err)
 			}
 			wait = min(2*wait, max(slowest, f.options.Every))
-			f.options.Tell(fmt.Sprintf("a look failed, and the next one is in %v: %s", wait, shown(err.Error())))
+			f.options.Tell(fmt.Sprintf("a look failed, and the next one is in %v: %s", wait, oneLine(err.Error())))
 		case end != "":
 			f.out.End = end
 			return nil
@@ -221,7 +221,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 		f.out.Left = len(unsent)
 		return changed, EndTries, nil
 	}
-	return true, "", f.hand(ctx, unsent)
+	return true, "", f.sendItems(ctx, unsent)
 }
 
 // patience returns d, but at most the duration of a few checks. So tests, which use a short Every,
@@ -236,9 +236,9 @@ func (f *follower) unsent(all []Item) []Item {
 	return slices.DeleteFunc(all, func(i Item) bool { return slices.Contains(f.record.Told, i.ID) })
 }
 
-// hand sends items to the arm as one prompt. It stores the prompt first, so that a kill neither
+// sendItems sends items to the arm as one prompt. It stores the prompt first, so that a kill neither
 // loses nor repeats it.
-func (f *follower) hand(ctx context.Context, unsent []Item) error {
+func (f *follower) sendItems(ctx context.Context, unsent []Item) error {
 	for i := range unsent {
 		if unsent[i].job != 0 {
 			f.hub.readLog(ctx, &unsent[i])

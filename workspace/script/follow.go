@@ -126,7 +126,7 @@ func (f *follower) node(name string, n syntax.Node) {
 		*syntax.CmdSubst, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause,
 		*syntax.ForClause, *syntax.FuncDecl, *syntax.CaseClause, *syntax.CaseItem:
 	case *syntax.WordIter:
-		if !ordinary(n.Name.Value) {
+		if !isOrdinary(n.Name.Value) {
 			f.unclear("%s sets a variable in line %d that changes what programs start", name, n.Pos().Line())
 		}
 	case *syntax.ParamExp:
@@ -134,11 +134,11 @@ func (f *follower) node(name string, n syntax.Node) {
 			f.unclear("%s computes with a variable in line %d", name, n.Pos().Line())
 		}
 	case *syntax.Assign:
-		if n.Name != nil && !ordinary(n.Name.Value) || n.Index != nil || n.Array != nil {
+		if n.Name != nil && !isOrdinary(n.Name.Value) || n.Index != nil || n.Array != nil {
 			f.unclear("%s sets a variable in line %d that changes what programs start", name, n.Pos().Line())
 		}
 	case *syntax.Redirect:
-		if word, ok := static(n.Word); ok {
+		if word, ok := staticText(n.Word); ok {
 			f.data(word)
 		} else {
 			f.unclear("%s opens a file in line %d whose name is not fixed", name, n.Pos().Line())
@@ -150,9 +150,9 @@ func (f *follower) node(name string, n syntax.Node) {
 	}
 }
 
-// ordinary reports whether a variable has no influence on what a shell or a program starts. Names
+// isOrdinary reports whether a variable has no influence on what a shell or a program starts. Names
 // in lower case are ordinary, because programs read variables in upper case.
-func ordinary(name string) bool {
+func isOrdinary(name string) bool {
 	return strings.ToLower(name) == name && !strings.Contains(name, "proxy")
 }
 
@@ -167,7 +167,7 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
 	}
-	command, ok := static(c.Args[0])
+	command, ok := staticText(c.Args[0])
 	line := c.Pos().Line()
 	args := c.Args[1:]
 	program := command
@@ -181,7 +181,7 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 		f.words(args)
 	case program == "set":
 		for _, a := range args {
-			if word, ok := static(a); !ok || !plainFlags(word) {
+			if word, ok := staticText(a); !ok || !plainFlags(word) {
 				f.unclear("%s sets an option of the shell in line %d", name, line)
 			}
 		}
@@ -202,7 +202,7 @@ func (f *follower) call(name string, c *syntax.CallExpr) {
 // these tests evaluate a word as an expression, and an expression can start a program.
 func evaluates(args []*syntax.Word) bool {
 	return slices.ContainsFunc(args, func(w *syntax.Word) bool {
-		word, ok := static(w)
+		word, ok := staticText(w)
 		return !ok || word == "-v"
 	})
 }
@@ -213,7 +213,7 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 		f.unclear("%s reads commands in line %d from its input", name, line)
 		return
 	}
-	word, ok := static(words[0])
+	word, ok := staticText(words[0])
 	file, there := f.tree[path.Clean(word)]
 	if !ok || !there {
 		f.unclear("%s runs a script in line %d that the commit does not have", name, line)
@@ -236,7 +236,7 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 func (f *follower) words(words []*syntax.Word) bool {
 	all := true
 	for _, w := range words {
-		if word, ok := static(w); ok {
+		if word, ok := staticText(w); ok {
 			f.data(word)
 		} else {
 			all = false
@@ -267,9 +267,9 @@ func (f *follower) add(file File) {
 	}
 }
 
-// static returns the text of a word if the shell always reads it as the same text. It returns false for any
-// other word, such as a file name pattern or a variable.
-func static(w *syntax.Word) (string, bool) {
+// staticText returns the text of a word if the shell always reads it as the same text. It returns
+// false for any other word, such as a file name pattern or a variable.
+func staticText(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false
 	}

@@ -21,9 +21,9 @@ func MarkOf(arm string) string { return "script-" + arm }
 
 // Sweep ends the processes of an arm's script that are left after a kill of the host agent. It
 // works only on Linux.
-func Sweep(arm string) error { return sweep(MarkOf(arm)) }
+func Sweep(arm string) error { return endMarked(MarkOf(arm)) }
 
-func sweep(mark string) error {
+func endMarked(mark string) error {
 	if left := process.Sweep(mark); len(left) > 0 {
 		return coleo.Errorf(coleo.EConflict, "the processes %v of a script could not be ended", left)
 	}

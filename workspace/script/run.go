@@ -89,7 +89,7 @@ func (r Runner) Run(ctx context.Context, s Start) error {
 	defer cancel()
 	out := &output{file: file}
 	err = r.start(inTime, s, out)
-	err = errors.Join(err, sweep(s.Mark), file.Close())
+	err = errors.Join(err, endMarked(s.Mark), file.Close())
 	switch {
 	case err == nil:
 		return nil

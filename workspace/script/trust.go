@@ -55,7 +55,7 @@ func (t Trusts) Require(s Script) error {
 	state := "is not trusted"
 	if earlier != nil {
 		state = "has changed since it was trusted"
-		if s.Why != "" && s.NamedHash == named(earlier.Files, s.Path) {
+		if s.Why != "" && s.NamedHash == hashOfNamed(earlier.Files, s.Path) {
 			state = "is trusted with all files of the repository, and some have changed"
 		}
 	}
@@ -66,7 +66,7 @@ func (t Trusts) Require(s Script) error {
 	return coleo.Errorf(coleo.EForbidden, "the project's %s %s: read and trust it with '%s'", s.Path, state, verb)
 }
 
-func named(files []File, path string) string {
+func hashOfNamed(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
