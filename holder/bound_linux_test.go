@@ -139,11 +139,11 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		t.Fatalf("an answer that nobody reads = %+v, %v", w, err)
 	}
 	typed := make(chan error, 1)
+	began, before := time.Now(), writtenSoFar()
 	go func() {
 		_, err := typist.Write(Write{ID: "keys", Kind: WriteKeys, Data: much[:terminalBuffer]})
 		typed <- err
 	}()
-	began, before := time.Now(), writtenSoFar()
 	var err error
 	for waiting := true; waiting; { // the whole time that the keys wait for the program
 		if _, err := other.Status(); err != nil {
