@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -274,12 +275,20 @@ func (s source) dir() string { return filepath.ToSlash(filepath.Dir(s.path)) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// sources parses every Go file of the module. It reads the files itself: a test that runs the go
-// command could receive an old result from the test cache.
+// sources returns every Go file of the module.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var out []source
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	all, err := readSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// readSources parses every Go file of the module once. It reads the files itself: a test that runs the go
+// command could receive an old result from the test cache.
+var readSources = sync.OnceValues(func() (out []source, err error) {
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -305,11 +314,8 @@ func sources(t *testing.T) []source {
 		out = append(out, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
+	return out, err
+})
 
 func TestPackagesImportWhatTheyMay(t *testing.T) {
 	t.Parallel()
