@@ -10,7 +10,7 @@ import (
 // a kind never changes.
 type EventKind string
 
-// The kinds of event. The comment on each kind names the type of its payload.
+// The kinds of event. The comment on each kind begins with the type of its payload and a colon.
 const (
 	EventSpawned    EventKind = "arm.spawned"    // Handle: the agent CLI has started
 	EventReattached EventKind = "arm.reattached" // Handle: a host agent has found the running arm again

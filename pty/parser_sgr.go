@@ -87,7 +87,7 @@ func (c *Core) attribute(p int32) {
 
 // extendedColour executes SGR 38, 48 and 58 at the parameter with index i. It accepts colors with
 // colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) and with semicolons (38;2;r;g;b, 38;5;n). It returns how
-// many of the following parameters and subparameters belong to it.
+// many further parameters and subparameters the color has used.
 func (c *Core) extendedColour(i, subs int) int {
 	var v [6]int32 // the kind of color, and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]

@@ -74,10 +74,8 @@ func (s *ServeDB) SetSetting(ctx context.Context, key, value string) error {
 		if value == "" {
 			_, err = tx.Exec("DELETE FROM config WHERE key = ?", key)
 		} else {
-			_,
-				err = tx.Exec(
-				"INSERT INTO config (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-				key, value)
+			_, err = tx.Exec("INSERT INTO config (key, value) VALUES (?, ?) "+
+				"ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
 		}
 		return err
 	})

@@ -100,8 +100,8 @@ func (f *Folder) runAhead(ctx context.Context, c comparison) ([]byte, error) {
 	return out, err
 }
 
-// result waits for git, and returns what it has printed. It returns nil if git has compared another index or has
-// failed.
+// result waits for git, and returns what it has printed. It returns nil if git has failed. If git was started with
+// another index than the given one, result ends git and returns nil.
 func (a *ahead) result(index []byte) []byte {
 	<-a.begun
 	if !bytes.Equal(a.index, index) {

@@ -171,6 +171,9 @@ func TestAnExpiredLoginIsOneItem(t *testing.T) {
 	}
 	report, steps := w.revived()
 	if len(report.Logins) != 1 || len(report.Logins[0].Arms) != len(names) || report.Logins[0].Harness != "fake" {
+		for _, name := range names {
+			t.Logf("arm %s: %s by rule %s, %v", name, w.arm(name).State, w.arm(name).Rule, steps[name])
+		}
 		t.Fatalf("it says %+v, want one login for %d arms", report.Logins, len(names))
 	}
 	asks := report.Logins[0].Arms[0]

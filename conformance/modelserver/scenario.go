@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// scenario is the built-in scenario. It obeys the first line of a prompt that begins
-// with a known verb. If the prompt contains "then say", the word after it is the
+// scenario is the built-in scenario. In each prompt, it looks for the first line that begins with
+// a known verb, and obeys that line. If the prompt contains "then say", the word after it is the
 // closing text of the answer. Tests use a different closing text for each turn, to
 // distinguish the ends of turns.
 //

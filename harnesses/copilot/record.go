@@ -17,8 +17,8 @@ var conversations = record.Source{
 	Open:    record.Lines(newDecoder),
 }
 
-// decoder decodes the events of Copilot CLI, ~/.copilot/session-state/CONVERSATION/events.jsonl
-// (1.0.102).
+// decoder decodes the file in which Copilot CLI 1.0.102 writes the events of a conversation:
+// ~/.copilot/session-state/CONVERSATION/events.jsonl.
 //
 // Copilot CLI calls each reply of the model a turn. A turn in Coleo's sense ends with a reply that
 // calls no tool, with an abort, or with an error.

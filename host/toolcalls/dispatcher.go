@@ -1,5 +1,5 @@
 // Package toolcalls carries out the calls of Coleo's own tools. With them, an arm's model asks
-// questions, keeps a list of tasks and claims files.
+// questions, claims files, and keeps a list of its tasks.
 //
 // The Dispatcher of a host agent keeps its state in host.db. If something must survive a kill, the
 // Dispatcher stores it before anybody is notified. For example, one transaction writes a

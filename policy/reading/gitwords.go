@@ -45,7 +45,8 @@ var refsOf = []string{"contains", "no-contains", "merged", "no-merged", "points-
 var (
 	// plainCommit matches a revision that does not have the form REVISION:FILE.
 	plainCommit = regexp.MustCompile(`^[A-Za-z0-9_@][A-Za-z0-9_.@^~{}/-]*$`)
-	// refFormat matches a format that starts no program and shows no content of a file.
+	// refFormat matches a value of git's option --format that has only harmless placeholders. None of them
+	// starts a program or shows the content of a file.
 	refFormat = regexp.MustCompile(`^([^%]|%%|%\((HEAD|(refname|upstream)(:short)?|objecttype|objectname(:short)?|` +
 		`subject|(author|committer)name|(author|committer|creator)date(:(short|iso|relative|unix|iso8601))?)\))*$`)
 	// refPattern matches a pattern for the names of refs.

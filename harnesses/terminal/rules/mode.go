@@ -69,8 +69,8 @@ type ModelRule struct {
 	// Set this key if all models of the agent CLI come from one provider.
 	Provider string `toml:"provider"`
 	// The pattern for the names of the agent CLI's models, which have the form PROVIDER/MODEL or
-	// MODEL. Coleo starts no arm with a model of another name, unless the arm has another model
-	// server. Without this key, any name is allowed.
+	// MODEL. Coleo refuses a model whose name neither matches nor is in `names`. An arm with a model
+	// server of its own can use any name. Without this key, any name is allowed.
 	Pattern patternText `toml:"pattern"`
 	// The allowed names that do not match `pattern`, such as `sonnet`. The key requires `pattern`.
 	Names []string `toml:"names"`

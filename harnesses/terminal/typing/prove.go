@@ -39,7 +39,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 	found, err := t.submissionOf(p)
 	text := found.Text
 	if err != nil || text == "" {
-		// The prompt is not valid, so no caller can have typed it.
+		// An invalid prompt is refused before anything is typed, so it cannot have arrived.
 		return "", nil
 	}
 	if _, err := t.view.Still(ctx, func(*reading.Reader) error { return nil }); err != nil {
