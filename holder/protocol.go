@@ -141,12 +141,16 @@ type Exit struct {
 // because of this signal. Shells have this convention.
 const shellSignal = 128
 
+// HolderDied reports whether the holder died before the program. Then nobody has seen how the program
+// ended.
+func (e Exit) HolderDied() bool { return e.Reason != "" }
+
 // FromOutside reports whether somebody other than Coleo has ended the program. For example, a
 // shutdown of the machine sends SIGTERM to the program and to the holder. The program may handle
 // SIGTERM and end with any exit code, so the holder's SIGTERM is proof enough. FromOutside
 // returns false for a program that has crashed.
 func (e Exit) FromOutside() bool {
-	if e.Ordered || e.Reason != "" {
+	if e.Ordered || e.HolderDied() {
 		return false
 	}
 	number := e.Signal

@@ -153,6 +153,32 @@ func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 	}
 }
 
+// A shutdown can end the holders before the host agent. The host agent then records that the arms have ended, but no
+// person and no agent CLI has ended them.
+func TestHoldersThatAShutdownEndsFirstAreNoEndOfTheirArms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	names := []string{"one", "two"}
+	for _, name := range names {
+		w.spawnFake(name)
+	}
+	for _, pid := range w.processesOf("hold") {
+		w.kill9(pid)
+	}
+	for _, name := range names {
+		if w.wait(name, coleo.Dead); w.arm(name).Rule != coleo.RuleHolderGone {
+			t.Errorf("arm %s ended by rule %s, want %s", name, w.arm(name).Rule, coleo.RuleHolderGone)
+		}
+	}
+	w.reboot()
+	if report, steps := w.revived(); len(steps) != len(names) || report.Stopped != 0 {
+		t.Errorf("it has done %+v, want both arms taken up", report)
+	}
+	for _, name := range names {
+		w.wait(name, coleo.Idle)
+	}
+}
+
 // TestAnExpiredLoginIsOneItem: all arms of one account need the same login. The report must mention
 // this login once.
 func TestAnExpiredLoginIsOneItem(t *testing.T) {

@@ -221,7 +221,7 @@ func (s *Session) watchProcess() {
 				s.onServerEnd(ruleOf(*exit), exit.Code, exit.String())
 				return
 			}
-			s.onServerEnd(coleo.RuleProcess, -1, "its holder has died")
+			s.onServerEnd(coleo.RuleHolderGone, -1, "its holder has died")
 			return
 		case chunk.Exit != nil:
 			s.onServerEnd(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
@@ -232,7 +232,10 @@ func (s *Session) watchProcess() {
 
 // ruleOf returns the rule of the reading after the server's process has ended.
 func ruleOf(e holder.Exit) string {
-	if e.FromOutside() {
+	switch {
+	case e.HolderDied():
+		return coleo.RuleHolderGone
+	case e.FromOutside():
 		return coleo.RuleTerminated
 	}
 	return coleo.RuleProcess

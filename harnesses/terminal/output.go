@@ -149,7 +149,7 @@ func (s *session) lostHolder() {
 		s.live.end(ruleOf(*exit), exit.Code, exit.String())
 		return
 	}
-	s.live.end(coleo.RuleProcess, -1, "its holder has died")
+	s.live.end(coleo.RuleHolderGone, -1, "its holder has died")
 }
 
 // outputReader is an io.Reader that reads a stream.
@@ -182,7 +182,10 @@ func (r *outputReader) Close() error {
 
 // ruleOf returns the rule of the reading after the program has ended.
 func ruleOf(e holder.Exit) string {
-	if e.FromOutside() {
+	switch {
+	case e.HolderDied():
+		return coleo.RuleHolderGone
+	case e.FromOutside():
 		return coleo.RuleTerminated
 	}
 	return coleo.RuleProcess
