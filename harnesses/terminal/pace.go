@@ -111,8 +111,7 @@ func (f *Floods) leave(p *pace) {
 // ends.
 //
 // A holder of an old version may not know the command that sets the rate. Such a holder reads the
-// program's output as fast as it can, until the output that the session has not read yet reaches
-// the limit of Client.Lead.
+// program's output as fast as it can. It stops when the session is behind by the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

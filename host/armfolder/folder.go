@@ -1,6 +1,6 @@
 // Package armfolder reads and writes the folder that each arm has below a state folder. The folder
-// contains a copy of the arm's record, the data that the user gave to the arm, and one folder for each
-// start of the arm.
+// contains a copy of the arm's record and the data that the user gave to the arm. It also contains one
+// folder for each start of the arm.
 //
 // The package does not decide which arm may run. The lock on a folder shows which process drives
 // the arm.

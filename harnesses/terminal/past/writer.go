@@ -49,8 +49,8 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot if a segment of the journal ends at the given offset, even in the middle of
-// a picture or an escape sequence. It calls the function `take` before it returns, and writes the snapshot
+// Capture writes a snapshot if a segment of the journal ends at the given offset. That may be in the middle
+// of a picture or an escape sequence. It calls the function `take` before it returns, and writes the snapshot
 // in the background. It skips the snapshot if an earlier one is still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {

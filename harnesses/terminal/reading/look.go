@@ -238,8 +238,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 //   - The state has lasted for the settling time.
 //   - It is known whether the submitted prompt has arrived.
 //
-// The error of an earlier turn counts only after work on the newest prompt was seen, or after the
-// Reader has waited too long for that work. The reason is that Gemini CLI 0.61.0 empties its composer
+// The error of an earlier turn does not count until work on the newest prompt was seen. It also counts
+// after the Reader has waited too long for that work. The reason is that Gemini CLI 0.61.0 empties its composer
 // a second before it shows the new prompt and the work on it.
 //
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
