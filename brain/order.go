@@ -42,7 +42,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		b.noteMade(ctx, arm.ID, report.Config)
 		b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.permits.Renew(ctx, arm.AgentID) // ignore an error, because Keep renews the permits later
+			_, _ = b.permits.Renew(ctx, arm.AgentID) // an error does no harm: Permits.Keep renews the permits again
 		}
 	}
 	return err

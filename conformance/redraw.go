@@ -173,9 +173,9 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until the state and the dialog are those of `was`. It also waits until firstDifference
-// finds no difference between the screen and the earlier screen `before`. It returns the number of rows on
-// the screen that have text.
+// awaitPicture waits until the state and the dialog are those of `was` and the screen equals the earlier
+// screen `before`, as firstDifference compares them. It returns the number of rows on the screen that have
+// text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {

@@ -129,7 +129,8 @@ func (s *containerRun) diagnose(ctx context.Context) string {
 func (s *containerRun) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
-	o.Terminal = s.releaseTerminal() // must come before the proxy is started, because SIGHUP would end the proxy
+	// The release sends SIGHUP to this process group, so it must come before the start of the proxy.
+	o.Terminal = s.releaseTerminal()
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
 			o.Env = append(o.Env, kv)

@@ -88,7 +88,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-			r.turn.waits = false // this is the newest prompt, even if the agent CLI has changed its text
+			r.turn.waits = false // the record now has the newest prompt, perhaps reworded by the agent CLI
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)

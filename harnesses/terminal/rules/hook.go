@@ -104,7 +104,7 @@ type PolicyRule struct {
 // PolicyTool describes how to judge the calls of one tool. If a call has an input that PolicyTool
 // does not name, the policy leaves the call to a person.
 type PolicyTool struct {
-	// The agent CLI's name of the tool. A `*` at the end stands for any text: `mcp__*`. The key is
+	// The tool's name, as the agent CLI spells it. A `*` at the end stands for any text: `mcp__*`. The key is
 	// required.
 	Name string `toml:"name"`
 	// What the tool can do: `read`, `edit`, `execute`, `mcp`, `network` or `other`. The key
