@@ -56,7 +56,7 @@ const (
 	// Without a limit, the validation of a recursive schema with alternatives can take almost forever.
 	validationTime = 5 * time.Second
 	// maxDepth is the limit for the nesting of lists and objects in a value, in levels. For a few
-	// thousand levels, the library needs seconds. Answers have fewer than a hundred levels.
+	// thousand levels, the library needs seconds. Real answers have far fewer than 100 levels.
 	maxDepth = 100
 )
 

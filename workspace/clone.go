@@ -242,8 +242,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 }
 
 // bringKept fetches from a clone the objects that a kept ref needs. `ids` contains the object ids in the
-// clone's git folder. bringKept returns them together with the ids of the clone's refs, because git may have
-// packed these refs. It also returns the contents of those annotated tags to which no ref of the main
+// clone's git folder. bringKept returns `ids` and the ids of the clone's refs: a packed ref has no file of its
+// own there. It also returns the contents of those annotated tags to which no ref of the main
 // repository points.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
 	const format = "--format=%(objectname)"

@@ -20,8 +20,8 @@ const fetchTime = 10 * time.Minute
 // pullBranch matches a branch name that stands for a pull request.
 var pullBranch = regexp.MustCompile(`^pr/([1-9][0-9]{0,8})$`)
 
-// pullNumber returns the number of the pull request for which a branch name stands, or 0 if it stands
-// for none.
+// pullNumber returns the number of the pull request that a branch name stands for, or 0 if there is
+// none.
 func pullNumber(branch string) int {
 	found := pullBranch.FindStringSubmatch(branch)
 	if found == nil {

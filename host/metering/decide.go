@@ -263,7 +263,7 @@ func (m *Meter) tellStop(ctx context.Context, run string, step coleo.BudgetStep,
 	list := m.Budgets()
 	of := budget.DecideAll(list, budget.Call{Price: &coleo.Price{}, Counted: true}).State
 	if of.Dollars == 0 && len(list) > 0 {
-		of = list[0] // a call without a known price has stopped the turn
+		of = list[0] // no budget is exceeded, so a call without a known price has stopped the turn
 	}
 	change := coleo.BudgetChange{Step: step, Why: f.Parked.Text + "; " + what, BudgetState: of}
 	if err := m.Arm.Tell(context.WithoutCancel(ctx), run, change); err != nil {

@@ -15,8 +15,8 @@ type unsettled struct {
 }
 
 // proofAfter is how long an idle agent CLI may take to show an unsettled prompt, or to write the prompt into its
-// record. With 30 agent CLIs on two cores, one of 1,988 prompts took longer than the settling time (Gemini CLI
-// 0.61.0).
+// record. The settling time alone is too short: with 30 agent CLIs on two cores, one of 1,988 prompts took longer
+// (Gemini CLI 0.61.0).
 const proofAfter = 10 * time.Second
 
 // PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount

@@ -17,8 +17,8 @@ type Check func(r *reading.Reader) error
 type View interface {
 	// Still waits for a complete picture and runs the check on it, because a half-drawn picture proves
 	// nothing. While the check returns a TransientError, Still waits for another picture, for up to one
-	// second. Still returns the error of the check, or the error of ctx. The At describes the session at
-	// the last run of the check.
+	// second. Still returns the error of the check, or the error of ctx. The returned At describes
+	// the session as it was when the check last ran.
 	Still(ctx context.Context, check Check) (At, error)
 	// Await waits for a picture for which the function `accepts` returns true. It reports whether such
 	// a picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
