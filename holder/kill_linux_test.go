@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"coleo.dev"
+
 	"coleo.dev/holder/journal"
 	"coleo.dev/holder/process"
 )
@@ -257,22 +259,22 @@ func TestTheProgramInheritsNothingOfTheHolder(t *testing.T) {
 func TestWhoHasEndedAProgram(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		exit    Exit
-		outside bool
+		exit Exit
+		rule string
 	}{
-		"it ended by itself":     {Exit{Code: 0}, false},
-		"it ended with an error": {Exit{Code: 1}, false},
-		"it crashed":             {Exit{Code: -1, Signal: int(syscall.SIGSEGV)}, false},
-		"SIGTERM":                {Exit{Code: -1, Signal: int(syscall.SIGTERM)}, true},
-		"no memory left":         {Exit{Code: -1, Signal: int(syscall.SIGKILL)}, true},
-		"the terminal is gone":   {Exit{Code: -1, Signal: int(syscall.SIGHUP)}, true},
-		"it obeyed SIGTERM":      {Exit{Code: 143}, true},
-		"it obeyed SIGTERM, and so did the holder": {Exit{Code: 0, Terminated: true}, true},
-		"Coleo ended it":   {Exit{Code: -1, Signal: int(syscall.SIGTERM), Ordered: true}, false},
-		"nobody knows how": {Exit{Code: -1, Reason: "its holder died"}, false},
+		"it ended by itself":     {Exit{Code: 0}, coleo.RuleProcess},
+		"it ended with an error": {Exit{Code: 1}, coleo.RuleProcess},
+		"it crashed":             {Exit{Code: -1, Signal: int(syscall.SIGSEGV)}, coleo.RuleProcess},
+		"SIGTERM":                {Exit{Code: -1, Signal: int(syscall.SIGTERM)}, coleo.RuleTerminated},
+		"no memory left":         {Exit{Code: -1, Signal: int(syscall.SIGKILL)}, coleo.RuleTerminated},
+		"the terminal is gone":   {Exit{Code: -1, Signal: int(syscall.SIGHUP)}, coleo.RuleTerminated},
+		"it obeyed SIGTERM":      {Exit{Code: 143}, coleo.RuleTerminated},
+		"it obeyed SIGTERM, and so did the holder": {Exit{Code: 0, Terminated: true}, coleo.RuleTerminated},
+		"Coleo ended it":   {Exit{Code: -1, Signal: int(syscall.SIGTERM), Ordered: true}, coleo.RuleProcess},
+		"nobody knows how": {Exit{Code: -1, Reason: "its holder died"}, coleo.RuleHolderGone},
 	} {
-		if got := c.exit.FromOutside(); got != c.outside {
-			t.Errorf("%s: from outside = %v, want %v", name, got, c.outside)
+		if got := c.exit.Rule(); got != c.rule {
+			t.Errorf("%s: rule %q, want %q", name, got, c.rule)
 		}
 	}
 }

@@ -141,16 +141,24 @@ type Exit struct {
 // because of this signal. Shells have this convention.
 const shellSignal = 128
 
-// HolderDied reports whether the holder died before the program. Then nobody has seen how the program
-// ended.
-func (e Exit) HolderDied() bool { return e.Reason != "" }
+// Rule returns the rule of the reading after the program has ended: coleo.RuleHolderGone if nobody has seen how it
+// ended, because its holder died first, and otherwise coleo.RuleTerminated or coleo.RuleProcess.
+func (e Exit) Rule() string {
+	switch {
+	case e.Reason != "":
+		return coleo.RuleHolderGone
+	case e.fromOutside():
+		return coleo.RuleTerminated
+	}
+	return coleo.RuleProcess
+}
 
-// FromOutside reports whether somebody other than Coleo has ended the program. For example, a
+// fromOutside reports whether somebody other than Coleo has ended the program. For example, a
 // shutdown of the machine sends SIGTERM to the program and to the holder. The program may handle
-// SIGTERM and end with any exit code, so the holder's SIGTERM is proof enough. FromOutside
+// SIGTERM and end with any exit code, so the holder's SIGTERM is proof enough. fromOutside
 // returns false for a program that has crashed.
-func (e Exit) FromOutside() bool {
-	if e.Ordered || e.HolderDied() {
+func (e Exit) fromOutside() bool {
+	if e.Ordered {
 		return false
 	}
 	number := e.Signal

@@ -219,6 +219,9 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 }
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	if c.Reading.Rule == coleo.RuleHolderGone && a.recordNow().Desired == coleo.DesiredStopped {
+		c.Reading.Rule = coleo.RuleProcess // the end was ordered, so nobody has lost the arm
+	}
 	switch c.Kind {
 	case coleo.ChangeTurn:
 		return a.openOther(ctx, s, c)

@@ -218,27 +218,16 @@ func (s *Session) watchProcess() {
 			return
 		case err != nil:
 			if exit, readErr := holder.ReadExit(s.Handle().Dir); readErr == nil && exit != nil {
-				s.onServerEnd(ruleOf(*exit), exit.Code, exit.String())
+				s.onServerEnd(exit.Rule(), exit.Code, exit.String())
 				return
 			}
 			s.onServerEnd(coleo.RuleHolderGone, -1, "its holder has died")
 			return
 		case chunk.Exit != nil:
-			s.onServerEnd(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
+			s.onServerEnd(chunk.Exit.Rule(), chunk.Exit.Code, chunk.Exit.String())
 			return
 		}
 	}
-}
-
-// ruleOf returns the rule of the reading after the server's process has ended.
-func ruleOf(e holder.Exit) string {
-	switch {
-	case e.HolderDied():
-		return coleo.RuleHolderGone
-	case e.FromOutside():
-		return coleo.RuleTerminated
-	}
-	return coleo.RuleProcess
 }
 
 func (s *Session) onServerEnd(rule string, code int, how string) {

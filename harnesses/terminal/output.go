@@ -55,7 +55,7 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 				s.lostHolder()
 				return
 			case chunk.Exit != nil:
-				s.live.end(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
+				s.live.end(chunk.Exit.Rule(), chunk.Exit.Code, chunk.Exit.String())
 				return
 			}
 			if behind := s.feed(chunk.Data, replay); behind {
@@ -146,7 +146,7 @@ func (s *session) lostHolder() {
 		return // Close has ended the stream
 	}
 	if exit, err := holder.ReadExit(s.handle.Dir); err == nil && exit != nil {
-		s.live.end(ruleOf(*exit), exit.Code, exit.String())
+		s.live.end(exit.Rule(), exit.Code, exit.String())
 		return
 	}
 	s.live.end(coleo.RuleHolderGone, -1, "its holder has died")
@@ -178,15 +178,4 @@ func (r *outputReader) Read(p []byte) (int, error) {
 func (r *outputReader) Close() error {
 	r.onClose()
 	return r.stream.Close()
-}
-
-// ruleOf returns the rule of the reading after the program has ended.
-func ruleOf(e holder.Exit) string {
-	switch {
-	case e.HolderDied():
-		return coleo.RuleHolderGone
-	case e.FromOutside():
-		return coleo.RuleTerminated
-	}
-	return coleo.RuleProcess
 }

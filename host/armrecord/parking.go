@@ -64,9 +64,7 @@ func SetParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	} else if r.Queue != nil && r.Queue.Parked != nil {
 		c.Parked = r.Queue.Parked.WithoutPrompt()
 	}
-	if r.Queue = nil; q.State() != nil {
-		r.Queue = &q
-	}
+	keepQueue(r, q)
 	return []coleo.Event{Event(r.ID, coleo.EventParked, c)}
 }
 

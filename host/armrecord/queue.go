@@ -19,14 +19,18 @@ func Queue(r *store.ArmRecord) coleo.Queue {
 // An id of "" means no entry.
 func SetQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
 	change := coleo.QueueChange{Step: step, ID: id}
-	r.Queue = nil
-	if q.State() != nil {
-		r.Queue = &q
-	}
+	keepQueue(r, q)
 	if state := QueueState(r); state != nil {
 		change.QueueState = *state
 	}
 	return []coleo.Event{Event(r.ID, coleo.EventQueue, change)}
+}
+
+// keepQueue stores a queue in the record. An empty queue is stored as nil.
+func keepQueue(r *store.ArmRecord, q coleo.Queue) {
+	if r.Queue = nil; q.State() != nil {
+		r.Queue = &q
+	}
 }
 
 // QueueState returns the summary of the queue in the record, with the prompt that has left the

@@ -80,10 +80,7 @@ func EndAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 // end has no outcome, or if the given run was interrupted, EndRuns derives the outcome from the
 // status. It returns nil if the given run is not open.
 func EndRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[string]coleo.AssistantText) []coleo.Event {
-	open := slices.Clip(r.Earlier)
-	if r.Run != nil {
-		open = append(open, *r.Run)
-	}
+	open := OpenRuns(*r)
 	last := slices.IndexFunc(open, func(c coleo.Receipt) bool { return c.ID == run })
 	if last < 0 {
 		return nil
