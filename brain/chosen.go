@@ -68,7 +68,10 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 		if row.Labels = next; len(next) == 0 {
 			row.Labels = nil
 		}
-		return nil
+		if report.Chosen != nil {
+			return nil
+		}
+		return choicesToConfig(row)
 	})
 	if store.NoRoom(err) && report.Chosen != nil { // the host has stored the labels, and its log will report them again
 		arm.Labels = next

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
@@ -24,6 +25,21 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 		row.Config, err = json.Marshal(c)
 		return err
 	})
+	return err
+}
+
+// choicesToConfig copies what a user has chosen from an arm's row into the row's configuration. It is for an arm of
+// which the host has no copy. The next start gives the host the configuration.
+func choicesToConfig(row *coleo.Arm) error {
+	if len(row.Config) == 0 { // completeRow writes the whole configuration
+		return nil
+	}
+	c, err := start.Stored(*row)
+	if err != nil {
+		return err
+	}
+	choices.ToConfig(&c, *row)
+	row.Config, err = json.Marshal(c)
 	return err
 }
 

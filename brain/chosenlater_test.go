@@ -78,3 +78,26 @@ func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
 		})
 	}
 }
+
+// An arm whose host has lost its database is known only to serve. Its labels must be in its configuration too.
+// Otherwise the next start would give the host agent the old labels.
+func TestLabelsOfAnArmThatItsHostDoesNotKnowAreInItsConfiguration(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	s.answerWith(bus.OpLabel, func(context.Context, json.RawMessage) (any, error) {
+		return nil, coleo.Errorf(coleo.ENotFound, "no such arm")
+	})
+	for name, host := range map[string]string{"unknown": scriptedHost, "new": ""} {
+		config, err := json.Marshal(coleo.SpawnConfig{Chosen: &coleo.Chosen{Number: 4, Mode: "plan",
+			Labels: coleo.Labels{"team": "a"}}})
+		check(t, err)
+		check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: name, Name: name, Harness: "aider", AgentID: host, Config: config,
+			Status: coleo.StatusStopped, State: coleo.Dead, Labels: coleo.Labels{"team": "a"}}))
+		arm, err := s.brain.Label(t.Context(), name, coleo.LabelChange{Set: coleo.Labels{"team": "b"}})
+		check(t, err)
+		chosen := s.chosen(name)
+		if arm.Labels["team"] != "b" || chosen.Labels["team"] != "b" || chosen.Number != 5 || chosen.Mode != "plan" {
+			t.Errorf("arm %s: the row has %v, and its configuration contains %+v", name, arm.Labels, chosen)
+		}
+	}
+}

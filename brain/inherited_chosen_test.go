@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -64,13 +65,14 @@ func TestEachFieldOfChosenIsInheritedOrListed(t *testing.T) {
 }
 
 // configAfter returns the start configuration, as JSON, that config makes from an arm with these
-// choices. The arm's row has the same labels as the choices.
+// choices.
 func (s *scripted) configAfter(config func(coleo.Arm) (coleo.SpawnConfig, error), chosen *coleo.Chosen) string {
 	s.t.Helper()
 	first, err := s.db.UpdateArm(s.t.Context(), "arm-1", func(row *coleo.Arm) error {
-		raw, err := json.Marshal(coleo.SpawnConfig{Arm: row.ID, Workdir: "/w", Tools: []string{coleo.ToolSpawnArm},
-			Chosen: chosen})
-		row.Config, row.Labels = raw, chosen.Labels
+		config := coleo.SpawnConfig{Arm: row.ID, Workdir: "/w", Tools: []string{coleo.ToolSpawnArm}, Chosen: chosen}
+		choices.ToRow(row, config)
+		raw, err := json.Marshal(config)
+		row.Config = raw
 		return err
 	})
 	check(s.t, err)

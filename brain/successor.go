@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
 	"coleo.dev/brain/roster"
@@ -156,8 +157,8 @@ func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.Handov
 		err = coleo.Errorf(coleo.EConflict, "Arm %s already exists: a successor is a new arm, with another name", name)
 	}
 	arm.ParentArmID, arm.Harness, arm.Domain = first.ID, q.To, first.Domain
-	arm.ContextBudget, arm.Labels = first.ContextBudget, first.Labels
-	arm.AgentID, arm.Host = first.AgentID, first.Host
+	arm.ContextBudget, arm.AgentID, arm.Host = first.ContextBudget, first.AgentID, first.Host
+	choices.Copy(&arm, first)
 	return arm, err
 }
 

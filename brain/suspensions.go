@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
 	"coleo.dev/subarm"
@@ -209,11 +210,9 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	config := subarm.Config(s.Arm, *parent.Config, *r)
 	arm := coleo.Arm{ID: r.Arm, Name: r.Name, Harness: r.Harness, ParentArmID: s.Arm, Domain: row.Domain, AgentID: host,
 		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered,
-		Workdir: config.Workdir, Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(),
-		Labels: row.Labels}
-	if len(row.Labels) > 0 {
-		config.Chosen = config.Chosen.Change(func(c *coleo.Chosen) { c.Labels = row.Labels })
-	}
+		Workdir: config.Workdir, Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC()}
+	choices.Copy(&arm, row)
+	choices.ToConfig(&config, arm)
 	if arm.Config, err = json.Marshal(config); err != nil {
 		return arm, config, err
 	}

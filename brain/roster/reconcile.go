@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 )
@@ -72,9 +73,7 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 		if by := report.Config.Succeeds; by != nil {
 			row.ParentArmID = by.ID
 		}
-		if chosen := report.Config.Chosen; chosen != nil {
-			row.Labels = chosen.Labels
-		}
+		choices.ToRow(row, *report.Config)
 		row.Config, err = json.Marshal(report.Config)
 		return err
 	})

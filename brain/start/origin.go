@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/choices"
 	"coleo.dev/wire"
 )
 
@@ -44,7 +45,8 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	c.Parent, c.Depth = "", 0 // the fork belongs to the caller, even if its parent is a subarm
 	raw, err := json.Marshal(c)
 	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
-	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
+	arm.AgentID = parent.AgentID
+	choices.Copy(arm, parent)
 	return err
 }
 
@@ -56,11 +58,11 @@ func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool
 			"started", arm.Name)
 	}
 	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)
-	if err != nil || known || len(next) == 0 {
+	if err != nil || known {
 		return err
 	}
 	arm.Labels = next
-	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.Labels = next })
+	choices.ToConfig(c, *arm)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestTheListsOfChildrenNameTheWholeTree starts a tree with a process that has left the session.
@@ -39,14 +40,20 @@ func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 		t.Fatalf("the tree says %q, %v", line, err)
 	}
 	self := os.Getpid()
-	want := treeOf(allProcesses(), Group{}, func(p procEntry) bool { return p.parent == self })
+	all := func() []procEntry {
+		return treeOf(allProcesses(), Group{}, func(p procEntry) bool { return p.parent == self })
+	}
+	const least = 4 // the program and its sleep, the shell with its own session and its sleep
+	want := all()
+	for deadline := time.Now().Add(patience); len(want) < least && time.Now().Before(deadline); want = all() {
+		time.Sleep(PollEvery) // a shell may not have started its sleep yet
+	}
 	got := pidsOf(readProcesses(withAllBelow(Children(self), Group{})))
 	for _, p := range want {
 		if !slices.Contains(got, p.pid) {
 			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), got)
 		}
 	}
-	const least = 4 // the program and its sleep, the shell with its own session and its sleep
 	if len(want) < least {
 		t.Errorf("the tree has only %v", pidsOf(want))
 	}
