@@ -72,7 +72,7 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 			question = id
 		})
 	switch {
-	// the agent CLI has cut the call off, so the answer must stay available for await_answer
+	// the agent CLI has ended the call, so the answer must stay available for await_answer
 	case err == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err == nil:

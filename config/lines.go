@@ -12,8 +12,8 @@ import (
 )
 
 // Line returns the number of the line in `data` that contains the key at `path`, counted from 1. A path is
-// written like "rule[2].when[0].where", where [0] is the first element of a list. If `data` does not contain
-// the key, Line returns the line of the key's nearest parent, or 1 if there is no parent.
+// written like "rule[2].when[0].where", where [0] is the first element of a list. If the key is missing, Line
+// returns the line of its nearest parent in `data`, or 1 if no parent is there either.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)

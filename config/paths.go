@@ -124,7 +124,8 @@ func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json"
 // HostDB returns the path of the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 
-// LocalDB returns the path of the database of host local, for the arms without a host agent.
+// LocalDB returns the path of the database of host local, the part of serve that drives arms without a host
+// agent.
 func (p Paths) LocalDB() string { return filepath.Join(p.State, "local.db") }
 
 // ServeDB returns the path of serve's database.

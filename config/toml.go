@@ -38,9 +38,9 @@ func Decode(name string, data []byte, v any) error {
 // Encode returns v as TOML. It returns an error if v contains a value that TOML cannot express.
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
-// Strings returns the list of strings at the top-level key of a TOML file of another program. It
-// ignores all other keys. It returns nil if the key is missing. It returns EInvalid if the value is not a
-// list of strings, or if `data` is not TOML.
+// Strings reads a TOML file of another program. It returns the list of strings at the top-level key `key`, and
+// ignores all other keys. It returns nil if the key is missing. It returns EInvalid if the value is not a list
+// of strings, or if `data` is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

@@ -22,13 +22,13 @@ const (
 // Client sends the requests of one arm to the arm's door.
 type Client struct{ Path string }
 
-// Call sends a request and returns the text of the result. It connects again if the door is closed,
-// and sends the request again if the connection is lost. If the request waits for a suspension,
-// Call passes the suspension's id to onWait. If ctx ends, Call returns the error of ctx. Other
+// Call sends a request and returns the text of the result. It connects again if the door is closed, and sends
+// the request again if the connection is lost. If the request waits for the answer to a question (a
+// coleo.Suspension), Call passes the question's id to onWait. If ctx ends, Call returns the error of ctx. Other
 // errors come from the door, or report that another user owns the socket.
 //
-// The caller must call the returned function after it has delivered the text to the model. The
-// function reports the delivery to the door.
+// The caller must call the returned function after it has delivered the text to the model. The function reports
+// the delivery to the door.
 func (c Client) Call(ctx context.Context, q Request, onWait func(id string)) (text string, got func(), err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		text, got, err := c.try(ctx, q, onWait)

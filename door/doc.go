@@ -47,7 +47,7 @@ type Request struct {
 // Response is one line from the door.
 type Response struct {
 	Key     string   `json:"key"`
-	Waiting string   `json:"waiting,omitempty"` // the id of the suspension for which the call waits
+	Waiting string   `json:"waiting,omitempty"` // id of the coleo.Suspension (a question) that the call waits for
 	Result  *string  `json:"result,omitempty"`  // the text for the model
 	Error   *Failure `json:"error,omitempty"`
 }

@@ -28,8 +28,8 @@ const (
 
 // Handler carries out the calls of one arm.
 type Handler interface {
-	// Call carries out a request and returns the text for the model. If the request must wait for a
-	// suspension, Call first passes the suspension's id to `waiting`. If ctx ends, the caller has
+	// Call carries out a request and returns the text for the model. If the request must wait for the answer to a
+	// question (a coleo.Suspension), Call first passes the question's id to `waiting`. If ctx ends, the caller has
 	// disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
 	// AnswerDelivered records that the model has received the result of the request with this key.
@@ -138,8 +138,8 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// read reads a connection and sends each line to the channel. It stops when the connection ends,
-// when a line is too long, or when the caller sends more requests than the channel can hold.
+// read reads a connection and sends each line to the channel `lines`. It stops when the connection ends, when a
+// line is too long, or when the caller sends more requests than the channel can hold.
 func read(conn net.Conn, lines chan<- []byte) {
 	_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
 	scanner := bufio.NewScanner(conn)
@@ -168,7 +168,7 @@ func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 		_ = send(conn, errorResponse("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
 		return false
 	case q.Got:
-		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // record it even if the caller hangs up
+		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // record the delivery even if the caller hangs up
 		return true
 	}
 	text, err := d.handler.Call(ctx, q, func(id string) { _ = send(conn, Response{Key: q.Key, Waiting: id}) })

@@ -14,8 +14,8 @@ var helps = map[coleo.LimitAction][]coleo.LimitKind{
 	coleo.LimitHandover: {coleo.LimitRate, coleo.LimitQuota, coleo.LimitLogin, coleo.LimitContext},
 }
 
-// alternatives returns the steps of an on_limit that may help against a kind of limit and that the
-// arm has not tried yet.
+// alternatives returns those steps of `on`, the setting on_limit, that may help against a kind of limit and
+// that the arm has not tried yet.
 func alternatives(kind coleo.LimitKind, on, tried coleo.OnLimit) coleo.OnLimit {
 	done := tried.Steps()
 	return coleo.OnLimitOf(slices.DeleteFunc(on.Steps(), func(s coleo.LimitStep) bool {
@@ -32,7 +32,7 @@ func First(p coleo.Parked) (coleo.LimitStep, bool) {
 	return list[0], true
 }
 
-// AfterTry returns the Parked of an arm after the arm has tried the first alternative. If the attempt failed,
+// AfterTry returns the new Parked of an arm that has tried the first alternative of p. If the attempt failed,
 // `failed` is the reason; otherwise it is "".
 func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	list := p.Next.Steps()

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// farthest is the longest time that a limit can last. Plans renew monthly, so Coleo has misread any
-// later end.
+// farthest is the longest time that a limit can last. A plan renews after a month at the latest. If an error
+// message seems to name a later time, Coleo has misread the message.
 const farthest = 32 * 24 * time.Hour
 
-// If a time of day passed less than `lately` ago, it means today, not tomorrow. For example, an agent CLI
+// lately is how long after a time of day this time still means today, not tomorrow. For example, an agent CLI
 // shows "resets 3am" at 3:01 if its limit has just ended.
 const lately = 10 * time.Minute
 
@@ -126,8 +126,8 @@ func letterAt(text string, at int) bool {
 	return at < len(text) && at > 0 && text[at-1] != ' ' && (text[at]|0x20) >= 'a' && (text[at]|0x20) <= 'z'
 }
 
-// bareSeconds reports whether a number without a unit is a number of seconds. The words before the
-// number decide. In "resets 3", the number is not a number of seconds.
+// bareSeconds reports whether a number without a unit is a number of seconds. The words before the number
+// decide: it is in "retry after 30", but not in "resets 3".
 func bareSeconds(words string) bool {
 	words = strings.ToLower(words)
 	return strings.Contains(words, "after") || strings.Contains(words, "seconds")
@@ -152,8 +152,8 @@ func unitOf(word string) time.Duration {
 	return 24 * time.Hour
 }
 
-// clock reads a time of day, which can have a weekday or "tomorrow" before it. A time of day
-// without a day is tomorrow's if it has passed today.
+// clock reads a time of day, which can have a weekday, "today" or "tomorrow" before it. Without such a word, a
+// time that passed today more than `lately` ago is tomorrow's.
 func clock(text string, now time.Time) (time.Time, bool) {
 	m := clockForm.FindStringSubmatch(text)
 	if m == nil {
@@ -191,8 +191,8 @@ var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "
 var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8,
 	"sep": 9, "oct": 10, "nov": 11, "dec": 12}
 
-// date reads a day of a month. If the day has no year and would be more than half a year ago, it is
-// a day of the next year. If there is no time of day, the limit ends when that day begins.
+// date reads a day of a month. A day without a year is in the present year or, if it would be more than half a
+// year ago, in the next year. If there is no time of day, the limit ends when that day begins.
 func date(text string, now time.Time) (time.Time, bool) {
 	m := dateForm.FindStringSubmatch(text)
 	if m == nil {

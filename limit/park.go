@@ -16,17 +16,18 @@ const (
 	// margin is added to the end of the limit that the agent CLI shows. The machine's clock and the
 	// clock of the model's server can differ.
 	margin = 2 * time.Second
-	// Arms that met the same limit at the same time must not all continue at the same time. So each
-	// arm waits up to a tenth (1/jitterPart) longer, but at most maxJitter longer.
+	// jitterPart limits how much longer than necessary an arm waits: up to a tenth (1/jitterPart), but at most
+	// maxJitter. Without this difference, all arms that met the same limit at the same time would continue at the
+	// same time.
 	jitterPart = 10
 	maxJitter  = 5 * time.Minute
 )
 
 type wait struct{ first, longest time.Duration }
 
-// waits says how long an arm waits after a limit whose end is unknown: the first wait and the longest
-// wait. After each failed try the wait doubles, up to the longest. A limit on requests per minute ends
-// within minutes, and a quota renews within hours.
+// waits says how long an arm waits after a limit whose end is unknown: the first wait and the longest wait.
+// After each failed try the wait doubles, up to the longest. The waits depend on the kind of limit: a limit on
+// requests per minute ends within minutes, and a quota renews within hours.
 var waits = map[coleo.LimitKind]wait{
 	coleo.LimitRate:     {time.Minute, time.Hour},
 	coleo.LimitOverload: {time.Minute, time.Hour},

@@ -49,7 +49,7 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes the socket, because l may know it under a short name only
+	l.SetUnlinkOnClose(false) // Close removes the socket, because l may have opened it under another, short path
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
@@ -57,8 +57,7 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	return &Listener{UnixListener: l, path: path, admit: checkPeer}, nil
 }
 
-// checkFolder returns EForbidden if another user owns the folder dir or has permissions
-// for it.
+// checkFolder returns EForbidden if another user owns the folder `dir` or has permissions for it.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -24,12 +24,12 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls checkPeer with the process at the other end of a connection, and returns the error
-// of checkPeer. If there is no error, Inspect verifies that the process is still alive. A process
-// that has ended is refused, because checkPeer may have looked at a later process with the same pid.
+// Inspect calls checkPeer with the process at the other end of a connection, and returns the error of
+// checkPeer. If there is no error, Inspect verifies that the process is still alive. If the process has ended,
+// checkPeer may have looked at a later process with the same pid, so Inspect refuses it.
 //
-// Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
-// returns EUnsupported if the system does not report which process is at the other end.
+// Inspect returns EForbidden if another user is at the other end, or if the process has ended. It returns
+// EUnsupported if the system does not report which process is at the other end.
 func Inspect(conn syscall.Conn, checkPeer func(Peer) error) error {
 	return withFD(conn, func(fd int) error { return InspectFD(fd, checkPeer) })
 }

@@ -4,8 +4,8 @@ package localsocket
 
 import "syscall"
 
-// process is a process that is known only by its pid. So the method alive can mistake a later process
-// with the same pid for it.
+// process is a process that is known only by its pid. Its method isAlive can therefore mistake a later process
+// with the same pid for this one.
 type process struct{ pid int }
 
 func (p process) isAlive() bool { return syscall.Kill(p.pid, 0) == nil }

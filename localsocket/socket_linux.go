@@ -25,8 +25,8 @@ func peerOf(fd int) (Peer, process, error) {
 		return Peer{}, process{}, err
 	}
 	of := process{}
-	// Since Linux 6.5, the kernel returns a pidfd of the process. On older kernels, peerOf opens a
-	// pidfd by the pid. The pid may already belong to another process.
+	// Since Linux 6.5, the kernel returns a pidfd of the process itself. On older kernels, peerOf opens a pidfd by
+	// the pid, which may already belong to another process.
 	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
 		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
 	}
@@ -36,8 +36,8 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// isAlive reports whether the process is still alive. Linux before 5.3 has no pidfds, so alive
-// always returns true there.
+// isAlive reports whether the process is still alive. Linux before 5.3 has no pidfds, so isAlive always returns
+// true there.
 func (p process) isAlive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)
@@ -51,9 +51,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder opens the folder of a socket, and calls the given function with a short address of
-// the socket. A socket address has room for only 107 bytes, so the short address leads through the
-// open folder.
+// throughFolder opens the folder of a socket, and calls `do` with a short address of the socket, such as
+// /proc/self/fd/7/serve.sock. A socket address has room for only 107 bytes, and the path of the socket may be
+// longer.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

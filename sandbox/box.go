@@ -76,16 +76,17 @@ func (b Box) Argv(p Programs) []string {
 
 // namespaces returns the options that separate the program from the machine.
 //
-// If root runs Coleo, the program also has root's user id outside of the sandbox, but must have
-// none of root's rights. So --cap-drop keeps the program from mounting the root folder again in
-// order to write to it. And --remount-ro protects the kernel's settings in /proc/sys, which belong
-// to root.
+// If root runs Coleo, the program also has root's user id outside of the sandbox, but must have none of root's
+// rights:
+//   - --cap-drop keeps the program from mounting the root folder again in order to write to it.
+//   - --remount-ro protects the kernel's settings in /proc/sys, which belong to root.
 //
-// --new-session is missing, because the agent CLI needs its terminal. Instead, a filter keeps the
-// agent CLI from typing into this terminal (see package inside). --die-with-parent is missing too,
-// because it would kill the agent CLI at once. Without this option, the holder or its guard can
-// first ask the agent CLI to end. Afterwards, they kill the first process of the namespace, and the
-// kernel then kills all others.
+// Two options are missing on purpose:
+//   - --new-session would take the terminal from the agent CLI, which needs it. Instead, a filter keeps the
+//     agent CLI from typing into this terminal (see package inside).
+//   - --die-with-parent would kill the agent CLI at once when its parent ends. Without it, the holder can first
+//     ask the agent CLI to end. If the holder has died, its guard does so. Afterwards the holder or the guard
+//     kills the first process of the namespace, and the kernel then kills all others.
 func namespaces(offline bool) []string {
 	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
@@ -133,7 +134,7 @@ func (b Box) mounts(p Programs) []mount {
 	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && isCovered(list, m.Path) })
 }
 
-// isCovered reports whether the nearest mount above path already shows the same file as outside.
+// isCovered reports whether the nearest mount above `path` already shows the same file as outside.
 func isCovered(list []mount, path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if at := slices.IndexFunc(list, func(m mount) bool { return m.Path == dir }); at >= 0 {

@@ -32,7 +32,7 @@ func System() (shown []Place, hidden []Hidden) {
 			shown = append(shown, Place{Path: dir})
 		}
 	}
-	// This file can be a symbolic link to a file outside of /etc, which must then be shown too.
+	// /etc/resolv.conf can be a symbolic link to a file outside of /etc. The sandbox must then show that file too.
 	const names = "/etc/resolv.conf"
 	if real, err := filepath.EvalSymlinks(names); err == nil && !paths.Within("/etc", real) {
 		shown = append(shown, Place{Path: real})
@@ -40,8 +40,8 @@ func System() (shown []Place, hidden []Hidden) {
 	return shown, secrets("/etc")
 }
 
-// secrets returns the files and folders below dir that not every user can read. They must be
-// hidden, because a sandboxed program of root could read them.
+// secrets returns the files and folders below the folder `dir` that some users of the machine cannot read. They
+// must be hidden, because a sandboxed program could read them if Coleo runs as root.
 func secrets(dir string) (out []Hidden) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
@@ -161,12 +161,12 @@ func (f *finder) follow(path string) (string, bool) {
 // addFiles adds the file of a program and everything that belongs to the program:
 //
 //   - the whole folder node_modules, if the program is in one
-//   - the whole Python environment, if the program is in its folder bin, and the Python
-//     program on which the environment is based
+//   - the whole Python environment, if the program is in its folder bin, and the Python program on which the
+//     environment is based
 //   - the folder lib beside the program's folder bin
 //
-// Except for a Python environment, addFiles does not add the folder above bin, because a user's
-// folder can contain other files there.
+// addFiles adds the folder above bin only for a Python environment. For other programs, that folder can be a
+// user's folder with other files.
 func (f *finder) addFiles(file string) {
 	if before, _, ok := strings.Cut(file, "/node_modules/"); ok {
 		f.add(Place{Path: before + "/node_modules"})
@@ -188,8 +188,8 @@ func (f *finder) addFiles(file string) {
 	}
 }
 
-// pythonBase returns the folder of the Python program on which an environment is based, from the
-// environment's settings. If the settings are missing, it returns "".
+// pythonBase reads the settings of a Python environment, and returns the folder of the Python program on which
+// the environment is based. It returns "" if the settings are missing.
 func pythonBase(settings string) string {
 	text, err := os.ReadFile(settings)
 	if err != nil {

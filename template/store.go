@@ -53,9 +53,9 @@ type Found struct {
 	Template Template `json:"template"`
 }
 
-// List returns the user's templates, and then the templates of the projects that contain the work
-// folder. The templates of one folder are sorted by name. A template hides later ones with the same
-// name. The list also contains files that cannot be used, with their fault.
+// List returns the user's templates, and then the templates of the projects that contain the work folder. The
+// templates of one folder are sorted by name. A template hides later ones with the same name. The list also
+// contains the files that cannot be used. Their field Fault says why.
 func (s Store) List(workdir string) ([]Found, error) {
 	real, err := filepath.EvalSymlinks(workdir)
 	if err == nil {

@@ -1,6 +1,7 @@
-// Package timelimit contains the time limits of orders that several processes wait for: a client of
-// the API, serve and a host agent. Each of them waits longer than the process that it has asked. The package
-// also says how much longer the sender of an order waits, so that Coleo types nothing late.
+// Package timelimit contains the time limits of orders that several processes wait for: a client of the API,
+// serve and a host agent. Each process waits longer than the process that it has asked. The package also tells
+// Coleo how much longer the sender of an order waits, so that Coleo types nothing after the sender has given
+// up.
 package timelimit
 
 import "time"
@@ -18,9 +19,8 @@ const (
 	// Remove is the time limit for the removal of an arm. If the arm's worktree contains much
 	// unsaved work, the host agent needs minutes to save it.
 	Remove = 10 * time.Minute
-	// MergeOnHost is the host agent's own time limit for a merge. It includes the time in which the
-	// merge waits for other merges into the repository. A check of the project alone may take
-	// script.MaxTimeout.
+	// MergeOnHost is the host agent's own time limit for a merge. It includes the time in which the merge waits
+	// for other merges into the repository. The project's check script can already take script.MaxTimeout.
 	MergeOnHost = 24 * time.Minute
 	// Merge is the time limit for a merge.
 	Merge = MergeOnHost + time.Minute

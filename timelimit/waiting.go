@@ -17,9 +17,9 @@ func With(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns how much longer Coleo is allowed to type for ctx. This is the shorter of
-// two times: the time until ctx's deadline, and the result of the function that was passed to
-// With. If ctx has neither, Left returns false.
+// Left returns how much longer Coleo may type for the order of ctx. This is the shorter of two times: the time
+// until ctx's deadline, and the result of the function that was passed to With. If ctx has neither, Left
+// returns false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -33,10 +33,10 @@ func Left(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// Check returns nil if Coleo is still allowed to type for ctx. Call Check just before each
-// write to a terminal. It returns coleo.ETimeout if Left reports that no time is left, and
-// ctx's error if ctx was cancelled. Check reads the clock itself, because timers fire late in a
-// process that was stopped and continued.
+// Check returns nil if Coleo may still type for the order of ctx. Call Check just before each write to a
+// terminal. It returns coleo.ETimeout if Left reports that no time is left, and ctx's error if ctx was
+// cancelled. Check reads the clock itself, because timers fire late in a process that was stopped and
+// continued.
 func Check(ctx context.Context) error {
 	if left, bounded := Left(ctx); bounded && left <= 0 {
 		return coleo.Errorf(coleo.ETimeout, "the caller no longer waits for this: nothing more was typed")

@@ -27,11 +27,11 @@ func State(ctx context.Context, s coleo.Session, want ...coleo.State) (coleo.Rea
 // NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s coleo.Session) coleo.Cursor { return newestChange(s).Cursor }
 
-// newestChange returns the newest change that is not of the kind ChangeWork. In the result, Cursor
-// is the cursor of the newest change of any kind.
+// newestChange returns the newest change of a session that is not of the kind ChangeWork. But the field Cursor
+// of the result belongs to the newest change of any kind.
 func newestChange(s coleo.Session) (newest coleo.Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so that Changes ends after the existing changes
+	cancel() // ends Changes after the changes that already exist
 	for change := range s.Changes(ctx, 0) {
 		if change.Kind == coleo.ChangeWork { // a change of this kind does not say how the agent CLI has ended
 			newest.Cursor = change.Cursor

@@ -13,9 +13,9 @@ import (
 	"coleo.dev"
 )
 
-// openTime is how long Open watches the command that opens a window. If the command fails in this
-// time, Open reports the error. tmux and osascript end within milliseconds. A terminal program that
-// still runs after openTime has opened its window.
+// openTime is how long Open watches the command that opens a window. If the command fails in this time, Open
+// reports the error. tmux and osascript end within milliseconds. A terminal program that runs for longer than
+// openTime has opened its window.
 const openTime = 3 * time.Second
 
 // Check returns an error if the window w cannot be opened on this machine. It returns
@@ -32,9 +32,8 @@ func Check(w Window) error {
 	return nil
 }
 
-// Open opens the window w. The command that opens it runs with the variables in environ. Open
-// returns the errors of Check. If the command fails, Open returns EInternal with the command's
-// error output.
+// Open opens the window w. The command that opens it runs with the environment variables `environ`. Open
+// returns the errors of Check. If the command fails, Open returns EInternal with the command's error output.
 func Open(ctx context.Context, w Window, environ []string) error {
 	if err := Check(w); err != nil {
 		return err

@@ -72,8 +72,8 @@ func openerArgs(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// If the folder's name contains "#(…)", tmux would run the text in it as a command. A
-		// doubled # prevents this.
+		// tmux runs the text between the parentheses of "#(…)" as a command. A doubled # prevents this, in case the
+		// folder's name contains such a text.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
 			return []string{"tmux", "new-window", "-n", title, "-c", folder, "--"}

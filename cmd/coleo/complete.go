@@ -24,7 +24,7 @@ import (
 // TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that returns completions to a shell. begun is the part of the word that the user has
+// offer is a function that returns completions to a shell. `begun` is the part of the word that the user has
 // already typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
@@ -57,7 +57,7 @@ func completeAll(c *cobra.Command) {
 		"template": template.Names, "arm": arm.Names, "kind": runverbs.KindNames, "outcome": runverbs.OutcomeNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			// RegisterFlagCompletionFunc returns an error if the flag already has a completion.
+			// The error is ignored: it means that the flag already has a completion, which stays.
 			_ = c.RegisterFlagCompletionFunc(name, completeWith(words))
 		}
 	}
@@ -73,8 +73,8 @@ func takesArm(c *cobra.Command) bool {
 // arguments that are already typed.
 type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []string
 
-// namedThings returns the completions of the verbs whose arguments are not arms. Each key consists of the
-// name of the verb's parent and the name of the verb.
+// namedThings returns the completions of the verbs whose arguments are not arms. A key is the name of the
+// verb's parent, a blank and the name of the verb, such as "workspace restore".
 func namedThings() map[string]wordsAfter {
 	out := map[string]wordsAfter{"fan-out keep": fanout.ArgsOfKeep, "fan-out show": onlyFirst(fanout.IDs),
 		"workspace restore": onlyFirst(workspace.KeptNames), "workspace remove": onlyFirst(workspace.Names)}
@@ -104,12 +104,12 @@ func parentName(c *cobra.Command) string {
 	return c.Parent().Name()
 }
 
-// completeWith returns an offer of those words that begin with the text that the user has already typed.
+// completeWith returns an offer with those of the given words that begin with what the user has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return completeArgs(func(ctx context.Context, s setup.Setup, _ []string) []string { return words(ctx, s) })
 }
 
-// completeArgs is like completeWith, for words that depend on the earlier arguments.
+// completeArgs is like completeWith, but the words may depend on the arguments that the user has already typed.
 func completeArgs(words wordsAfter) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {

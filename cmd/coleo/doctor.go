@@ -137,8 +137,8 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkPacks reports the packs that are installed but not used. It also reports each installed
-// agent CLI whose version was not tested with the rules.
+// checkPacks reports the packs that are installed but not used. It also reports the installed agent CLIs in
+// untested versions: nobody has tested the rules that read the screen of such a version.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := installed.ReadRegistry(s)
 	if reg == nil {
@@ -189,8 +189,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// lowDisk is the amount of free disk space below which coleo doctor warns, in bytes. Each arm keeps
-// up to 256 MiB of output.
+// lowDisk is the amount of free disk space below which coleo doctor warns, in bytes. It is room for four more
+// arms, because each arm keeps up to 256 MiB of output.
 const lowDisk = 1 << 30
 
 func checkDisk(_ context.Context, s setup.Setup) []finding {

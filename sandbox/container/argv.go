@@ -20,7 +20,7 @@ type identity struct{ arm, mark string }
 // markForm matches the mark of a start.
 var markForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*)/[0-9]+/[0-9a-f]+$`)
 
-// identify parses the mark of a start: see process.Mark.
+// identify parses the mark of a start, which has the form ARM/GENERATION/START: see process.Mark.
 func identify(mark string) (identity, error) {
 	found := markForm.FindStringSubmatch(mark)
 	if found == nil {

@@ -1,19 +1,19 @@
-// Package container runs an agent CLI in a container of docker or podman. Both programs receive nearly
-// the same command lines.
+// Package container runs an agent CLI in a container of docker or podman. Both programs receive nearly the same
+// command lines.
 //
-// StartVerb is the arm's program outside of the container. It makes the engine start a detached
-// container whose first process is InitVerb, and waits until InitVerb connects to a socket, the link.
-// Over the link, StartVerb sends the command line, the environment, and its own terminal. So the engine,
-// its records and its command line contain no variable of the arm. The agent CLI has the holder's
-// terminal, as without a container, and the engine makes no second terminal.
+// StartVerb is the arm's program outside of the container. It makes the engine start a detached container whose
+// first process is InitVerb, and waits until InitVerb connects to a socket, the link. Over the link, StartVerb
+// sends the command line, the environment, and its own terminal. So the engine, its records and its command
+// line contain no variable of the arm. The agent CLI has the holder's terminal, as without a container, and the
+// engine makes no second terminal.
 //
-// The link also limits the life of the container. If StartVerb ends, the kernel closes the link. Then
-// InitVerb ends, and the kernel ends all other processes of the container. No process of the container
-// can stop InitVerb or read its memory. So no process is left over if somebody kills the holder, its
-// guard, StartVerb or the engine's program.
+// The link also limits the life of the container. If StartVerb ends, the kernel closes the link. Then InitVerb
+// ends, and the kernel ends all other processes of the container. No process of the container can stop InitVerb
+// or read its memory. So no process is left over if somebody kills the holder, StartVerb, the engine's program,
+// or the guard, which ends the arm if the holder dies.
 //
-// The name and the labels of a container identify the arm, the generation and the start. Coleo removes
-// only containers with exactly these names and labels.
+// The name and the labels of a container identify the arm, the generation and the start. Coleo removes only
+// containers with exactly these names and labels.
 //
 // Package container pulls no image and installs nothing.
 package container
@@ -36,8 +36,8 @@ const (
 	StartVerb = "container-start"
 	// InitVerb is the first process of a container. Its argument is the path of the link.
 	InitVerb = "container-init"
-	// CleanVerb removes the container of a start that did not end by itself. Its arguments are the path
-	// of a file with a Plan, and the mark of the start.
+	// CleanVerb removes the container of a start that did not end by itself. Its arguments are the path of a file
+	// with a Plan, and the mark of the start, which is in the container's labels.
 	CleanVerb = "container-clean"
 )
 
@@ -55,11 +55,11 @@ type Plan struct {
 	Home    string            `json:"home"`  // an empty folder, except for mounts that lie within it
 	Workdir string            `json:"workdir"`
 	Mounts  []Mount           `json:"mounts"`
-	// Network is true if the container has the network in which Program runs. Otherwise the container
-	// has only the loopback interface.
+	// Network means that the container uses the same network as Program, the program of the engine. Without
+	// Network, the container has only the loopback interface.
 	Network bool `json:"network,omitempty"`
-	// Rules is the path of a file with a proxy.Config, or "". With Rules, the container has only the
-	// loopback interface and a proxy.
+	// Rules is the path of a file with a proxy.Config, or "". If it is set, the container has only the loopback
+	// interface, and a proxy to the hosts in the file.
 	Rules  string              `json:"rules,omitempty"`
 	Limits coleo.SandboxLimits `json:"limits"`
 	// Dropped lists variables of StartVerb's environment that the agent CLI must not receive.

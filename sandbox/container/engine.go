@@ -54,8 +54,8 @@ type engine struct {
 	environ []string
 }
 
-// Find returns the path of the engine's program. It looks in the PATH of environ. If there is no such
-// program, the error is EUnsupported.
+// Find returns the path of the engine's program. It looks in the PATH of the environment `environ`. If there is
+// no such program, the error is EUnsupported.
 func Find(kind coleo.SandboxKind, environ []string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", coleo.Errorf(coleo.EUnsupported, "Coleo makes sandboxes only on Linux")
@@ -69,8 +69,8 @@ func Find(kind coleo.SandboxKind, environ []string) (string, error) {
 		coleo.SandboxBwrap)
 }
 
-// Usable returns EUnsupported with the reason if this user cannot run containers of a kind on this
-// machine. It starts no container. environ is the user's environment.
+// Usable returns EUnsupported with the reason if this user cannot run containers of a kind on this machine. It
+// starts no container. `environ` is the user's environment.
 func Usable(ctx context.Context, kind coleo.SandboxKind, environ []string) error {
 	program, err := Find(kind, environ)
 	if err != nil {

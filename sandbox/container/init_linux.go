@@ -20,8 +20,8 @@ func Init(args []string) error {
 	if len(args) != 1 {
 		return coleo.Errorf(coleo.EInvalid, "%s needs the path of a socket", InitVerb)
 	}
-	// The agent CLI has the same user id. With this setting, it cannot trace this process or take its
-	// descriptors.
+	// The agent CLI has the same user id as this process. With this setting, the agent CLI can neither trace this
+	// process nor take its descriptors.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect the first process of the container: %w", err)
 	}
@@ -68,7 +68,7 @@ func followOrders(conn, child int) {
 		switch m.Signal {
 		case unix.SIGTERM, unix.SIGHUP: // these signals end the arm
 			_ = unix.Kill(-1, m.Signal)
-		default: // the other signals come from a terminal, for the child's process group
+		default: // the other signals come from the terminal, which sends them to a whole process group
 			_ = unix.Kill(-child, m.Signal)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"coleo.dev"
 )
 
-// checkLimits returns EUnsupported unless the limits apply to the control group of this process. The check is
-// necessary because some engines only warn if they cannot set a limit. `folder` is the folder in which the
-// container shows the group.
+// checkLimits checks that the limits apply to the control group of this process. Otherwise it returns
+// EUnsupported. The check is necessary because some engines only warn if they cannot set a limit. `folder` is
+// the folder in which the container shows the control group.
 func checkLimits(l coleo.SandboxLimits, folder string) error {
 	number := func(names ...string) float64 {
 		for _, name := range names {

@@ -93,10 +93,9 @@ func (s *containerRun) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// makeContainer makes the container. It ignores SIGHUP while it starts the engine, so that the engine's
-// process ignores SIGHUP too. Otherwise podman would die when a holder ends the arm, because the
-// holder then sends SIGHUP to all processes below it. But podman's process must survive to remove the
-// container.
+// makeContainer makes the container. It ignores SIGHUP while it starts the engine, so that the engine's process
+// ignores SIGHUP too. When a holder ends the arm, it sends SIGHUP to all processes below it. podman's process
+// must survive this signal in order to remove the container.
 func (s *containerRun) makeContainer(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)
@@ -112,8 +111,8 @@ func (s *containerRun) makeContainer(ctx context.Context) error {
 		cut(strings.Join(strings.Fields(string(out)), " ")))
 }
 
-// diagnose finds out why the container's first process has not connected. It runs the same
-// program in another container, and returns the output with its error message.
+// diagnose finds out why the container's first process has not connected. It runs the same program in another
+// container, without a link. It returns what that program prints, which contains the error message.
 func (s *containerRun) diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, linkTimeout)
 	defer cancel()
@@ -129,7 +128,8 @@ func (s *containerRun) diagnose(ctx context.Context) string {
 func (s *containerRun) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
-	// The release sends SIGHUP to this process group, so it must come before the start of the proxy.
+	// This call must come before the start of the proxy: releaseTerminal makes the kernel send SIGHUP to this
+	// process group, to which the proxy will belong.
 	o.Terminal = s.releaseTerminal()
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
@@ -177,7 +177,7 @@ func (s *containerRun) releaseTerminal() bool {
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {
 		return false
 	}
-	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT) // the kernel sends both signals to the terminal's process group
+	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT) // TIOCNOTTY makes the kernel send both to the terminal's process group
 	err = unix.IoctlSetInt(0, unix.TIOCNOTTY, 0)
 	signal.Notify(s.signals, passed...)
 	return err == nil

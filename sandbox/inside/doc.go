@@ -1,7 +1,10 @@
-// Package inside contains the small programs of a sandbox. The first program runs outside of the
-// sandbox and becomes the program that makes the sandbox. The second program runs inside and becomes
-// the agent CLI. The third program runs outside for as long as the sandbox exists, if the sandbox
-// reaches only some hosts. All of them are part of Coleo's holder program.
+// Package inside contains the small programs of a sandbox:
+//   - StartVerb runs outside of the sandbox, and becomes the program that makes the sandbox.
+//   - EnterVerb runs inside, and becomes the agent CLI.
+//   - ProxyVerb runs outside for as long as the sandbox exists. Only a sandbox that may reach some hosts, but
+//     not all, has such a program.
+//
+// All of them are part of Coleo's holder program.
 package inside
 
 import (
@@ -12,20 +15,20 @@ import (
 
 // These are verbs of a Coleo program.
 const (
-	// StartVerb makes this process ignore the signals that end or stop a program. Then the process
-	// becomes the program that makes the sandbox and waits for the agent CLI. If that program did not
-	// ignore the signals, a signal to the whole process group would end it first, and the agent CLI
-	// with it. As root, StartVerb also makes the devices of the sandbox read-only.
+	// StartVerb makes this process ignore the signals that end or stop a program. Then the process becomes the
+	// program that makes the sandbox and waits for the agent CLI. The program inherits the ignored signals.
+	// Otherwise a signal to the whole process group would end it first, and the agent CLI with it. As root,
+	// StartVerb also makes the devices of the sandbox read-only.
 	//
-	// The arguments are options, "--" and a command line. With NetworkOption and the path of a file
-	// with a proxy.Config, StartVerb also starts ProxyVerb.
+	// The arguments are options, "--" and a command line. With NetworkOption and the path of a file with a
+	// proxy.Config, StartVerb also starts ProxyVerb.
 	StartVerb = "sandbox-start"
 	// EnterVerb makes this process stop ignoring signals, and sets the filter for system calls. Then
 	// the process becomes the agent CLI. The arguments are options, "--" and a command line. With
 	// NetworkOption, EnterVerb first sends listeners to the process of ProxyVerb.
 	EnterVerb = "sandbox-enter"
-	// ProxyVerb is the way out of a sandbox without a network: see package proxy. Only StartVerb starts
-	// it. It ends when its parent process ends.
+	// ProxyVerb runs the proxy through which a sandbox reaches the allowed hosts: see package proxy. Only
+	// StartVerb starts it. It ends when its parent process ends.
 	ProxyVerb = "sandbox-proxy"
 	// NetworkOption is the option for a sandbox that reaches only some hosts.
 	NetworkOption = "--network"

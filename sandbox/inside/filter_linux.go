@@ -13,8 +13,8 @@ import (
 // only the filter protects the kernel's keys and the sockets to a hypervisor, because they have no
 // namespace.
 
-// arches maps the architecture of a build to its number in the kernel. Sandboxes are impossible on
-// all other architectures.
+// arches maps the architecture of a build to its number in the kernel. Coleo makes no sandboxes on other
+// architectures.
 var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
 // x32Bit is set in the number of an amd64 system call in x32 mode.
@@ -88,7 +88,7 @@ func filter(arch uint32) []unix.SockFilter {
 	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
 		refuse(call, callArg0, unix.BPF_JSET, newNamespaces, unix.EPERM)
 	}
-	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // with both, a program can type into a terminal
+	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // each of the two lets a program type into a terminal
 		refuse(unix.SYS_IOCTL, callArg1, unix.BPF_JEQ, order, unix.EPERM)
 	}
 	// The first process of the sandbox is bubblewrap, which has no filter. A program that controls this process could

@@ -18,7 +18,7 @@ import (
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start replaces this process with the program in args (see StartVerb). It returns only after an error. The
+// Start replaces this process with the program in `args` (see StartVerb). It returns only after an error. The
 // error is EUnsupported if root cannot make the mounts.
 func Start(args []string) error {
 	options, argv, err := commandLine(StartVerb, args)
@@ -70,7 +70,7 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter sets the filter and replaces this process with the program in args (see EnterVerb). It returns only
+// Enter sets the filter and replaces this process with the program in `args` (see EnterVerb). It returns only
 // after an error. The error is EUnsupported if the filter cannot be set on this machine.
 func Enter(args []string) error {
 	options, argv, err := commandLine(EnterVerb, args)
@@ -82,9 +82,9 @@ func Enter(args []string) error {
 			return coleo.Errorf(coleo.EUnsupported, "the sandbox has no way to its hosts: %w", err)
 		}
 	}
-	// If a process ignores a signal, the program that it becomes ignores it too. If a process
-	// handles a signal, that program starts with the signal's default effect. So this process
-	// handles these signals.
+	// When a process becomes another program, ignored signals stay ignored, but handled signals get their default
+	// effect. This process has ignored these signals. It handles them from now on, because the agent CLI must
+	// react to them.
 	signal.Notify(make(chan os.Signal, 1), groupSignals...)
 	if err := limits.SetEach(options.limit); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the limits of the sandbox cannot be set: %w", err)

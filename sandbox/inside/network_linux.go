@@ -20,9 +20,9 @@ import (
 // "ready". So the listeners belong to the sandbox's network, but the proxy connects in the network
 // of the machine.
 
-// ProxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
-// command line of the sandbox is made before the pair. It is free, because this process has far fewer
-// descriptors.
+// ProxySocket is the descriptor of the sandbox's end of the pair of sockets to the proxy. The number is fixed,
+// because the command line of the sandbox is made before the sockets. The number 100 is free, because this
+// process has far fewer descriptors.
 const ProxySocket = 100
 
 // ready is the proxy's last message.
@@ -37,9 +37,8 @@ const (
 	talkTimeout = 30 * time.Second
 )
 
-// StartProxy starts the proxy with the configuration in a file. It returns the sandbox's end of the
-// pair, which must become the descriptor ProxySocket of EnterVerb. The proxy ends when this process
-// ends.
+// StartProxy starts the proxy of a sandbox, with the configuration in a file. It returns a socket to the proxy,
+// which must become the descriptor ProxySocket of EnterVerb. The proxy ends when this process ends.
 func StartProxy(file string) (int, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -59,8 +58,8 @@ func StartProxy(file string) (int, error) {
 	return pair[0], nil
 }
 
-// startProxy starts the proxy like StartProxy. It makes the sandbox's end of the pair the descriptor
-// ProxySocket, which stays open when this process becomes another program.
+// startProxy is like StartProxy, but moves the returned socket to the descriptor ProxySocket. The socket stays
+// open when this process becomes another program.
 func startProxy(file string) error {
 	socket, err := StartProxy(file)
 	if err != nil {
@@ -76,8 +75,8 @@ func startProxy(file string) error {
 	return unix.Close(socket)
 }
 
-// giveListeners listens inside the sandbox and sends the listeners to the proxy. Then it sets the
-// proxy's URL in the environment of this process.
+// giveListeners listens inside the sandbox and sends the listeners to the proxy. Then it sets the proxy's URL
+// in the environment of this process, which becomes the agent CLI.
 func giveListeners() error {
 	unix.CloseOnExec(ProxySocket)
 	defer unix.Close(ProxySocket)

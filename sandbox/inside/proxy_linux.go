@@ -16,14 +16,16 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// pairDescriptor is the descriptor of the proxy's end of the pair. It is 3, because this end is
-// the first file in ExtraFiles.
+// pairDescriptor is the descriptor of the proxy's socket to the sandbox. It is 3, because this socket is the
+// first file in ExtraFiles of the proxy's command.
 const pairDescriptor = 3
 
-// Proxy runs the way out of a sandbox (see ProxyVerb). `args` contains the path of a file with a
-// proxy.Config, and the id of the parent process. Proxy returns when the parent has ended.
+// Proxy runs the proxy through which a sandbox reaches the allowed hosts (see ProxyVerb). `args` contains the
+// path of a file with a proxy.Config, and the id of the parent process. Proxy returns when the parent has
+// ended.
 func Proxy(args []string) error {
-	// The proxy is in the arm's process group, but must run for as long as the agent CLI.
+	// The signals to the arm's process group also reach the proxy. It ignores them, because it must run for as
+	// long as the agent CLI.
 	signal.Ignore(groupSignals...)
 	unix.CloseOnExec(pairDescriptor)
 	if len(args) != 2 {

@@ -1,5 +1,5 @@
-// Package limits decides how the limits of a sandboxed arm are enforced, and sets them. The holder, its
-// guard and the host agent are outside of the limits.
+// Package limits decides how the limits of a sandboxed arm are enforced, and sets them. The limits do not apply
+// to the holder, to its guard (which ends the arm if the holder dies), or to the host agent.
 package limits
 
 import (
@@ -10,13 +10,13 @@ import (
 
 //platform:linux Limits of sandboxed arms = by control groups, else by rlimits
 
-// Means describes how each limit is enforced. A limit is in at most one of the two fields.
+// Means describes how each limit is enforced. No limit is in both fields.
 type Means struct {
 	// Group contains the limits of the arm's control group, which apply to all processes of the arm
 	// together.
 	Group coleo.SandboxLimits
-	// Each contains the limits that rlimits enforce. The memory limit applies to each process, and counts
-	// only memory that this process alone can write (RLIMIT_DATA). The limit for the number of processes
+	// The field Each contains the limits that rlimits enforce. The memory limit applies to each process, and
+	// counts only memory that this process alone can write (RLIMIT_DATA). The limit for the number of processes
 	// applies to the whole sandbox.
 	Each coleo.SandboxLimits
 }
@@ -47,9 +47,9 @@ func (m Means) String() string {
 	return strings.Join(out, "; ")
 }
 
-// choose divides limits between the control group and rlimits. `has` reports whether the group can have a
-// given controller. `root` is true if the arm runs as root, because the kernel does not count root's
-// processes. If a limit cannot be enforced, the error is EUnsupported.
+// choose divides limits between the control group and rlimits. `has` reports whether the group can have a given
+// controller. `root` says whether the arm runs as root. The kernel does not count root's processes for rlimits,
+// so only a control group can limit their number. If a limit cannot be enforced, the error is EUnsupported.
 func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) (Means, error) {
 	var m Means
 	const why = "this machine gives Coleo no control group with the controller %s (docs/operations.md says how to get " +

@@ -22,10 +22,11 @@ func Plan(l coleo.SandboxLimits) (Means, error) {
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
 
-// canHave reports whether the groups below a control group can have a controller. `folder` is the folder of
-// the control group. The kernel allows the controller only if the group itself contains no processes, or is
-// the machine's first group. If systemd has delegated the group to Coleo, Coleo may move its own processes
-// out of the group (see makeRoom), so they are no obstacle.
+// canHave reports whether the groups below a control group can have a controller. `folder` is the folder of the
+// control group. The kernel allows the controller in two cases:
+//   - The control group is the machine's first group.
+//   - The control group itself contains no processes. If systemd has delegated the group to Coleo, Coleo can
+//     move its own processes out of it: see makeRoom.
 func canHave(folder, controller string) bool {
 	if folder == "" || !slices.Contains(controllersIn(folder, "cgroup.controllers"), controller) {
 		return false
@@ -34,7 +35,7 @@ func canHave(folder, controller string) bool {
 		len(controllersIn(folder, "cgroup.procs")) == 0 || process.Delegated(folder)
 }
 
-// isFirst reports whether a group is the machine's first one, which is the only one without a type.
+// isFirst reports whether a group is the machine's first one. Only the first group has no file cgroup.type.
 func isFirst(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, "cgroup.type"))
 	return errors.Is(err, os.ErrNotExist)
@@ -62,7 +63,7 @@ func SetGroup(l coleo.SandboxLimits) error {
 	files := map[string]string{}
 	if l.Memory > 0 {
 		controllers = append(controllers, "memory")
-		// A whole number of pages, because the kernel counts pages.
+		// The kernel counts pages, so the limit is rounded down to a whole number of pages.
 		files["memory.max"] = strconv.FormatInt(l.Memory&^int64(os.Getpagesize()-1), 10)
 		if _, err := os.Stat(filepath.Join(group, "memory.swap.max")); err == nil {
 			files["memory.swap.max"] = "0"
@@ -119,9 +120,10 @@ func enableControllers(folder string, controllers []string) error {
 	return nil
 }
 
-// makeRoom moves the processes of a delegated group into a new group below it. Only a group without processes
-// can give controllers to the groups below it. Coleo may move them, because systemd does not manage a
-// delegated group itself. The groups of arms are then beside the new group.
+// makeRoom moves all processes of the control group at `folder` into a new group below it, because only a group
+// without processes can give controllers to the groups below it. Coleo may do this in a group that systemd has
+// delegated to it, because systemd does not manage such a group. Coleo then makes the groups of arms beside the
+// new group.
 func makeRoom(folder string) error {
 	below := filepath.Join(folder, process.OwnFolder)
 	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {

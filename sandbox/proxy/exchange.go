@@ -98,7 +98,7 @@ type counted struct {
 	t    *traffic
 	to   io.Writer
 	sum  *atomic.Int64
-	lost *atomic.Bool // if not nil, it is set when a write fails
+	lost *atomic.Bool // set when a write fails; can be nil
 }
 
 func (c counted) Write(b []byte) (int, error) {

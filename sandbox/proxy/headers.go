@@ -51,8 +51,8 @@ func (h *headers) values(name string) (out []string) {
 	return out
 }
 
-// body returns the length of the body. It refuses a request in which two programs could find two
-// different lengths.
+// body returns the length of the body. It refuses a request whose headers leave the length in doubt, because
+// the proxy and the server could then read two different lengths.
 func (h *headers) body() (body, error) {
 	lengths, codings := h.values("Content-Length"), h.values("Transfer-Encoding")
 	if len(lengths)+len(codings) > 1 || len(h.values("Host")) > 1 {

@@ -18,9 +18,8 @@ type Rule struct {
 // Rules lists everything that a sandbox may reach.
 type Rules struct {
 	Allow []Rule `json:"allow,omitempty"`
-	// Forward lists servers on this machine. Each has the same port on the sandbox's loopback
-	// interface, so that programs reach it without knowing the proxy. Each also needs a rule in
-	// Allow.
+	// Forward lists servers on this machine. Each server has the same port on the sandbox's loopback interface, so
+	// that a program reaches the server without any proxy settings. Each server also needs a rule in Allow.
 	Forward []Rule `json:"forward,omitempty"`
 }
 

@@ -24,7 +24,7 @@ const (
 	// lookUpTimeout is the time limit for looking up a name. In this time, a resolver tries two servers
 	// twice.
 	lookUpTimeout = 20 * time.Second
-	// dialTimeout is the time limit for connecting to one address. In this time, the kernel sends four
+	// dialTimeout is the time limit for connecting to one address. In this time, the kernel sends four connection
 	// requests.
 	dialTimeout = 10 * time.Second
 	// idleTimeout is how long a connection may be idle before it is closed. A model may think for
@@ -68,7 +68,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // for example because the process has too many open files
+		if err != nil { // for example, the process has too many open files
 			time.Sleep(acceptPause)
 			continue
 		}

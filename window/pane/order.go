@@ -25,7 +25,7 @@ const (
 
 // Order says what Run starts in a window.
 type Order struct {
-	ID       string   `json:"id"` // a random id of this opening of the window
+	ID       string   `json:"id"` // a random id; each opening of a window has another one
 	Terminal string   `json:"terminal"`
 	Title    string   `json:"title"`
 	Argv     []string `json:"argv"`

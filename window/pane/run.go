@@ -32,12 +32,12 @@ var terminalVariables = []string{
 	"EDITOR", "VISUAL",
 }
 
-// Run is the program in a window. It takes the order from the arm's folder dir, starts the order's
-// program on this terminal, and records how the window ends. It passes the program the variables in
-// environ that describe the terminal. Run returns when the program has ended.
+// Run is the program in a window. It takes the order from the arm's folder `dir`, starts the order's program on
+// this terminal, and records how the window ends. From the environment `environ`, it gives the program only the
+// variables that describe the terminal. Run returns when the program has ended.
 //
-// Run returns ENotFound if there is no order. It returns an error if the program has crashed or
-// cannot be started.
+// Run returns ENotFound if there is no order. It returns an error if the program has crashed or cannot be
+// started.
 func Run(dir string, environ []string) error {
 	o, err := takeOrder(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func Run(dir string, environ []string) error {
 	}
 	r.How, r.Detail = awaitEnd(o, ended, signals)
 	r.Ended = time.Now().UTC()
-	err = r.write(dir) // before endProgram, because the program may need time to end
+	err = r.write(dir) // writes before endProgram, because the program may need time to end
 	endProgram(cmd, ended)
 	if r.How == EndCrashed {
 		return errors.Join(err, fmt.Errorf("%s has ended in its window: %s", o.Argv[0], r.Detail))
@@ -73,7 +73,7 @@ func Run(dir string, environ []string) error {
 	return err
 }
 
-// ofTerminal returns the variables in environ that describe the terminal.
+// ofTerminal returns those variables of the environment `environ` that describe the terminal.
 func ofTerminal(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -83,8 +83,8 @@ func ofTerminal(environ []string) []string {
 	})
 }
 
-// awaitEnd waits for the end of the window, and returns how it ended. If the program has ended,
-// await puts the result back into the channel, because endProgram waits for that result too.
+// awaitEnd waits for the end of the window, and returns how it ended. If it receives the result of the program
+// from the channel `ended`, it puts the result back, because endProgram waits for it too.
 func awaitEnd(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	tick := time.NewTicker(armEvery)
 	defer tick.Stop()
@@ -97,8 +97,8 @@ func awaitEnd(o Order, ended chan error, signals <-chan os.Signal) (End, string)
 			case syscall.SIGTERM:
 				return EndTold, ""
 			}
-			// Ignore INT and QUIT: they come from keys of the terminal, and the program handles
-			// them.
+			// SIGINT and SIGQUIT come from keys of the terminal. They also reach the program, which handles them, so Run
+			// ignores them.
 		case err := <-ended:
 			ended <- err
 			return endOf(err)

@@ -47,8 +47,8 @@ type Shown struct {
 	now coleo.Window
 }
 
-// NewShown returns the Shown of the session in the arm's folder dir. No window is open yet. The program in
-// the window will be windowCommand, with the folder as its last argument. The title is the name of the agent
+// NewShown returns the Shown of the session in the arm's folder `dir`. No window is open yet. The program in
+// the window will be windowCommand, with this folder as its last argument. `title` is the name of the agent
 // CLI. Shown passes each new state of the window to the function `tell`. The calls of `tell` never overlap.
 func NewShown(dir string, windowCommand []string, title string, tell func(coleo.Window)) *Shown {
 	s := &Shown{dir: dir, program: windowCommand, title: title, tell: tell}
@@ -75,10 +75,10 @@ func (s *Shown) changeState(state coleo.WindowState, reason string) {
 	s.set(state, s.now.Terminal, s.now.Title, reason)
 }
 
-// Finish opens the window w, which Begin has returned. It returns when the program in the window
-// runs. It uses the fields Argv, Env, Workdir and Arm of the Order. The terminal program runs with
-// the variables in environ. Finish returns the errors of window.Open. It returns EInternal if no
-// program runs in the window.
+// Finish opens the window w, which Begin has returned. It returns when the program in the window runs. The
+// caller sets only the fields Argv, Env, Workdir and Arm of the Order. The terminal program runs with the
+// environment variables `environ`. Finish returns the errors of window.Open. It returns EInternal if no program
+// runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
 	err := writeOrder(s.dir, o)
@@ -99,9 +99,9 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 	return err
 }
 
-// Begin notes that a window is about to open. It returns a description of the window for Finish.
-// The program in the window will run in workdir. Begin returns EConflict if a window is already
-// open, and EBusy if a window is about to open. It also returns the errors of window.Check.
+// Begin notes that a window is about to open. It returns a description of the window for Finish. The program in
+// the window will run in the folder `workdir`. Begin returns EConflict if a window is already open, and EBusy
+// if a window is about to open. It also returns the errors of window.Check.
 func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error) {
 	w := Described(p, workdir, append(slices.Clone(s.program), s.dir))
 	s.mu.Lock()

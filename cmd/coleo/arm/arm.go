@@ -160,8 +160,8 @@ func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	return out
 }
 
-// remove returns the verb that removes arms. If *force is true, the verb keeps a worktree's unsaved
-// work under a ref before it removes the worktree.
+// remove returns the verb that removes arms. If *force is true, the verb first keeps the unsaved work of the
+// arm's worktree under a git ref, and then removes the worktree.
 func remove(force *bool) bulk {
 	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
 		appliesTo: func(coleo.Arm) bool { return true },

@@ -143,8 +143,8 @@ func (b bulk) chosenNames(ctx context.Context, client *apiclient.Client, f choic
 	return names, nil
 }
 
-// The method each calls the verb's function for each arm, and returns the outcomes in the order of
-// the names. At most bulkAtOnce calls run at the same time, unless together is true.
+// each runs the verb on each arm, and returns the outcomes in the order of the names. It works on at most
+// bulkAtOnce arms at the same time or, if `together` is true, on all of them.
 func (b bulk) each(ctx context.Context, client *apiclient.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce

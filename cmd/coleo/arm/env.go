@@ -62,8 +62,8 @@ func parseVariable(text string, caller lookup) (name, value string, err error) {
 	return name, value, nil
 }
 
-// readEnvFile reads the env file at path, and adds the variables in this file to the map env. It
-// warns if other users can read the file.
+// readEnvFile reads the env file at `path`, and adds its variables to the map `env`. It warns if other users
+// can read the file.
 func readEnvFile(c *cobra.Command, path string, env map[string]string) error {
 	text, mode, err := readBounded(path)
 	if err != nil {

@@ -85,8 +85,8 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// Users see the line that this method returns instead of an empty list. haveArms is true if any
-// arms exist.
+// emptyListText returns the line that users see in place of an empty list. haveArms is true if there are arms,
+// although none of them is in the list.
 func (f listFlags) emptyListText(haveArms bool) string {
 	switch {
 	case !haveArms:
@@ -214,13 +214,11 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf returns a note about the arm's state. The first case that applies determines the note:
-//   - If no host agent watches the arm, the note is the age of the state. If the age is
-//     unknown, the note is that nobody watches the arm.
-//   - If a signal has stopped the agent CLI, that is the note.
-//   - If the arm runs without a host agent, that is the note.
-//
-// In all other cases, asOf returns "".
+// asOf returns a note about the arm's state, or "" if there is nothing to note. The first case that applies
+// determines the note:
+//   - No host agent watches the arm: how old the state is or, if that is unknown, that nobody watches the arm.
+//   - A signal has stopped the agent CLI: that it is stopped.
+//   - The arm runs without a host agent: that it has none.
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():
@@ -237,11 +235,11 @@ func asOf(arm coleo.Arm, now time.Time) string {
 
 // place is an arm's work folder, in the short form that users see.
 type place struct {
-	folder string // the path from the repository's folder on; outside of a repository, the whole path
+	folder string // in a repository, the path from the repository's own folder on; elsewhere, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf returns the repository and the branch to which the folder dir belongs. It reads two small files
+// placeOf returns the repository and the branch to which the folder `dir` belongs. It reads two small files
 // instead of running git, because git would follow the repository's configuration, which an arm may have
 // changed.
 func placeOf(dir string) place {
@@ -294,7 +292,7 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// homeShort replaces the user's home folder at the start of dir with ~.
+// homeShort replaces the user's home folder at the start of the path `dir` with ~.
 func homeShort(dir string) string {
 	home, err := os.UserHomeDir()
 	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {

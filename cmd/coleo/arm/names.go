@@ -21,7 +21,7 @@ const mostNames = 100
 // nameStats is the JSON output of arm names --stats.
 type nameStats struct {
 	Words int `json:"words"` // how many names of two words exist
-	Taken int `json:"taken"` // how many names of any kind arms have
+	Taken int `json:"taken"` // how many names are taken: one by each arm
 }
 
 func newNamesCommand() *cobra.Command {

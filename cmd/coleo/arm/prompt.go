@@ -234,8 +234,8 @@ func newWaitCommand() *cobra.Command {
 	return c
 }
 
-// readJSON reads JSON from a file. If it fails, its error ends with notDone, which is a text about
-// what was not done.
+// readJSON reads JSON from a file. Its error ends with notDone, which tells the user what was not done, such as
+// "nothing was sent".
 func readJSON(path, notDone string) (json.RawMessage, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // This file waits for the turn of a prompt, for arm prompt --wait.
 
 const (
-	// parkedTime is how long Turn.explain waits for serve to learn that an arm is parked. The wait is
-	// needed because the host agent reports the parking just after the end of the turn.
+	// parkedTime is how long Turn.explain waits for serve to learn that an arm is parked, which means that the arm
+	// waits after a limit. The host agent reports the parking only just after the end of the turn.
 	parkedTime = 2 * time.Second
-	// parkedEvery is the time between two checks of the arm.
+	// parkedEvery is the time between two checks of whether the arm is parked.
 	parkedEvery = 50 * time.Millisecond
 )
 
@@ -154,8 +154,8 @@ func withDelivered(err error) error {
 	return &marked
 }
 
-// explain returns an error that names the cause, if a budget or a limit of the model has ended the
-// turn. In all other cases, explain returns err unchanged.
+// explain returns err, the error of a turn. If a budget or a limit of the model has ended the turn, explain
+// returns an error that names this cause instead.
 func (t Turn) explain(ctx context.Context, client *apiclient.Client, name string, err error) error {
 	switch {
 	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
@@ -176,8 +176,8 @@ func stoppedByBudget(c *coleo.BudgetChange) bool {
 	return c != nil && (c.Step == coleo.BudgetReached || c.Step == coleo.BudgetInterrupted)
 }
 
-// awaitParked waits until a run has parked its arm, and returns the arm's Parked. It returns nil if the run
-// does not park the arm within parkedTime.
+// awaitParked waits until the arm is parked because its run has met a limit. It returns what the arm waits for,
+// or nil if the arm is not parked within parkedTime.
 func awaitParked(ctx context.Context, client *apiclient.Client, name, run string) *coleo.Parked {
 	ctx, cancel := context.WithTimeout(ctx, parkedTime)
 	defer cancel()

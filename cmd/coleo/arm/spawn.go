@@ -96,9 +96,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// If Ctrl-C or a signal has caused err, ifCancelled returns an error for people instead. The caller
-// passes the format of its message, and the name of the arm for the message. Otherwise ifCancelled
-// returns err.
+// ifCancelled returns err, or an error for people if Ctrl-C or a signal has caused err. The message for people
+// is `format` with the name of the arm.
 func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -106,8 +105,8 @@ func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	return coleo.Errorf(coleo.EInternal, format, arm)
 }
 
-// hasFinished reports whether the arm's first run has finished although err reports that the agent CLI ended
-// before it was ready. An arm with --end-when-done can finish that fast.
+// hasFinished reports whether the arm's first run has finished, although err reports that the agent CLI ended
+// before it was ready. An arm with --end-when-done can finish so fast.
 func hasFinished(ctx context.Context, client *apiclient.Client, run string, err error) bool {
 	if run == "" || coleo.ErrorCode(err) != coleo.EExited {
 		return false
@@ -120,9 +119,12 @@ func hasFinished(ctx context.Context, client *apiclient.Client, run string, err 
 	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
-// If the harness shows its agent CLI in a window, addWindowPlace adds to the request where to open the window.
-// For any other harness, it adds nothing, because the window with 'coleo arm attach' is opened only after the
-// start. Without --harness, -t selects a harness with a window, unless the arm already has a harness.
+// addWindowPlace adds to the request where to open the arm's window. It does so in two cases:
+//   - The arm's harness shows its agent CLI in a window.
+//   - The user gives -t, gives no --harness, and the arm is new. Serve then chooses a harness with a window.
+//
+// In all other cases, it adds nothing: a window with 'coleo arm attach' is opened after the start. `usual` is
+// the harness of a new arm if the user gives neither -t nor --harness.
 func (f *spawnFlags) addWindowPlace(ctx context.Context, client *apiclient.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {
@@ -201,7 +203,7 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 }
 
 // StartedClient starts serve and the host agent if they do not run, and returns a client of serve. If onlyServe
-// is true, it does not start the host agent, because the arm can run without one.
+// is true, it starts only serve. A caller sets onlyServe if the arm can run without a host agent.
 func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*apiclient.Client, error) {
 	start := s.Start
 	if onlyServe {

@@ -115,8 +115,8 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust prints a note if Coleo will mark the new arm's folder as trusted. It does so in the
-// agent CLI's own file in the user's home folder. usual is the harness if the request names none.
+// SayTrust prints a note if Coleo will edit a file of the agent CLI in the user's home folder, so that the
+// agent CLI trusts the new arm's folder. `usual` is the harness of the arm if the request names none.
 func SayTrust(c *cobra.Command, client *apiclient.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {

@@ -85,7 +85,8 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	return p.String()
 }
 
-// statusPage is the text of 'coleo arm status'. Each line has a name, or belongs to the line above it.
+// statusPage is the text of 'coleo arm status'. Each line begins with a name, such as "Model:", or continues
+// the line above it.
 type statusPage struct{ strings.Builder }
 
 func (p *statusPage) line(name string, value any) {
@@ -146,7 +147,7 @@ func (p *statusPage) addPlace(arm coleo.Arm) {
 	}
 }
 
-// addStart adds lines about the present start of the arm.
+// addStart adds lines about what belongs to the arm's newest start, such as its process and its session.
 func (p *statusPage) addStart(arm coleo.Arm) {
 	if arm.PID > 0 {
 		p.line("Process", arm.PID)
@@ -175,7 +176,7 @@ func (p *statusPage) addQueue(arm string, q *coleo.QueueState) {
 	if q.Parked != nil {
 		p.line("Parked", q.Parked.Line())
 		note := fmt.Sprintf("since %s, try %d", q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try)
-		if q.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
+		if q.Parked.Kind != coleo.LimitBudget { // the line of a budget already names the command that continues the arm
 			note += fmt.Sprintf("; 'coleo arm unpark %s' continues it now", arm)
 		}
 		p.note(note)

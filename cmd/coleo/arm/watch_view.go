@@ -37,7 +37,7 @@ type watcher struct {
 	view   watch.View
 	cursor string // cursor of the last event in the view
 
-	changed chan struct{} // signals that the arm has changed since the last read; has room for one element
+	changed chan struct{} // holds an element if the arm has changed since the last read; has room for one
 	keys    chan []rune
 	sent    chan sent  // outcomes of the messages that were sent
 	ended   chan error // receives nil when the output ends, or an error if the output cannot be read

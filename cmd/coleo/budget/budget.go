@@ -124,7 +124,7 @@ func text(r coleo.BudgetReport) string {
 	}
 	if r.Parked != nil {
 		fmt.Fprintf(&b, "\nparked: %s", r.Parked.Line())
-		if r.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
+		if r.Parked.Kind != coleo.LimitBudget { // the line of a budget already names the command that continues the arm
 			fmt.Fprintf(&b, "\n'coleo arm unpark %s' continues it", r.Arm)
 		}
 	}

@@ -80,11 +80,11 @@ func DiffCommand() *cobra.Command {
 }
 
 const (
-	// followWait is how long one request of followDiff waits for a change, so that an unchanged diff
-	// costs one request per followWait.
+	// followWait is how long a request of followDiff waits for a change of the diff. While nothing changes,
+	// followDiff sends one request per followWait.
 	followWait = 5 * time.Minute
-	// followPause is the shortest time between two requests. It limits the requests to an older host
-	// agent, which answers at once.
+	// followPause is the shortest time between two requests. An older host agent answers at once instead of
+	// waiting for a change, and followDiff would otherwise ask it without a pause.
 	followPause = 500 * time.Millisecond
 )
 
@@ -233,8 +233,8 @@ func patchText(d changes.Diff, arm string, why bool) string {
 	return b.String()
 }
 
-// whyText returns the lines that are printed above a hunk. They describe which call made the
-// hunk.
+// whyText returns the lines that are printed above a hunk of a diff. They say which tool call made the hunk,
+// for which prompt, and who approved the call.
 func whyText(w *changes.Why, arm string) string {
 	if w == nil {
 		return "# not looked up\n"

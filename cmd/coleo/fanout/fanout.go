@@ -36,7 +36,7 @@ const (
 	label = "fanout"
 	// usualArms is the number of arms if the user gives neither -n nor --harness.
 	usualArms = 3
-	// mostArms is the largest number of arms in one fan-out, because a person must compare their
+	// mostArms is the largest number of arms in one fan-out. It is small, because a person must compare their
 	// work.
 	mostArms = 20
 	// atOnce is how many arms are started at the same time: see bulkAtOnce in cmd/coleo/arm.

@@ -69,8 +69,8 @@ func start(ctx context.Context, client *apiclient.Client, q wire.SpawnRequest, t
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", err)
 	}
 	if err != nil && !out.Started && !apiclient.IsUnsent(err) {
-		// There was no reply. Serve writes the arm's row before it orders the start, and deletes
-		// the row if the start is refused. So without a row, the arm was not started.
+		// Serve has not replied. It writes the arm's row before it orders the start, and deletes the row if the start
+		// is refused. So without a row, the arm was not started.
 		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
 		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
 	}

@@ -27,8 +27,9 @@ const (
 	// lookEvery is the time between two checks of the arms. A person does not notice this delay,
 	// and a check takes much less time.
 	lookEvery = time.Second
-	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. That is
-	// the case while the prompt is being typed, which takes up to 90 s.
+	// taskWindow is how long after the creation of an arm isSettled waits for the arm's first run. While the
+	// task's prompt is being typed, the prompt is no longer in the queue, and its run has not begun. Typing takes
+	// up to 90 s.
 	taskWindow = 2 * time.Minute
 )
 
@@ -207,8 +208,9 @@ func waitAll(c *cobra.Command, client *apiclient.Client, id string, runByArm map
 	}
 }
 
-// isSettled reports whether an arm has done its task or needs a person. newestRun is empty if the
-// arm has no run. taskRun is the id of the task's run, or "" if the caller does not know it.
+// isSettled reports whether an arm has done its task or needs a person. newestRun contains the arm's newest
+// run, or nothing if the arm has no run. taskRun is the id of the task's run, or "" if the caller does not know
+// it.
 func isSettled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {

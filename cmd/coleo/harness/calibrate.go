@@ -203,8 +203,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and their labels from the file labelsPath. If
-// labelsPath is "", it uses the file labelsFile in dir.
+// readCases reads the recordings in the folder `dir`, and their labels from the file labelsPath. If labelsPath
+// is "", readCases reads the labels from the file labelsFile in `dir`.
 func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 	if labelsPath == "" {
 		labelsPath = filepath.Join(dir, labelsFile)

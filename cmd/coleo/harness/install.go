@@ -173,7 +173,7 @@ func (i installation) fetch(ctx context.Context) error {
 	return os.WriteFile(i.markerFile(), nil, 0o644)
 }
 
-// After this call, new arms use this version.
+// makeCurrent makes new arms use this version.
 func (i installation) makeCurrent() error {
 	link := filepath.Join(i.root, i.info.Name, "bin", i.info.Command)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {

@@ -161,9 +161,9 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// checkFits returns an error if the pack's harness does not exist, or if the pack does not fit that
-// harness. If recordingsDir is not "", it also checks that the recordings in this folder are read
-// as their labels require.
+// checkFits returns an error if the pack's harness does not exist, or if the pack does not fit that harness. If
+// recordingsDir is not "", checkFits also reads the recordings in that folder with the pack. It returns an
+// error if a recording shows other states than its label lists.
 func checkFits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	reg, err := installed.ReadRegistry(s)
 	if reg == nil {

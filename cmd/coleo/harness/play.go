@@ -20,15 +20,14 @@ import (
 // draws differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is the tolerance for the times in labels, in seconds. A state may begin this much
-// earlier or later than the time in its label. The tolerance is necessary because the times come
-// from the model server's record. An agent CLI needs up to a second to draw something, and Coleo
-// reports idle even later.
+// playedSlack is a tolerance in seconds: a state may begin this much earlier or later than the time in its
+// label. The times come from the record of the model's server. An agent CLI needs up to a second to draw what
+// the server has sent, and Coleo reports idle even later.
 const playedSlack = 2.5
 
-// play plays sessions of an agent CLI, and writes their recordings and labels to a folder.
-// brokenOff contains the names of the sessions that could not be played to the end. play returns
-// done = true if it ran itself again in a network namespace, and that process did all the work.
+// play plays sessions of an agent CLI, and writes their recordings and labels to a folder. brokenOff contains
+// the names of the sessions that could not be played to the end. If this process is not in a network namespace,
+// play runs the same command line again in one. That process then does all the work, and `done` is true.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {
@@ -118,8 +117,8 @@ type stage struct {
 	prefix  string // beginning of the recordings' names
 }
 
-// stages returns one stage for each size. For each setting in --settings that the harness accepts,
-// it also returns a stage in the first size.
+// stages returns one stage for each size. For each setting in --settings that the harness accepts, it adds one
+// more stage. That stage uses the setting and the first size.
 func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
 	for _, size := range sizes {
 		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})

@@ -1,8 +1,8 @@
-// Package installed says what is installed on this machine: the harnesses, the packs and the
-// versions of the agent CLIs.
+// Package installed says what is installed on this machine: the harnesses, the packs and the versions of the
+// agent CLIs.
 //
-// A verb that only talks to serve does not need this package. Package installed links every harness,
-// and with them SQLite.
+// A verb that only talks to serve should not use this package, because it links every harness and, with them,
+// SQLite.
 package installed
 
 import (

@@ -76,8 +76,8 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// countUsable counts the models of a harness for which loginFor returns the given word. It shows
-// only the catalogue to loginFor, and no logins.
+// countUsable counts the models of a harness for which loginFor returns the given word. It passes no logins to
+// loginFor, so that the result depends only on the catalogue.
 func countUsable(models wire.Models, harness, login string) int {
 	n := 0
 	for _, m := range models.Models {

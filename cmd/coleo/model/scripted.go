@@ -125,9 +125,9 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	return argv, err
 }
 
-// startModel starts the model as a new process, and waits until the model listens. The model has no
-// terminal. Its environment contains only the arm's mark and GOMAXPROCS. When the agent CLI has
-// ended, the holder ends all other processes of the arm, including the model.
+// startModel starts the model as a new process, and waits until the model listens. The model has no terminal.
+// Its environment contains only GOMAXPROCS and COLEO_ARM, by which a holder recognizes the processes of its
+// arm. When the agent CLI has ended, the holder ends all other processes of the arm, including the model.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {
@@ -211,9 +211,10 @@ func ReadScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// CheckScripted checks whether this machine can start an arm with the scripted model. Such an arm
-// needs a network namespace, because otherwise its agent CLI could reach the network and cause
-// costs that nobody expects. If ctx ends during the check, the result is not remembered.
+// CheckScripted checks whether this machine can start an arm with the scripted model. Such an arm needs a
+// network namespace, because otherwise its agent CLI could reach the network and cause costs that nobody
+// expects. The error is EUnsupported if there is no network namespace, and ETimeout if the check takes longer
+// than scriptedTimeout. It is EInternal if ctx ends or a signal ends the check.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {

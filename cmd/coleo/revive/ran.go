@@ -37,8 +37,8 @@ func ranBefore(ctx context.Context, client *apiclient.Client, a coleo.Arm) (bool
 	}
 }
 
-// stillWaits reports whether an arm waits for a recovery after the event e. waitedBefore is whether
-// it waited before e.
+// stillWaits reports whether an arm waits for a recovery after the event e. waitedBefore says whether the arm
+// waited for one before e.
 func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	var reading coleo.Reading
 	if e.Kind == coleo.EventState {
@@ -52,7 +52,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	}
 	switch {
 	case reading.State == coleo.Initializing:
-		return waitedBefore // a recovery has begun, but may have been cut off
+		return waitedBefore // the start has begun, but may have been cut off, so nothing has changed yet
 	case reading.State != coleo.Dead:
 		return false // the arm was recovered
 	}
@@ -60,7 +60,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	case coleo.RuleReboot, coleo.RuleHolderGone:
 		return true
 	case coleo.RuleNotStarted, coleo.RuleNoConversation:
-		return waitedBefore // the start was cut off, or continued with a new conversation
+		return waitedBefore // the start was cut off, or goes on with a new conversation, so nothing has changed yet
 	}
 	return false
 }

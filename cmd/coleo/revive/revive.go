@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// atOnce is the largest number of accounts that are handled at the same time. It is also the
-	// largest number of arms of one account. Even a small machine can start four agent CLIs at the
-	// same time.
+	// atOnce is the largest number of accounts that are handled at the same time. It is also the largest number of
+	// arms that are started at the same time for one account. Even a small machine can start four agent CLIs at
+	// the same time.
 	atOnce = 4
 	// readyTimeout is how long to wait until an arm accepts prompts. It is long because agent CLIs
 	// start slowly right after a reboot.
 	readyTimeout = 2 * time.Minute
-	// settleTimeout is how long to wait until serve has read the log of each host agent. Only the
-	// log says which arms the reboot has ended. A host agent finds these arms and logs them before
-	// it reports to serve.
+	// settleTimeout is how long to wait until serve has read the log of each host agent. Only the log says which
+	// arms the reboot has ended. A host agent logs these arms before it reports to serve, so that the log is then
+	// complete.
 	settleTimeout = 15 * time.Second
 	// settlePause is the pause between two questions to serve about its host agents. Serve reads a
 	// log within a few of these pauses.
@@ -141,9 +141,9 @@ func awaitStates(ctx context.Context, client *apiclient.Client) ([]coleo.HostInf
 	return hosts, ctx.Err()
 }
 
-// caughtUp waits until serve has read the logs of all host agents, or until the channel is closed.
-// Then it returns the host agents. Without this wait, the row of a stopped arm may be out of date:
-// only the log of its host agent says that a reboot followed.
+// caughtUp waits until serve has read the logs of all host agents, and returns the host agents. It stops
+// waiting when the channel `late` is closed. Without this wait, serve's row of a stopped arm could be out of
+// date: only the log of the host agent says that the arm ran until the reboot.
 func caughtUp(ctx context.Context, client *apiclient.Client, late <-chan struct{}) ([]coleo.HostInfo, error) {
 	for {
 		hosts, err := client.Hosts(ctx)
@@ -158,8 +158,8 @@ func caughtUp(ctx context.Context, client *apiclient.Client, late <-chan struct{
 	}
 }
 
-// recoverAll recovers the arms of all accounts. The map of arms contains, for each account that
-// already needs a login, an arm that shows the login dialog.
+// recoverAll recovers the arms of all accounts. `asking` maps each account that already needs a login to an arm
+// that shows the login dialog.
 func (r *Report) recoverAll(ctx context.Context, client *apiclient.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
 	accounts := make([]Account, 0, len(groups))
@@ -194,16 +194,16 @@ func (r *Report) recoverAll(ctx context.Context, client *apiclient.Client, group
 	}
 }
 
-// revive recovers the arms of one account. It starts a single arm first. If this arm asks for a
-// login, revive does not start the others, because they would ask for the same login. The second
-// parameter is true if an arm already asks for the login.
+// revive recovers the arms of one account. It starts a single arm first. If this arm asks for a login, revive
+// does not start the others, because they would ask for the same login. `asks` is true if another arm already
+// asks for the login; revive then starts no arm.
 func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
 	out := make([]Outcome, len(arms))
 	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
 	next := 0
 	for ; next < len(arms) && !asks; next++ {
 		out[next] = recoverArm(arms[next])
-		if out[next].Step != Failed { // a failed arm shows nothing about the login
+		if out[next].Step != Failed { // the arm was started, so it shows whether the account needs a login
 			asks, next = out[next].login && out[next].Parked == nil, next+1
 			break
 		}
@@ -219,8 +219,7 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// The function each runs a function with each number from 0 to n-1. At most atOnce calls run at the
-// same time.
+// runEach calls `do` with each number from 0 to n-1. At most atOnce calls run at the same time.
 func runEach(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// This is the pause before each attempt to reach serve after serve has ended.
+// again is the pause before each attempt to reach serve after serve has ended.
 const again = time.Second
 
 // eventFlags contains the flags of run events.
@@ -133,8 +133,9 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// printOnce prints events until the connection ends. It returns true if no more events need to be
-// printed. While serve does not answer, *notified says whether the user has been notified of that.
+// printOnce prints events until the connection to serve ends. It returns true if no more events need to be
+// printed. When an event arrives, it sets *notified to false, so that run tells the user again if serve ends
+// later.
 func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,5 +1,5 @@
-// Package run contains the verbs of coleo run. They print runs, their events and the events of the
-// fleet.
+// Package run contains the verbs of coleo run. They print runs, the events of one run, and the events of all
+// arms.
 package run
 
 import (

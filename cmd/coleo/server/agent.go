@@ -112,9 +112,12 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. If id is "", the host agent keeps its present id. If there
-// is none, nameHost uses the last id in the arms' folders, or else a new one. It returns EInvalid
-// for the id of host local.
+// nameHost gives the host agent its id. If `id` is "", it uses the first of the following ids that exists:
+//   - the id that the host agent already has
+//   - the last id in the arms' folders
+//   - a new one
+//
+// nameHost returns EInvalid if `id` is coleo.LocalHost, which is the id of serve itself.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)

@@ -59,8 +59,8 @@ that you gave to arms (-e, --env-file).`,
 	}
 }
 
-// writeBackup writes a backup to the file at path, completely or not at all. It returns
-// the names of the files in the backup. If path already exists, the error is EConflict.
+// writeBackup writes a backup to the file at `path`, completely or not at all. It returns the names of the
+// files in the backup. If a file already exists at `path`, the error is EConflict.
 func writeBackup(ctx context.Context, s setup.Setup, path string) (names []string, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
@@ -73,8 +73,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 			"name a file in another folder", filepath.Dir(path), verb.Cause(err))
 	}
 	defer os.RemoveAll(dir)
-	// Serve's database is copied before the hosts' logs. So a log's copy may have newer events than
-	// the copy of serve's database, but it never lacks events.
+	// Serve's database is copied before the hosts' logs. The copies of the logs may then have newer events than
+	// the copy of serve's database, but they contain every event that it refers to.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
@@ -88,8 +88,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		name := "state/" + filepath.Base(db)
 		names, files[name] = append(names, name), copied
 	}
-	// The file contains the users' titles of conversations. The backup omits the index of
-	// conversations, because it is a cache.
+	// The backup contains threads.json, the titles that users have given to conversations. It omits the index of
+	// conversations, because Coleo can build the index again.
 	if titles := filepath.Join(s.State, "threads.json"); isRegular(titles) {
 		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
 	}
@@ -208,7 +208,7 @@ restored.`,
 	}
 }
 
-// If err reports a damaged database, openError adds to err how to repair the database.
+// openError returns err. If err reports a damaged database, openError adds how to repair the database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

@@ -28,8 +28,8 @@ const (
 	// killsAtOnce is how many arms are ended at the same time. More would not be faster, because most of
 	// the time is spent waiting for the agent CLIs and the disk.
 	killsAtOnce = 16
-	// cutOffTime is how long serve may need to notice that an arm's start never reached the arm's host
-	// agent. A host agent reports every 1.5 s (bus.PulseEvery).
+	// cutOffTime is how long to wait for serve to notice that an order to start an arm never reached the arm's
+	// host agent. Serve learns it from the reports of the host agent, which come every 1.5 s (bus.PulseEvery).
 	cutOffTime = 15 * time.Second
 )
 
@@ -132,7 +132,7 @@ func unreadNote(arms []armfolder.LocalArm) string {
 // killAll ends all running arms. If some cannot be ended, it still ends all others, and then returns the
 // errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // an arm can be ended only by its host agent
+	if _, err := s.Start(c.Context()); err != nil { // an arm is ended by its host agent, which may not run yet
 		return err
 	}
 	client, err := s.Client()

@@ -28,7 +28,7 @@ import (
 // before, it starts with serve. Otherwise it starts on its first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // the part of the configuration that host local shares with the host agent
+	config host.Config // what host local shares with the configuration of the host agent
 	bus    *busserver.Server
 	log    *slog.Logger
 	life   context.Context // ends when serve ends
@@ -45,8 +45,9 @@ type localRun struct {
 	err   error         // why the run ended; nil if serve ended it; valid after ended is closed
 }
 
-// start starts host local if it does not run. It waits until host local has attached to its arms
-// and can execute orders. If the run or ctx ends before that, start returns an error.
+// start starts host local, the part of serve that drives arms without a host agent. If it already runs, start
+// only waits until it has attached to its arms and can execute orders. If the run or ctx ends before that,
+// start returns an error.
 func (l *localHost) start(ctx context.Context) error {
 	if l.life.Err() != nil {
 		return errServeEnds()
@@ -88,24 +89,27 @@ func hasEnded(run *localRun) bool {
 	}
 }
 
-// isNeeded reports whether host local has had arms. If it has, its log may contain events that
-// serve has not read.
+// isNeeded reports whether host local, which is serve itself, has had arms. In this case, host local's log may
+// contain events that serve has not read.
 func (l *localHost) isNeeded() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || armfolder.HasLocal(l.setup.State)
 }
 
-// startIfNeeded starts host local in the background if host local has had arms.
+// startIfNeeded starts host local, the part of serve that drives arms without a host agent. It does so in the
+// background, and only if host local has had arms.
 func (l *localHost) startIfNeeded() {
 	if l.isNeeded() {
 		l.runs.Go(func() { _ = l.start(l.life) }) // start logs the error
 	}
 }
 
-// wait waits until host local has ended. The arms of host local continue to run.
+// wait waits until host local, the part of serve that drives arms without a host agent, has ended. These arms
+// continue to run.
 func (l *localHost) wait() { l.runs.Wait() }
 
-// run runs host local until serve ends. When host local can execute orders, run closes ready.
+// run runs host local, the part of serve that drives arms without a host agent, until serve ends. When host
+// local can execute orders, run closes `ready`.
 func (l *localHost) run(ready chan struct{}) error {
 	db, err := store.OpenHost(l.setup.LocalDB())
 	if err != nil {
@@ -128,8 +132,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns the part of the configuration that the host agent and host local share. It
-// does not set the registry.
+// hostConfig returns the configuration that is the same for the host agent and for host local, the part of
+// serve that drives arms without a host agent. It does not set the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

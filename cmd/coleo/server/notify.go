@@ -21,8 +21,9 @@ const (
 	// notifyTimeout is the time limit for one run of the user's notification command, and for its
 	// children.
 	notifyTimeout = 30 * time.Second
-	// notifyPipeWait limits the wait for the end of the command's output after the command has
-	// ended. A process that has left the command's group can keep the output open.
+	// notifyPipeWait is how long serve waits for the end of the command's output after the command itself has
+	// ended. Without this limit, serve could wait for ever, because a process that has left the command's group
+	// can keep the output open.
 	notifyPipeWait = 5 * time.Second
 	// notifyOutput is how much of the command's output is kept, in bytes.
 	notifyOutput = 4 << 10
@@ -55,9 +56,9 @@ const notifySetting = "notify"
 // toldSoFar records which events have been reported to the user. The next serve continues after
 // these events.
 type toldSoFar struct {
-	// Cursor is the cursor of the last event that was reported. If none was reported, it is the
-	// cursor of the last event in serve's log when notices began. No clock decides which events are
-	// reported, because a clock can be set back, and another machine can have another time.
+	// Cursor is the cursor of the last event that was reported to the user. If none was reported, it is the cursor
+	// of the last event that serve's log had when the notices began. Coleo uses no clock for this, because a clock
+	// can be set back, and another machine can have another time.
 	Cursor  string                       `json:"cursor"`
 	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last reported dialog, by id of the arm
 }
@@ -73,7 +74,7 @@ type notifier struct {
 	log     *slog.Logger
 	timeout time.Duration // notifyTimeout, or less in tests
 
-	told    toldSoFar     // its Cursor is that of the last handled event
+	told    toldSoFar     // told.Cursor is the cursor of the last handled event
 	running chan struct{} // contains one element for each running command
 }
 
@@ -139,8 +140,8 @@ func (n *notifier) save(ctx context.Context) {
 	}
 }
 
-// forgetNotices deletes the stored toldSoFar. A serve without a notification command calls it, so
-// that a later serve with a command does not report this serve's events.
+// forgetNotices deletes the stored toldSoFar. A serve without a notification command calls it. Otherwise a
+// later serve with a command would report events from the time of this serve.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	text, err := db.Setting(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -189,9 +190,9 @@ func (n *notifier) awaitSlot(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event. It returns false if the event has none. An event of a
-// host's backlog has none, because a new serve.db receives the whole past of its hosts. A dialog has
-// a notice only if it is still open and has not been reported.
+// noticeOf returns the notice that an event causes, or false if the event causes none. An event from a host's
+// backlog causes none, because a new serve.db receives the whole past of its hosts. A dialog causes a notice
+// only if the dialog is still open and has not been reported.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event, cursor string) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved {
 		return notice{}, false
@@ -229,8 +230,10 @@ func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool)
 	}
 	for _, s := range arm.Suspensions {
 		if s.ID == asked.ID {
+			// handle stores the fingerprint of each notice as that of the last reported dialog. A question is no dialog
+			// on the screen, so its notice repeats the fingerprint that is already stored.
 			d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: s.Line(), Subject: s.Text,
-				Fingerprint: n.told.Dialogs[arm.ID]} // so the question does not replace the last reported dialog
+				Fingerprint: n.told.Dialogs[arm.ID]}
 			return notice{event: notifyAsks, arm: arm, dialog: d}, true
 		}
 	}

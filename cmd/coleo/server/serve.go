@@ -140,7 +140,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	defer local.wait()
 	var following sync.WaitGroup
-	defer following.Wait() // these parts use the database, so they must end before it is closed
+	defer following.Wait() // the notifier and the triggers use the database, so they must end before it is closed
 	defer cancel()
 	if s.Notify != "" {
 		following.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })

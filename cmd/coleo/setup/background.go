@@ -21,9 +21,9 @@ import (
 const (
 	// readyTimeout is how long await waits until serve or the host agent is ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime is how long await looks for a rival after the process that the caller started has
-	// ended. A rival is another process of the same verb that was started first, so that the later
-	// process ended by itself.
+	// rivalTime is how long await looks for a rival after the process that the caller started has ended. A rival
+	// is another process of the same verb, which was started first. The later process finds the rival and ends by
+	// itself.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
@@ -122,8 +122,8 @@ type launching struct {
 // of the machine can see arguments.
 const NotifyFromInput = "notify-from-input"
 
-// serveLaunching describes the start of serve in the background. Serve reads config.toml itself, so
-// it needs only what this process was given by a flag.
+// serveLaunching describes the start of serve in the background. It passes serve the notification command if
+// this process has one from a flag. Serve reads everything else from config.toml.
 func (s Setup) serveLaunching() launching {
 	if s.GivenNotify == "" {
 		return launching{args: []string{"serve"}}
@@ -159,8 +159,8 @@ func (s Setup) launch(name string, start launching) (pid int, ended <-chan struc
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a background process has ended. await returns it only for a process that its
-// caller did not start.
+// errEnded means that a background process has ended: a rival, or a process that was already running. await
+// returns another error for a process that its caller has started.
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has started that

@@ -41,7 +41,7 @@ func WithClient(
 	}
 }
 
-// probeTimeout is the time limit for one check whether serve answers.
+// probeTimeout is the time limit for one check of whether serve answers.
 const probeTimeout = 3 * time.Second
 
 // Client returns a client of this user's serve on this machine.

@@ -19,8 +19,8 @@ import (
 // endTimeout is how long End waits for the end of a background process.
 const endTimeout = 15 * time.Second
 
-// End ends the background process of a verb and waits for its end. It returns false if there is
-// none. It does not end another process that has received the recorded pid since.
+// End ends the background process of a verb and waits for its end. It returns false if there is none. If the
+// recorded process has ended and another process has received its pid, End leaves that process alone.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -70,7 +70,7 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	return wholefile.Replace(s.pidFile(name), append(raw, '\n'), wholefile.OwnerOnly)
 }
 
-// RemoveRecord removes the record of a verb if it names this process.
+// RemoveRecord removes the record of a verb's process if the record names this process.
 func (s Setup) RemoveRecord(name string) {
 	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))

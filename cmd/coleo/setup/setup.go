@@ -42,8 +42,9 @@ func (s Setup) Prepare() error {
 }
 
 // AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in PATH, in this order:
-// the folders in the settings, the folders in COLEO_AGENTS, and the folders into which Coleo itself has
-// installed agent CLIs.
+//   - the folders in the settings
+//   - the folders in COLEO_AGENTS
+//   - the folders into which Coleo itself has installed agent CLIs
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {

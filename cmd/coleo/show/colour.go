@@ -1,5 +1,5 @@
-// Package show contains output that several verbs share, such as coloured text, tables, and the
-// evidence for a reading.
+// Package show contains output that several verbs share, such as coloured text, tables, and the evidence for an
+// arm's state.
 package show
 
 import (
@@ -44,8 +44,8 @@ func Writer(c *cobra.Command) io.Writer {
 	return stripped{out}
 }
 
-// TextFor returns the text that the caller must write to the writer out. If out does not show
-// colours, TextFor removes them from the text.
+// TextFor returns the text that the caller must write to the writer `out`. If `out` does not show colours,
+// TextFor removes them from the text.
 func TextFor(out io.Writer, text string) string {
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
 		return text
@@ -67,8 +67,8 @@ func Width(c *cobra.Command) int {
 	return cols
 }
 
-// showsColours reports whether Coleo should write colours to the writer out. noColor and termName
-// are the values of NO_COLOR and TERM.
+// showsColours reports whether Coleo should write colours to the writer `out`. noColor and termName are the
+// values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))

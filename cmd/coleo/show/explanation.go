@@ -36,7 +36,7 @@ func Explanation(c *cobra.Command, x coleo.Explanation) error {
 	return err
 }
 
-// explanationText returns the evidence for a reading as text for users.
+// explanationText returns text for users about an arm's state and the evidence for it.
 func explanationText(x coleo.Explanation) string {
 	var b strings.Builder
 	r := x.Reading
@@ -108,8 +108,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// countsText describes whether a witness counts. If it does not count, the text contains the
-// reason.
+// countsText describes whether the report of a witness counts, and if not, why. A witness is one source about
+// the arm's state, such as the screen or a hook.
 func countsText(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:

@@ -1,6 +1,6 @@
 package show
 
-// These are the escape sequences for a verb that draws on the whole terminal.
+// These escape sequences are for a verb that draws on the whole terminal.
 const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l" // shows the alternate screen and hides the cursor
 	LeaveScreen = "\x1b[?25h\x1b[?1049l" // undoes EnterScreen

@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// waitingEvery is the time between two calls of Waiting's function. The first call also comes after
+// waitingEvery is the time between two updates of the line that Waiting shows. The line first appears after
 // this time, because a short wait needs no line.
 const waitingEvery = time.Second
 

@@ -29,8 +29,8 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: in programs, use 'coleo arm prompt' and 'coleo arm screen'")
 			}
-			// If the user closes the terminal, this process receives SIGHUP, which ends ctx. Then
-			// attach releases the lease, restores the size of the arm's terminal and returns.
+			// If the user closes the terminal, this process receives SIGHUP, which ends ctx. Then attach gives up the
+			// right to type (the lease), restores the size of the arm's terminal, and returns.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)
@@ -95,17 +95,17 @@ type attachEnd struct {
 	err     error
 }
 
-// attach shows the arm on the alternate screen of the viewer's terminal, so that the earlier
-// contents reappear afterwards. leaveTerminal also switches off the modes that an agent CLI may
-// have switched on.
+// attach shows the arm on the alternate screen of the viewer's terminal, so that the earlier contents reappear
+// afterwards. leaveTerminal leaves this screen, and switches off all modes that an agent CLI may have switched
+// on.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack remembers the present size of the arm's terminal, and returns a function that
-// restores this size. Attach must call the function before it returns. Otherwise recordings and the
-// dashboard would continue with the size of this viewer's terminal.
+// giveSizeBack remembers the present size of the arm's terminal, and returns a function that restores this
+// size. attach calls the function before it returns. Otherwise recordings and the dashboard would keep the size
+// of this viewer's terminal.
 func giveSizeBack(c *cobra.Command, client *apiclient.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -119,7 +119,8 @@ func giveSizeBack(c *cobra.Command, client *apiclient.Client, arm, lease string)
 // redraws its screen when attach changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
-// viewerName returns the name that other viewers see while this viewer holds the lease.
+// viewerName returns the name that other viewers see while this viewer holds the lease, which is the right to
+// type by hand.
 func viewerName() string {
 	u, viewerName := user.Current()
 	if viewerName != nil {
@@ -152,8 +153,8 @@ func typeInto(ctx context.Context, client *apiclient.Client, arm, lease string) 
 	}
 }
 
-// renewEvery is the time between two renewals of the lease. Without renewals, the lease would
-// expire while the viewer types nothing.
+// renewEvery is the time between two renewals of the lease, which is the viewer's right to type by hand.
+// Without renewals, the lease would expire while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
 func renewLease(ctx context.Context, client *apiclient.Client, arm, lease string) {

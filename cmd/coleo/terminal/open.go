@@ -92,8 +92,8 @@ func reopenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, ter
 	return verb.Say(c, WindowLine(arm), arm)
 }
 
-// WindowEnviron returns the variables that a terminal program needs to find this user's display or
-// server.
+// WindowEnviron returns the environment variables by which a terminal program finds this user's display or
+// terminal server.
 func WindowEnviron(lookup func(string) (string, bool)) map[string]string {
 	out := map[string]string{}
 	for _, name := range coleo.WindowVariables() {
@@ -148,8 +148,8 @@ func OpenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, termi
 	return done, nil
 }
 
-// CheckWindow returns an error if no window of the given kind can be opened here. It is for the time
-// before the start of an arm.
+// CheckWindow returns an error if no window of the given kind can be opened here. Call it before the start of
+// an arm.
 func CheckWindow(kind window.Terminal) error {
 	return window.Check(windowOf(coleo.Arm{}, kind, ""))
 }

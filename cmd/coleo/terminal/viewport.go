@@ -66,9 +66,8 @@ func (v *viewport) close() {
 	v.out = io.Discard
 }
 
-// resize stores the new size of the viewer's terminal and clears that terminal. The caller must
-// then resize the arm's terminal. If this changes the size of the arm's terminal, the agent CLI
-// redraws its screen.
+// resize stores the new size of the viewer's terminal and clears that terminal. Afterwards the caller must give
+// the arm's terminal the size that armSize returns. If this is a new size, the agent CLI redraws its screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

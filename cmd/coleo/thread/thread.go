@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. After parsing, the caller must pass the
-// filter to whole, which makes the folder of --project absolute.
+// filterFlags adds the flags that select conversations. After the flags are parsed, the caller must pass the
+// filter to wholeFilter, which makes the folder of --project absolute.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")
@@ -46,7 +46,8 @@ func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) 
 	flags.IntVar(&f.Limit, "limit", 0, "maximum number of conversations, 1 to 500 (default 50)")
 }
 
-// wholeFilter completes a filter with the values of the flags.
+// wholeFilter completes a filter after the flags are parsed: it adds the time of --since, and makes the folder
+// of --project absolute.
 func wholeFilter(f coleo.ThreadFilter, since time.Duration) (coleo.ThreadFilter, error) {
 	if since > 0 {
 		f.Since = time.Now().Add(-since)

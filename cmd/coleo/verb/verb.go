@@ -40,7 +40,7 @@ func Group(use, short string) *cobra.Command {
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's default, which cobra itself sets too late
+		SuggestionsMinimumDistance: 2, // cobra's default; SuggestionsFor itself does not set it
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -55,8 +55,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has n arguments. Otherwise the check returns EInvalid. The
-// second parameter describes the arguments in the error message, such as "the name of an arm".
+// Exactly returns a function that checks a verb's arguments. The function returns EInvalid if their number is
+// not n. `what` describes the arguments in the error message, such as "the name of an arm".
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -66,8 +66,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns EInvalid.
-// The second parameter describes the arguments in the error message, as in Exactly.
+// AtMost returns a function that checks a verb's arguments. The function returns EInvalid if there are more
+// than n. `what` describes the arguments in the error message, as in Exactly.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

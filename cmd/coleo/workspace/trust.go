@@ -125,9 +125,9 @@ func canAsk(c *cobra.Command) bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// askTrust asks a person whether to trust the script. It returns the hash that the person trusts:
-// s.Hash for everything, or s.NamedHash for the named files alone. If the person refuses, askTrust
-// returns "".
+// askTrust asks a person whether to trust the script. It returns the hash of what the person trusts: s.Hash for
+// everything that the script may start, or s.NamedHash for only the files that the script names. If the person
+// refuses, askTrust returns "".
 func askTrust(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {

@@ -362,13 +362,15 @@ you delete it: git update-ref -d REF.`,
 // restoreOutput is the JSON output of workspace restore.
 type restoreOutput struct {
 	workspace.Restored
-	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
+	Others []workspace.Kept `json:"others,omitempty"` // worktrees that were kept at the same time and not restored yet
 }
 
-// The first result is the worktree that was kept last for the named arm. If the arm had several
-// repositories, it is the worktree of the first repository. If the name is a ref, it is the
-// worktree that was kept under this ref. The second result contains the worktrees that were kept at
-// the same time and are not restored yet.
+// findKept returns the kept worktree that the user has named. `name` is one of two things:
+//   - the name of an arm: k is the worktree that was kept last for it or, if the arm had several repositories,
+//     the worktree of the first repository
+//   - a git ref: k is the worktree that was kept under this ref
+//
+// `others` contains the worktrees that were kept at the same time as k and are not restored yet.
 func findKept(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)

@@ -37,8 +37,8 @@ func Need(t *testing.T, kind coleo.SandboxKind) {
 	t.Skip(err)
 }
 
-// The function starts makes the engine start a container that does nothing. It returns an error
-// if that fails.
+// starts makes the engine start a container that does nothing. If the engine cannot start it, starts returns an
+// error.
 func starts(t *testing.T, kind coleo.SandboxKind) error {
 	t.Helper()
 	image := Image(t, kind, map[string]string{"/bin/true": "/bin/true"})
