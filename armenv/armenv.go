@@ -59,8 +59,8 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// Check returns coleo.EInvalid if users are not allowed to give an arm the variables in env. The
-// error shows names of variables, but no values, because values can be secrets.
+// Check returns coleo.EInvalid if users are not allowed to give an arm the variables in `env`. The error shows names
+// of variables, but no values, because values can be secrets.
 func Check(env map[string]string) error {
 	size := 0
 	for _, name := range Names(env) {

@@ -46,7 +46,7 @@ const nameTries = 40
 // Count returns the number of possible two-word names.
 func Count() int { return len(nameHeads) * len(nameTails) }
 
-// New returns a random arm name for which taken returns false.
+// New returns a random arm name for which `taken` returns false.
 func New(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

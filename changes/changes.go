@@ -33,8 +33,8 @@ type DiffRequest struct {
 	// previous checkpoint and this one. If Checkpoint is nil, the Diff contains the present changes
 	// of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
-	// Wait means that the caller follows the diff. The caller receives the Diff as soon as its Mark differs
-	// from Since. If the Mark stays the same for the duration Wait, the Diff has Unchanged set.
+	// Wait and Since are set if the caller follows the diff. The caller receives the Diff as soon as its Mark differs
+	// from Since. If the Mark is still the same after Wait, the caller receives a Diff in which Unchanged is true.
 	Wait  time.Duration `json:"wait,omitempty"`
 	Since string        `json:"since,omitempty"`
 }
@@ -56,8 +56,9 @@ type Diff struct {
 	Left []Left `json:"left,omitempty"`
 	// Cut describes, for people, what a bound has cut off. If nothing was cut off, Cut is "".
 	Cut string `json:"cut,omitempty"`
-	// Mark changes if and only if the diff changes. It is "" unless the caller follows the diff. Unchanged
-	// means that the Mark still equals the request's Since. The Diff then contains no files.
+	// Mark identifies the content of the diff: two Diffs have the same Mark if and only if they are the same. Only a
+	// Diff for a caller that follows the diff has a Mark. Unchanged means that the Mark still equals the request's
+	// Since. The Diff then contains no files.
 	Mark      string `json:"mark,omitempty"`
 	Unchanged bool   `json:"unchanged,omitempty"`
 	// Patch is a patch for git apply. In JSON it is base64, because files can contain any bytes.
@@ -150,7 +151,7 @@ type Hunk struct {
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
-// Why names the call that made a hunk, and the call's run. Package graph defines the values of Certainty.
+// Why names the tool call that made a hunk, and the run of this call. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string `json:"note"` // for people: what the certainty means here
@@ -158,9 +159,10 @@ type Why struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
 	Tool      string `json:"tool,omitempty"` // its name
-	// Time is when the call ended. If the end is not known, Time is when the call began. The recording of the
-	// arm's start with the number Generation shows that moment. Offset is the position of the prompt in this
-	// recording, in bytes.
+	// Time is when the call ended. If the end is not known, Time is when the call began.
+	//
+	// Each start of the arm has a number, its generation, and a recording of the terminal. Generation says which
+	// recording shows the call. Offset is the position of the prompt in this recording, in bytes.
 	Time       *time.Time `json:"time,omitempty"`
 	Generation int        `json:"generation,omitempty"`
 	Offset     int64      `json:"offset,omitempty"`

@@ -90,10 +90,10 @@ func CutPatch(patch []byte) []byte {
 	return patch[:last+1] // the patch is empty if it had only one file
 }
 
-// Assemble returns the files of the entries, with their positions in the patch. The patch must contain the
-// same files in the same order, but may end earlier. `lines` contains the line counts of each file. If
-// `lines` is nil, the patch must be whole, and Assemble counts the lines of the patch. flagsByPath contains
-// the flags of each file.
+// Assemble returns the files of the entries, with their positions in the patch. The patch must contain the same files
+// in the same order, but may lack the last ones. `lines` contains the line counts of each file. If `lines` is nil,
+// the patch must contain all files, and Assemble counts the lines of the patch. `flagsByPath` contains the flags of
+// each file.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // not nil, because the JSON must not contain null
@@ -117,8 +117,8 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 	return files
 }
 
-// takeParts records the parts of the patch that belong to f, and returns the other parts. If count is true, it also
-// records their line counts.
+// takeParts stores in f where its parts of the patch are. The first of `parts` must belong to f. takeParts returns
+// the parts of the following files. If `count` is true, it also stores the line counts.
 func (f *File) takeParts(parts []part, count bool) []part {
 	own := 1
 	if f.Kind == Retyped {

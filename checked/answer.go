@@ -46,9 +46,8 @@ func compactJSON(text string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Answer checks the answer of a run against its schema. end.Answer must be complete. canRetry
-// reports whether it can help to ask the model again. It cannot help if Coleo does not know the
-// whole answer.
+// Answer checks the answer of a run against its schema. end.Answer must be complete. `canRetry` reports whether it
+// can help to ask the model again. It cannot help if Coleo does not know the whole answer.
 func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) {
 	if !end.Whole {
 		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false

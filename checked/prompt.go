@@ -98,7 +98,7 @@ func Plain(raw json.RawMessage) string {
 	return b.String() + text
 }
 
-// html maps the escapes that package encoding/json writes to their characters.
+// html maps each escape that package encoding/json writes for a character to this character.
 var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 
 // quotedPrompt is how many characters of a prompt a retry quotes. They are enough for the model to

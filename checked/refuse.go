@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// document is a decoded JSON Schema. For each object in it that can be a schema, document maps the
-// object's JSON Pointer to the object.
+// document is a decoded JSON Schema. It contains each object of the schema that can itself be a schema. The key is
+// the object's JSON Pointer, such as /$defs/NAME.
 type document map[string]map[string]any
 
 // dataWords are keywords whose values are data and not schemas.
@@ -89,9 +89,9 @@ const (
 	left    = 2
 )
 
-// hasCircle reports whether an object of the schema leads back to itself through keywords that check
-// the same value. The search starts at the object with the given JSON Pointer. `seen` maps the
-// objects that were visited so far to their states.
+// hasCircle reports whether the check of a value against an object of the schema would never end. That is so if the
+// check leads back to the same object for the same value, for example through "$ref" or "allOf". The search starts at
+// the object with the given JSON Pointer. `seen` maps the objects that were visited so far to their states.
 func (d document) hasCircle(pointer string, seen map[string]int) bool {
 	switch seen[pointer] {
 	case entered:
@@ -109,8 +109,9 @@ func (d document) hasCircle(pointer string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns the JSON Pointers of the inner schemas of the object at the given JSON Pointer. It
-// returns only those that check the object's whole value, and not only a part of the value.
+// inPlace returns the JSON Pointers of those schemas inside an object that check the same value as the object, such
+// as the schemas in "allOf". It leaves out schemas that check only a part of the value, such as those in
+// "properties".
 func (d document) inPlace(pointer string) (out []string) {
 	object := d[pointer]
 	if ref, ok := object["$ref"].(string); ok {

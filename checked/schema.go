@@ -132,8 +132,9 @@ func splitError(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// valueStep takes one step of a path through a schema, and returns the matching step of the path through the
-// checked value. `keys` is the step in the schema: a JSON Pointer without its first slash.
+// valueStep translates one step of a path through a schema into the step through the checked value. For example,
+// "properties/n" becomes "/n", and "items" becomes "/*". `keys` is a JSON Pointer without its first slash. If the
+// value stays the same, as for "allOf/0", valueStep returns "".
 func valueStep(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {

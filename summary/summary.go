@@ -66,8 +66,8 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm announces that the next events are those of another arm. Until one of these events names the
-// arm's conversation, ownsConversation says whether the arm is in this conversation.
+// Arm announces that the next events belong to another arm. `ownsConversation` says whether the arm is in this
+// conversation. It applies until one of the events says in which conversation the arm is.
 func (m *Maker) Arm(ownsConversation bool) { m.owns = ownsConversation }
 
 // Event adds the next event of the arm to the summary. It ignores what the arm did in other
@@ -109,7 +109,7 @@ func (m *Maker) Summary() coleo.ThreadSummary {
 		}
 	}
 	var list coleo.TasksUpdated
-	_ = json.Unmarshal(m.tasks.Payload, &list) // if there was no such event, the list stays empty
+	_ = json.Unmarshal(m.tasks.Payload, &list) // fails if no event had tasks; the list then stays empty
 	for _, t := range list.Tasks {
 		switch {
 		case t.Status == coleo.TaskDone:

@@ -25,9 +25,9 @@ type stale struct {
 	harness, home, path, id, was string
 }
 
-// Fill reads the messages of the threads that have changed. If onlyID is not "", Fill reads only
-// the thread with this id. If ctx ends first, Fill returns the number of unread threads, and a
-// later call continues with them.
+// Fill reads the messages of the threads that have changed. If `onlyID` is not "", Fill reads only the thread with
+// this id. If ctx ends first, Fill returns the number of threads that it has not read, and a later call continues
+// with them.
 func (x *Index) Fill(ctx context.Context, places []Place, onlyID string) (unread int, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -139,7 +139,8 @@ type message struct {
 	time time.Time
 }
 
-// readMessages reads the prompts, the answers and the names of tools from a record.
+// readMessages reads the prompts, the answers and the names of tools from a record, which is the agent CLI's own file
+// of a conversation.
 func readMessages(p Place, s stale) []message {
 	tail := p.Source.Open(s.path, record.Where{Home: s.home, Conversation: s.id})
 	defer tail.Close()

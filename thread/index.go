@@ -14,7 +14,7 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// Place is one HOME of one agent CLI.
+// Place is one home folder (HOME) in which one agent CLI stores its conversations.
 type Place struct {
 	Harness string
 	Home    string
@@ -93,9 +93,9 @@ CREATE TABLE ours (
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 
-// Open opens the index in the file at `path`, or creates it. It rebuilds an index that is damaged or that
-// another version of Coleo has created. Only the user can read the file. The titles and marks are in the file
-// at marksPath.
+// Open opens the index in the file at `path`, or creates it. It rebuilds an index that is damaged or that another
+// version of Coleo has created. Only the user can read the file. The file at `marksPath` contains the titles that
+// users have given, and which threads they have deleted: see Ours.
 func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errOther) || sqlite.Damaged(err) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// refreshTime is how long one request may read headers. Reading the headers of 2,000 long
-	// conversations takes about 2 s.
+	// refreshTime is how long one request may read headers, the beginnings and ends of the conversations' files. Reading
+	// the headers of 2,000 long conversations takes about 2 s.
 	refreshTime = 8 * time.Second
 	// fillTime is how long one request may read messages. The sum of refreshTime and fillTime is
 	// shorter than the time limit of a request to a host agent.
@@ -66,8 +66,9 @@ func (k *Keeper) refreshedIndex(ctx context.Context, places []Place) (x *Index, 
 	return x, out, ignoreTimeout(ctx, err)
 }
 
-// ignoreTimeout returns nil if one step has used up its time, but ctx has not ended. The index then
-// contains what the step has done so far. ignoreTimeout returns any other error unchanged.
+// ignoreTimeout returns nil if err says that one step of a request, such as Refresh, has used up its own time. The
+// index then contains what the step has done so far. If the time of the whole request is over, so that ctx has ended,
+// ignoreTimeout returns err. It returns any other error unchanged.
 func ignoreTimeout(ctx context.Context, err error) error {
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -104,9 +105,8 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 	return out, err
 }
 
-// Show returns a thread with its messages. It returns only messages with a number above lastSeen,
-// and at most limit messages. A limit of 0 means no messages. Show returns ENotFound if there is no
-// such thread.
+// Show returns a thread with its messages. It returns only messages with a number above `lastSeen`, and at most
+// `limit` messages. A limit of 0 means no messages. Show returns ENotFound if there is no such thread.
 func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, lastSeen, limit int) (coleo.ThreadPage,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -124,10 +124,9 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, l
 	return page, err
 }
 
-// Change changes Coleo's own data about a thread, and returns the changed thread. If the change is
-// a deletion, Change returns the thread as it was before. It returns ENotFound if there is no such
-// thread. Before a change that deletes the file, the caller must make sure that no arm uses the
-// thread.
+// Change changes Coleo's own data about a thread, and returns the changed thread. If the change is a deletion, Change
+// returns the thread as it was before. It returns ENotFound if there is no such thread. Some changes delete the agent
+// CLI's own file. Before such a change, the caller must make sure that no arm uses the thread.
 func (k *Keeper) Change(ctx context.Context, places []Place, harness, id string, c coleo.ThreadChange) (coleo.Thread,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
@@ -156,8 +155,8 @@ func (k *Keeper) find(ctx context.Context, places []Place, harness, id string) (
 	return x, r, err
 }
 
-// get returns the newest thread with the given id, even a hidden one. If `harness` is "", the thread may
-// belong to any harness. get returns ENotFound if there is no such thread.
+// get returns the newest thread with the given id, even one that the user has deleted. If `harness` is "", the thread
+// may belong to any harness. get returns ENotFound if there is no such thread.
 func (x *Index) get(ctx context.Context, harness, id string) (Row, error) {
 	if id == "" {
 		return Row{}, noThread(harness, id)

@@ -13,9 +13,9 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// Messages returns a page of a thread's messages, and the number for the next page. It returns only
-// messages with a number above lastSeen. The number for the next page is 0 if there are no more
-// messages. Fill must have read the thread before.
+// Messages returns a page of a thread's messages, and the number for the next page. It returns only messages with a
+// number above `lastSeen`. The number for the next page is 0 if there are no more messages. Fill must have read the
+// thread before.
 func (x *Index) Messages(ctx context.Context, r Row, lastSeen, limit int) ([]coleo.ThreadMessage, int, error) {
 	if limit <= 0 || limit > mostPage {
 		limit = mostPage
@@ -43,6 +43,6 @@ func (x *Index) Messages(ctx context.Context, r Row, lastSeen, limit int) ([]col
 	return out, 0, rows.Err()
 }
 
-// pageBytes is the largest size of all texts on a page, in bytes. It is far below 4 MiB, the limit of a
-// message on the bus, because JSON makes texts longer.
+// pageBytes is the largest size of all texts on a page, in bytes. JSON makes texts longer, so it is far below 4 MiB,
+// the limit of a message on the bus.
 const pageBytes = 128 << 10

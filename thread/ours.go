@@ -48,8 +48,8 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// change passes the mark of one thread to `do`, which changes the mark. Then change writes the file with
-// permissions for the user only. After an error, the old file is unchanged.
+// change passes the mark of one thread, the user's title and deletion, to `do`, which changes the mark. Then change
+// writes the file with permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,8 +100,8 @@ func (x *Index) takeOurs(ctx context.Context) error {
 // longestTitle is the largest size of a title in bytes.
 const longestTitle = 400
 
-// Rename sets the title of a thread. If title is "", the thread has the agent CLI's own title
-// again. Rename returns EInvalid for a title that is too long.
+// Rename sets the title of a thread. If `title` is "", the thread has the agent CLI's own title again. Rename returns
+// EInvalid for a title that is too long.
 func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	if len(title) > longestTitle {
 		return coleo.Errorf(coleo.EInvalid, "the title has %d bytes: at most %d are possible", len(title), longestTitle)
@@ -114,9 +114,9 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	return x.takeOurs(ctx)
 }
 
-// Delete hides a thread and deletes its messages from the index. If deleteFile is true, Delete
-// first deletes the agent CLI's own file. It returns EUnsupported if that file also contains other
-// threads. The caller must make sure that no arm uses the thread.
+// Delete hides a thread and deletes its messages from the index. If `deleteFile` is true, Delete first deletes the
+// agent CLI's own file. It returns EUnsupported if that file also contains other threads. The caller must make sure
+// that no arm uses the thread.
 func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()

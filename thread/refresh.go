@@ -19,13 +19,13 @@ const batch = 100
 // place identifies a Place in a map.
 type place struct{ harness, home string }
 
-// known is what the index stores about a record.
+// known is what the index stores about a record, the agent CLI's file or part of a file with one conversation.
 type known struct {
 	key   int64
 	stamp string
 }
 
-// row identifies a record among the records of one place.
+// row identifies the record of one conversation among the records of one place.
 type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes threads
@@ -88,9 +88,9 @@ func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error)
 	return out, rows.Err()
 }
 
-// refreshPlace updates the threads of one place. `indexed` contains the records that the index has. refresh
-// removes from this map each record that still exists. The remaining records are gone, so it deletes them
-// from the index.
+// refreshPlace updates the threads of one place. `found` lists the records that exist, and `indexed` contains those
+// that the index has. refreshPlace removes each existing record from `indexed`. Then it deletes the records that are
+// left in `indexed` from the index, because they no longer exist.
 func (x *Index) refreshPlace(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found

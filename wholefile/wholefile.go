@@ -12,10 +12,10 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Replace replaces the content of a file. A reader finds either the whole old content or the whole
-// new content, even after a loss of power. After Replace has returned nil, the new content is on
-// the disk. If it returns an error, the file has one of the two contents. The folder of the file
-// must exist. The umask does not change mode.
+// Replace replaces the content of a file. A reader finds either the whole old content or the whole new content, even
+// after a loss of power. After Replace has returned nil, the new content is on the disk. If it returns an error, the
+// file has one of the two contents. The folder of the file must exist. The new file has exactly the given mode,
+// because Replace ignores the umask.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	folder := filepath.Dir(path)
 	err := renameio.WriteFile(path, content, mode, renameio.WithTempDir(folder), renameio.IgnoreUmask())

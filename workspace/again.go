@@ -10,8 +10,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// planAgain plans a worktree that the arm has had before, but whose folder somebody has deleted: see plan. If the
-// worktree's branch still exists, planAgain ignores the order's base, and the work keeps its first base.
+// planAgain decides how to make a worktree again whose folder somebody has deleted. It does so like plan, with one
+// exception. If the worktree's branch still exists, planAgain ignores the order's base, because the arm's work on the
+// branch already has one.
 func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Workspace,
 	place func(Workspace) (string, error)) (Workspace, error) {
 	if _, err := commitOf(ctx, r, heads+o.Branch); err == nil {
@@ -27,8 +28,8 @@ func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Wor
 	return w, err
 }
 
-// placeAgain sets the folder of a worktree that is being restored. If path is "", it is the worktree's old
-// folder.
+// placeAgain sets the folder of a worktree that is being restored. The folder is `path`, or the worktree's old folder
+// if `path` is "".
 func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
 	if path != "" {
 		if path, err = filepath.Abs(path); err != nil {

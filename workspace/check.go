@@ -65,16 +65,16 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 	return r, err
 }
 
-// CheckTree runs the project's check script on a tree, such as the result of a merge. `base` is the commit of
-// the branch that the merge changes.
+// CheckTree runs the project's check script on a tree, such as the result of a merge. `base` is the commit of the
+// branch that the merge changes.
 //
-// The script always comes from `base`, and never from the arm's work. If the tree contains another version of
-// the script, or of a file that the script names, CheckTree returns an error. If `base` contains no check
-// script, CheckTree does nothing.
+// The script always comes from `base`, and never from the arm's work. If the tree contains another version of the
+// script, or of a file that the script names, CheckTree returns an error. If `base` contains no check script,
+// CheckTree does nothing.
 //
-// The script runs in a temporary folder that contains all files of the tree, and that is not a git
-// repository. `common` is the repository's folder with the objects and refs. `id` becomes a part of the
-// output file's name and of the mark of the script's processes.
+// The script runs in a temporary folder that contains all files of the tree, and that is not a git repository.
+// `common` is the folder with the repository's objects and refs. `id` becomes a part of the output file's name. It
+// also becomes a part of the mark by which Coleo recognizes the script's processes later.
 func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
 	r, err := s.openCommon(ctx, common)
 	if err != nil {

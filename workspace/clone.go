@@ -28,22 +28,22 @@ func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error
 	return err
 }
 
-// ownerFile returns the path of an empty file that marks a clone as the clone of one arm. Two arms can plan the
-// same folder. Without the file, Coleo could delete the other arm's clone when it undoes an interrupted call of
-// Make.
+// ownerFile returns the path of an empty file in a clone's git folder. The file's name shows to which arm the clone
+// belongs. It is necessary because Make can choose the same folder for two arms. Without the file, undoing an
+// interrupted call of Make could delete the other arm's clone.
 func ownerFile(w Workspace) string { return filepath.Join(w.Git, "coleo-"+w.ID) }
 
-// isOthers reports whether the folder of a clone that is being made contains another arm's clone.
+// isOthers reports whether w is a clone that is being made, and its folder already contains another arm's clone.
 func isOthers(w Workspace) bool {
 	if !w.Clone || w.Status != Making {
 		return false
 	}
-	os.Remove(w.Git) // removes only an empty folder, which is left if a kill comes right after the folder was made
+	os.Remove(w.Git) // os.Remove removes only an empty folder, which a kill of Make can leave behind
 	return exists(w.Git) && !exists(ownerFile(w))
 }
 
-// makeClone makes the folder of a clone and the clone's repository. It checks nothing out. The clone has all
-// objects, branches, tags and files of Git LFS of the repository r. Its HEAD is the arm's branch.
+// makeClone makes the folder of a clone and the clone's repository. It copies all objects, branches, tags and files
+// of Git LFS from the repository r. HEAD of the clone is the arm's branch. makeClone checks nothing out.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
 	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
 		return coleo.Errorf(coleo.EConflict, "%s exists already: no worktree was made", w.Path)
@@ -75,9 +75,9 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 		os.WriteFile(filepath.Join(w.Git, exclude), data, 0o666))
 }
 
-// checkClone returns EConflict if a clone's git folder is no longer a repository of its own, or contains links
-// that lead out of the clone. The arm can write to this folder, and must not lead git into another repository or
-// another file of the user. checkClone returns nil for a worktree.
+// checkClone returns EConflict if a clone's git folder is no longer a repository of its own, or contains links that
+// lead out of the clone. The arm can write to this folder. Without the check, it could lead git into another
+// repository or another file of the user. checkClone returns nil for a worktree.
 func checkClone(ctx context.Context, w Workspace) error {
 	if !w.Clone {
 		return nil
@@ -96,12 +96,14 @@ func checkClone(ctx context.Context, w Workspace) error {
 		"done; save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
-// CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone,
-// the result is the zero value.
+// CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone, the
+// result is the zero value.
 //
-// CloneOf returns EUnsupported for a folder that is in the folder above several clones but in none of these clones.
-// An arm can put links to other repositories there. A caller that opens the repository of an arm's folder must
-// check that the repository's git folder is that of the clone.
+// An arm with several repositories has one top folder that contains all of its clones. If the given folder is in the
+// top folder but in none of the clones, CloneOf returns EUnsupported, because an arm can put links to other
+// repositories there.
+//
+// A caller that opens the repository of an arm's folder must check that this repository uses the clone's git folder.
 func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, error) {
 	all, _ := s.List() // unreadable records are ignored
 	top := ""
@@ -120,8 +122,8 @@ func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, erro
 	return git.Clone{}, nil
 }
 
-// unsavedInClone looks for commits and stashes that only a clone contains. Commits on the arm's own branch of the
-// main repository do not count as saved, just as in a worktree.
+// unsavedInClone looks for commits and stashes that only a clone contains. It ignores the arm's own branch in the
+// main repository, so a commit that only this branch contains counts as unsaved. The same rule applies to a worktree.
 func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) (err error) {
 	if u.Stashed, err = allStashes(ctx, r); err != nil {
 		return err
@@ -214,7 +216,8 @@ func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) 
 	return head, nil
 }
 
-// mayReplace checks that the arm's branch of the main repository can move from one commit to another.
+// mayReplace returns an error if the arm's branch of the main repository must not move from the commit `before` to
+// `head`. `before` is "" for a branch that does not exist.
 func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace, before, head string) error {
 	path, err := CheckedOut(main, w.ref(), "")
 	if err != nil {
@@ -230,8 +233,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
 		return nil
 	}
-	// The arm has replaced commits, for example by an amend. A move of the main repository's branch would
-	// drop the old commits. So it is allowed only if Coleo made the last move of this branch.
+	// The arm has replaced commits, for example by an amend. If the main repository's branch moves, it loses the old
+	// commits. So the branch may move only if Coleo made its last move too.
 	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 	ours := []string{fetchedMessage(w), madeMessage(w)}
 	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {
@@ -241,10 +244,11 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
 }
 
-// bringKept fetches from a clone the objects that a kept ref needs. `ids` contains the object ids in the
-// clone's git folder. bringKept returns `ids` and the ids of the clone's refs: a packed ref has no file of its
-// own there. It also returns the contents of those annotated tags to which no ref of the main
-// repository points.
+// bringKept fetches the objects that a kept ref needs from a clone. `ids` contains the object ids that were found in
+// the files of the clone's git folder. bringKept returns two results:
+//   - `ids`, and the ids to which the clone's refs point. These are added because a packed ref has no file of its
+//     own.
+//   - The contents of those annotated tags to which no ref of the main repository points, by their ids.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
 	const format = "--format=%(objectname)"
 	out, err := tree.Output(ctx, "for-each-ref", format, heads, tagRefs, "refs/stash")

@@ -13,13 +13,13 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file bounds the files of a commit that an arm has made in its clone.
+// The code in this file limits the number and the size of the files in a commit that an arm has made in its clone.
 
 // These constants bound the files of a commit that comes from a clone. They are necessary because a few small tree
 // objects of git can describe any number of files, if each tree contains another one many times.
 const (
 	mostListed    = 128 << 20 // bytes of the list of the ids of all files: about 3 million files
-	mostFileBytes = 16 << 30  // bytes of all files, without those of the commit on which the work began
+	mostFileBytes = 16 << 30  // total size of a commit's files, minus that of the files in the commit where the work began
 )
 
 // checkFiles checks the number and the size of the files in a commit that FetchWork has copied from a clone. It returns
@@ -62,7 +62,7 @@ func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, e
 		Most: 2 * mostListed, Stdin: strings.NewReader(strings.Join(slices.Collect(maps.Keys(times)), "\n") + "\n")})
 	for line := range strings.Lines(string(out)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		one, _ := strconv.ParseInt(text, 10, 64) // the commit of a submodule is missing, and has no size
+		one, _ := strconv.ParseInt(text, 10, 64) // 0 for the commit of a submodule, which this repository lacks
 		if n := times[id]; n != nil {
 			size += one * *n
 		}
@@ -70,9 +70,9 @@ func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, e
 	return size, err
 }
 
-// idCounter counts how often each id is in the output of git, in which each id ends with a zero byte. It keeps only
-// the different ids, because a small tree object can describe millions of equal files. After mostListed bytes, it
-// calls full.
+// idCounter counts how often each id occurs in the output of git, in which each id ends with a zero byte. It stores
+// each different id once, because a small tree object can describe millions of equal files. After mostListed bytes,
+// it calls `full`, which stops git.
 type idCounter struct {
 	times  map[string]*int64
 	rest   []byte // the beginning of an id whose end is not yet written

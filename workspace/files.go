@@ -18,9 +18,9 @@ import (
 // user can make links instead.
 const mostPlaced = 10_000
 
-// putFiles copies and links files of the work folder into the new worktree. It first stores the
-// list of these files in the record. It skips files that the branch contains, and files that do not
-// exist in the work folder.
+// putFiles copies files from the user's work folder into the new worktree, and makes links to others. It first stores
+// the list of these files in the record. It skips files that the branch contains, and files that do not exist in the
+// user's work folder.
 func (s Workspaces) putFiles(w *Workspace) error {
 	if len(s.Copy)+len(s.Link) == 0 {
 		return nil
@@ -81,8 +81,8 @@ func isMissing(root *os.Root, name string) bool {
 	return err != nil
 }
 
-// planCopy adds a file, or the files of a folder, to the list. It skips symbolic links, and files
-// that the worktree already contains.
+// planCopy adds a file, or the files of a folder, to `list`, the list of files to copy. It skips symbolic links, and
+// files that the worktree already contains.
 func planCopy(from, to *os.Root, name string, list *[]Placed) error {
 	if isMissing(from, name) {
 		return nil
@@ -140,7 +140,7 @@ func put(from, to *os.Root, p Placed) error {
 	return errors.Join(err, out.Close())
 }
 
-// isUnchanged reports whether a file is still the same as when Coleo put it there.
+// isUnchanged reports whether a file is still the same as when Coleo put it into the worktree.
 func isUnchanged(root *os.Root, p Placed) bool {
 	if p.Link != "" {
 		target, err := root.Readlink(p.Path)

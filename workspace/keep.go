@@ -17,27 +17,27 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These constants bound what is kept. If a worktree has more files, most of them usually come from a build,
-// and the user can delete them by hand.
+// These constants are the largest number of files and bytes of a worktree that Coleo keeps under a ref. If a worktree
+// has more, most of its files usually come from a build, and the user can delete them by hand.
 const (
 	mostKeptFiles = 200_000
 	mostKeptBytes = 2 << 30
 )
 
-// keptRefs begins the refs of kept worktrees. The arm's name and the time follow: keptRefs/<arm>/<time>.
+// keptRefs is the beginning of each ref under which a worktree is kept. The full ref is keptRefs + "<arm>/<time>".
 const keptRefs = "refs/coleo/kept/"
 
 // entry describes one file of a kept worktree. Each line of the manifest after the header is one entry, in
 // JSON.
 type entry struct {
 	Area string `json:"area"` // areaWork or areaGit
-	Path []byte `json:"path"` // path below the area; can contain any bytes
+	Path []byte `json:"path"` // path below the area's folder; can contain any bytes
 	Mode uint32 `json:"mode"` // type and permissions, as in Go's fs.FileMode
 	Blob string `json:"blob,omitempty"`
 	Size int64  `json:"size,omitempty"`
 }
 
-// These are the areas of a kept worktree.
+// The kept files of a worktree come from two folders. Each file has one of these areas, which names its folder.
 const (
 	areaWork = "work" // the files in the worktree
 	areaGit  = "git"  // the worktree's own git folder, with the index
@@ -110,7 +110,7 @@ type keptContent struct {
 	files   []file
 	parents []string          // commits that nothing else contains
 	objects map[string]string // other objects, with their types
-	tags    map[string][]byte // the contents of annotated tags, because a commit cannot refer to a tag
+	tags    map[string][]byte // contents of annotated tags, kept as files because a commit cannot refer to a tag
 	failed  error             // the error with which write has stopped
 	roots   []*os.Root        // the folders of the areas
 }
@@ -133,7 +133,8 @@ func (k *keptContent) findAll(ctx context.Context, tree, common *git.Repo) error
 	if err := k.list(areaWork, w.Path, func(path string) bool { return path == ".git" && intact }); err != nil {
 		return err
 	}
-	// The names are in lower case, because some file systems treat COMMONDIR like commondir.
+	// These files are not kept. Some file systems treat COMMONDIR like commondir, so each found name is turned into
+	// lower case before it is compared with these names.
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
 	if w.Clone { // the objects go into the main repository
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
@@ -188,7 +189,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// mostIDFile is the size of the largest file in a git folder that is searched for object ids, in bytes.
+// mostIDFile is the largest size in bytes of a file that is searched for object ids. Larger files of a git folder are
+// not searched.
 const mostIDFile = 4 << 20
 
 // idsOfGitFiles returns the object ids in the files of the git folder, such as the reflog and the files of an

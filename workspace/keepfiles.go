@@ -39,7 +39,7 @@ func (f *file) open() (*os.File, error) {
 	return in, nil
 }
 
-// list adds the files below a folder, except those for which skip returns true.
+// list adds the files below a folder, except those for which `skip` returns true.
 func (k *keptContent) list(area, dir string, skip func(string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) && area == areaWork {
@@ -101,8 +101,8 @@ func stagedBlobs(ctx context.Context, tree *git.Repo, w Workspace) ([]string, er
 	return ids, err
 }
 
-// stagedIn returns the blobs in an index. The path "" means the index of the worktree. If git cannot read the
-// index, its blobs are useless, and the result is empty.
+// stagedIn returns the blobs in an index. The path "" means the index of the worktree. If git cannot read the index,
+// the result is empty, because nobody can use such an index.
 func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) {
 	call := git.Call{Args: []string{"ls-files", "--stage", "-z"}}
 	if index != "" {

@@ -23,8 +23,9 @@ import (
 // the hash of its content. Commits contain only these names.
 const lfsObjects = "lfs/objects"
 
-// bringLFS copies files of Git LFS from one git folder to another, if the other folder lacks them. An arm
-// may have written these files, so bringLFS skips a file whose content does not match the hash in its name.
+// bringLFS copies files of Git LFS from the git folder `from` to the git folder `to`. It skips files that `to`
+// already has. An arm may have written the files in `from`, so bringLFS also skips a file whose content does not
+// match the hash in its name.
 func bringLFS(ctx context.Context, from, to string) error {
 	if !exists(filepath.Join(from, lfsObjects)) {
 		return nil
@@ -58,9 +59,9 @@ func bringLFS(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// copyLFS copies one file if its content matches the hash in its name. It first only reads the file and checks the
-// hash. Otherwise an arm's sparse file, which takes no disk space itself, could fill the disk with its copy. The
-// copy receives its name only when it is complete.
+// copyLFS copies one file if its content matches the hash in its name. It reads the file twice, and writes the copy
+// only the second time, after it has checked the hash. Otherwise an arm's sparse file, which takes no disk space
+// itself, could fill the disk with its copy. The copy receives its name only when it is complete.
 func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	in, err := from.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -88,7 +89,7 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	defer func() { _ = to.Remove(made) }() // after the renaming, there is nothing to remove
 	_, same, err = copyHashed(ctx, &withHoles{file: out}, io.LimitReader(in, size), name)
 	err = errors.Join(err, out.Truncate(size))
-	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it in the meantime
+	if err = errors.Join(err, out.Close()); err != nil || !same { // if !same, the arm has changed the file in the meantime
 		return err
 	}
 	return to.Rename(made, name)

@@ -27,7 +27,7 @@ type Order struct {
 	// Base is where a new branch begins: a commit, a branch or a tag. If Base is "", the branch begins at the
 	// commit that is checked out in Folder.
 	Base string
-	// Clone makes a clone instead of a worktree, for an arm in a sandbox.
+	// Clone asks for a clone instead of a worktree. An arm in a sandbox needs a clone.
 	Clone bool
 	// NoSetup skips the project's set-up script.
 	NoSetup bool
@@ -135,8 +135,8 @@ func checkFits(w Workspace, o Order) error {
 	return nil
 }
 
-// plan decides which worktree to make. It calls the given function for the folder of the worktree. plan changes
-// nothing.
+// plan decides which worktree to make. It calls `place` to get the path of the worktree's folder. plan does not make
+// the worktree yet.
 func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order,
 	place func(Workspace) (string, error)) (Workspace, error) {
 	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work, Clone: o.Clone,
@@ -218,9 +218,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. The base can name this
-// branch. The base can also be the commit that the work folder has checked out from this branch. `start` is
-// the commit of the base.
+// startBranch returns the branch on which the work begins, or "" if it begins on no branch. If the order's base names
+// a branch, it is this one. If the base is "", or is the newest commit of the branch that is checked out in the
+// user's work folder, it is that branch. `start` is the commit of the base.
 func startBranch(ctx context.Context, r *git.Repo, o Order, start string) string {
 	head := r.Head()
 	if o.Base != "" {

@@ -19,7 +19,7 @@ import (
 type several struct {
 	trees  Workspaces
 	top    string
-	again  bool        // whether the folder top existed before this call
+	again  bool        // whether the folder `top` existed before this call
 	whole  []Workspace // worktrees that were ready before this call
 	making []*pendingWorktree
 }
@@ -32,19 +32,19 @@ type pendingWorktree struct {
 	setup *script.Script
 }
 
-// makeSeveral makes the worktrees of several repositories that the arm does not have yet. It returns the
-// worktree of the first repository. After an error, nothing of the new worktrees is left. The caller must hold
-// the lock.
+// makeSeveral makes one worktree for each repository of an order, and skips those that the arm already has. It
+// returns the worktree of the first repository. After an error, it leaves none of the new worktrees behind. The
+// caller must hold the lock.
 //
-// The status in all new records is Making until everything is done. Then a single write of the first record
-// makes all worktrees ready.
+// The status in all new records is Making until everything is done. Then a single write of the first record makes all
+// worktrees ready.
 func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error) {
 	have, err := s.settleWorktrees(ctx, o.ID)
 	if err != nil {
 		return Workspace{}, err
 	}
 	m := several{trees: s}
-	for _, w := range have { // a worktree without a record belongs beside the other ones
+	for _, w := range have { // new worktrees go into the folder of those that the arm already has
 		m.top = cmp.Or(w.Top, m.top)
 		m.again = true
 	}
@@ -112,8 +112,8 @@ func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []stri
 		for number := n + 2; ids[n] == ""; number++ {
 			id := furtherID(o.ID, number)
 			taken := slices.ContainsFunc(have, func(w Workspace) bool { return w.ID == id })
-			// This repository's folder cannot be opened, but an existing worktree does not need that folder.
-			// So the worktree with this number keeps its number.
+			// If unread[n], the repository's folder cannot be opened, so idsOf cannot find the repository's worktree. An
+			// existing worktree does not need that folder, so idsOf assumes that the number n+2 is that of this worktree.
 			if number == n+2 && unread[n] {
 				taken = false
 			}
@@ -132,7 +132,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 		w := have[at]
 		fits := o
 		if w.Arm != "" {
-			fits.Branch = "" // the stored configuration contains the branch of the first repository
+			fits.Branch = "" // o.Branch applies to the first repository; a further worktree can have another branch
 		}
 		switch {
 		case w.Top == "":
@@ -198,8 +198,8 @@ func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 		"can be another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
 }
 
-// withRepository adds the repository to an error if the error does not contain it yet. This is necessary because
-// each repository can cause the same error.
+// withRepository adds the path of the repository to an error that does not contain it yet. Otherwise the user could
+// not see which of the repositories caused the error.
 func (m *several) withRepository(one pendingWorktree, err error) error {
 	if err == nil || strings.Contains(err.Error(), one.repo.Work) {
 		return err
@@ -274,11 +274,11 @@ func (m *several) carryOut(ctx context.Context) error {
 	return err
 }
 
-// make makes the planned worktrees. It reports whether they are ready. They can be ready even if make returns
-// an error.
+// make makes the planned worktrees. It reports whether they are ready. If only a later step fails, make returns both
+// true and an error.
 func (m *several) make(ctx context.Context) (made bool, err error) {
 	first := m.first()
-	if first.Status == Ready { // a kill before the end must undo the new worktrees
+	if first.Status == Ready { // after a kill, Prune must undo the new worktrees
 		first.Whole = slices.DeleteFunc(slices.Clone(first.Whole), func(id string) bool {
 			return slices.ContainsFunc(m.making, func(one *pendingWorktree) bool { return one.ID == id })
 		})
@@ -299,7 +299,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 			return false, m.withRepository(*one, err)
 		}
 	}
-	for _, one := range m.making { // only now, because a set-up script may use the other repositories
+	for _, one := range m.making { // a set-up script may use the other repositories, so all of them must exist
 		if err := m.trees.setUp(ctx, one.setup, &one.Workspace); err != nil {
 			return false, m.withRepository(*one, err)
 		}
@@ -307,8 +307,8 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 	return m.markReady()
 }
 
-// markReady makes all worktrees ready when it writes the first record, which lists them. Its results are those of
-// make.
+// markReady makes all worktrees ready with one write of the first worktree's record, which lists them. `made` is true
+// after this write, even if markReady then returns an error.
 func (m *several) markReady() (made bool, err error) {
 	first := m.first()
 	first.Status, first.Again, first.Whole = Ready, false, nil

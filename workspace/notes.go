@@ -63,7 +63,8 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 // git folder, so the removal of the worktree also removes the repository.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
 	err error) {
-	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // listing submodules takes time in a large repository
+	// Without this file, there are no submodules. In a large repository, listing them takes time.
+	if !exists(filepath.Join(tree.Work, ".gitmodules")) {
 		return nil, nil
 	}
 	links, err := gitlinks(ctx, tree, "HEAD")
@@ -124,9 +125,9 @@ func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l git.Link
 // fetchWait is how long the fetch of a submodule's commit may take.
 const fetchWait = 5 * time.Minute
 
-// fetchMissing fetches the commit of a submodule if the work folder's own submodule lacks it. It fetches
-// from the remote of that submodule, and ignores the URLs in .gitmodules. fetchMissing returns EUnsupported
-// if the commit cannot be fetched.
+// fetchMissing fetches the commit of a submodule into `sub`, the submodule's new repository, if `sub` lacks it. The
+// repository is a copy of the user's submodule. fetchMissing fetches from the remote of that submodule, and ignores
+// the URLs in .gitmodules. It returns EUnsupported if the commit cannot be fetched.
 func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit string) error {
 	types, err := typesOf(ctx, sub, []string{commit})
 	if err != nil || types[commit] == "commit" {
@@ -176,7 +177,8 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 	if _, err := sub.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
 		return nil, err
 	}
-	if tree.Git == tree.Common { // in a worktree, the person's own configuration already marks the submodule as active
+	// A clone has a configuration of its own. In a worktree, the user's configuration already activates the submodule.
+	if tree.Git == tree.Common {
 		if err := tree.Activate(name); err != nil {
 			return nil, err
 		}

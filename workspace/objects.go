@@ -50,10 +50,10 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no
-// ref reaches. It leaves out ancestors of other commits in the result. The types are those that typesOf
-// returns for the ids. The caller must open the repository by its common folder, because a worktree has its
-// own refs.
+// newestUnreachable returns the newest commits that no ref reaches. It begins at the objects `ids`, and ignores those
+// that are neither commits nor tags of commits. A commit is left out if it is an ancestor of another commit in the
+// result. `types` is the result of typesOf for `ids`. The caller must open the repository by its common folder.
+// Otherwise git would also use the refs that belong to one worktree alone.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, types map[string]string) ([]string,
 	error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {

@@ -31,9 +31,9 @@ func pullNumber(branch string) int {
 	return number
 }
 
-// fromPull fetches the head of a pull request and sets w.Start to it. It does not make the branch, nor
-// any other ref. It uses the remote of the branch w.Onto. If that branch has none, it uses origin, or
-// else the only remote. It returns ENotFound if the remote has no such pull request.
+// fromPull fetches the head of a pull request and sets w.Start to it. It makes no ref, and leaves the new branch to
+// its caller. It fetches from the remote of the branch w.Onto. If that branch has no remote, fromPull uses the remote
+// origin, or else the only remote. It returns ENotFound if the remote has no such pull request.
 func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	number := pullNumber(o.Branch)
 	if o.Base != "" {
@@ -68,8 +68,8 @@ func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Works
 		"other than pr/NUMBER", shown, number)
 }
 
-// pullRefs returns the refs that may be the head of a pull request on a host. GitHub, Gitea and
-// Forgejo have the first one, and GitLab has the second one.
+// pullRefs returns the refs under which a host can have the head of a pull request. GitHub, Gitea and Forgejo use
+// refs/pull/NUMBER/head. GitLab uses refs/merge-requests/NUMBER/head.
 func pullRefs(host string, number int) []string {
 	pull, merge := fmt.Sprintf("refs/pull/%d/head", number), fmt.Sprintf("refs/merge-requests/%d/head", number)
 	switch {

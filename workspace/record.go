@@ -29,7 +29,7 @@ const (
 	SettingUp Status = "setting_up" // only in events; meanwhile the record contains Making
 	Ready     Status = "ready"      // an arm may work in it
 	Removing  Status = "removing"   // being deleted; its contents are saved elsewhere
-	Restoring Status = "restoring"  // being written from a kept ref, which is not deleted
+	Restoring Status = "restoring"  // Coleo is writing it from a kept ref, and does not delete the ref
 )
 
 // Workspace is the record of one worktree. All paths are absolute.
@@ -101,7 +101,7 @@ func (w Workspace) Workdir() string {
 	return filepath.Join(w.Path, w.Folder)
 }
 
-// isGone reports whether neither the folder of the worktree nor its git folder exists. The next start of the arm
+// isGone reports whether both the folder of the worktree and its git folder are missing. The next start of the arm
 // makes both again.
 func (w Workspace) isGone() bool { return !exists(w.Path) && !exists(w.Git) }
 
@@ -137,8 +137,8 @@ type Workspaces struct {
 	Path string
 	Copy []string // files and folders to copy into a new worktree, as paths below the work folder
 	Link []string // files and folders to link to, as paths below the work folder
-	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise Coleo fills those that are filled
-	// in the work folder.
+	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise Coleo fills those submodules that are
+	// filled in the user's work folder.
 	EmptySubmodules bool
 
 	Now func() time.Time
@@ -173,7 +173,8 @@ func (s Workspaces) openAt(ctx context.Context, work, gitDir string) (*git.Repo,
 	return p.OpenAt(ctx, work, gitDir)
 }
 
-// openCommon opens a repository by its common folder, which has none of a worktree's own refs.
+// openCommon opens a repository by its common folder. There, git does not see the refs that belong to one worktree
+// alone.
 func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, error) {
 	return s.openAt(ctx, common, common)
 }
@@ -296,8 +297,8 @@ const (
 	lockLook = 10 * time.Millisecond
 )
 
-// lock locks the worktree of an arm for this process and its git processes. The caller must start these git
-// processes with the returned Workspaces, and must call unlock.
+// lock locks the worktree of an arm for this process and its git processes. The caller must start these git processes
+// with the returned Workspaces, and must call `unlock`.
 func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unlock func(), err error) {
 	if id == "" || filepath.Base(id) != id {
 		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)

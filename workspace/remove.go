@@ -96,8 +96,8 @@ func (s Workspaces) takeAway(ctx context.Context, w Workspace, out Removal) (Rem
 	return out, err
 }
 
-// giveBackLink restores the worktree's own .git, which an arm may have replaced. This is necessary because delete
-// recognizes the worktree's folder by this file. The arm's .git is deleted, but the kept ref contains it.
+// giveBackLink restores the worktree's own file .git, which an arm may have replaced. Without it, Workspaces.delete
+// would not recognize the worktree's folder. The arm's .git is deleted, but the kept ref contains it.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	if w.Clone || !exists(w.Path) || !at.Gone() {
@@ -154,19 +154,19 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 // Pruned describes what Prune has done with a worktree.
 type Pruned struct {
 	Workspace Workspace `json:"workspace"`
-	Mended    bool      `json:"mended,omitempty"` // an interrupted making, removal or restoring was completed or undone
+	Mended    bool      `json:"mended,omitempty"` // Prune has completed or undone an interrupted change
 	Removed   bool      `json:"removed,omitempty"`
 	Kept      string    `json:"kept,omitempty"`
-	Left      string    `json:"left,omitempty"` // the reason if the worktree was left alone
+	Left      string    `json:"left,omitempty"` // why Prune has not removed the worktree; "" if it has removed it
 }
 
 // scratchAge is how old a temporary file of git must be before Prune deletes it. None of Coleo's git processes
 // runs that long.
 const scratchAge = 24 * time.Hour
 
-// Prune completes or undoes interrupted calls, and removes unused worktrees that have no unsaved work. inUse
-// reports whether the arm of a worktree exists, or whether another arm works in the worktree. If Prune cannot
-// read some records, it handles the others and returns an error.
+// Prune completes or undoes interrupted calls, and removes unused worktrees that have no unsaved work. A worktree is
+// used if `inUse` returns true: its own arm exists, or another arm works in it. If Prune cannot read some records, it
+// handles the others and returns an error.
 func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
 	s.pruneOutputs()
@@ -202,7 +202,7 @@ func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, e
 	defer unlock()
 	w, err = s.read(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // it was removed together with another worktree of its arm
+		return false, nil // the worktree was removed together with another one of its arm
 	}
 	if err != nil || w.Status == Ready {
 		return false, err

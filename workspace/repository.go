@@ -13,10 +13,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// LockRepository locks a repository for this process and its git processes, so that merges into it run one
-// after another. It returns EBusy if ctx ends before it has the lock. The lock is a flock, so it ends with the
-// last process that holds it. The caller must start its git processes with the returned Workspaces, and must
-// call unlock.
+// LockRepository locks a repository for this process and its git processes, so that merges into it run one after
+// another. It returns EBusy if ctx ends before it has the lock. The lock is a flock, so it ends with the last process
+// that holds it. The caller must start its git processes with the returned Workspaces, and must call `unlock`.
 func (s Workspaces) LockRepository(ctx context.Context, common string) (locked Workspaces, unlock func(), err error) {
 	s.held, err = s.wait(ctx, fmt.Sprintf("merge-%x.lock", sha256.Sum256([]byte(common))))
 	if errors.Is(err, errTaken) {
@@ -66,7 +65,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
-// OpenRepository opens the repository of an arm's worktree without a work folder. So git does not read a
+// OpenRepository opens the repository of an arm's worktree, but without the work folder. So git does not read a
 // .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
@@ -78,7 +77,7 @@ func (s Workspaces) OpenCloneRepository(ctx context.Context, w Workspace) (*git.
 	return s.OpenCloneWith(ctx, w, w.Git)
 }
 
-// OpenCloneWith is like OpenCloneRepository, but uses the folder work as the work folder.
+// OpenCloneWith is like OpenCloneRepository, but opens the repository with the work folder `work`.
 func (s Workspaces) OpenCloneWith(ctx context.Context, w Workspace, work string) (*git.Repo, error) {
 	p, err := s.git()
 	if err != nil {

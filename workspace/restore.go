@@ -109,7 +109,7 @@ func (s Workspaces) keptIn(ctx context.Context, common string) ([]Kept, error) {
 // Restored is the result of Restore.
 type Restored struct {
 	Workspace Workspace `json:"workspace"`
-	// Detached is the reason if the branch is not checked out. Otherwise it is "".
+	// Detached says why Restore has not checked out the branch. It is "" if the branch is checked out.
 	Detached string `json:"detached,omitempty"`
 }
 
@@ -190,7 +190,8 @@ func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entri
 	return h, entries, nil
 }
 
-// bringBack writes the worktree. It returns the reason if the branch is not checked out, or "".
+// bringBack writes the files of a kept worktree into a new one. If it cannot check out the kept branch, it checks out
+// the kept commit, and returns the reason. Otherwise it returns "".
 func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspace, h header, ref string,
 	entries []entry) (string, error) {
 	if err := s.write(*w); err != nil {
@@ -223,8 +224,8 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 	return detached, s.write(*w)
 }
 
-// headAgain returns what to check out in the restored worktree. That is the branch, if it is free and still
-// at the kept commit. Otherwise it is the commit, and detached contains the reason.
+// headAgain returns what to check out in the restored worktree. If the branch is free and still at the kept commit,
+// `head` is the branch. Otherwise `head` is the commit, and `detached` contains the reason.
 func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached string, err error) {
 	if h.Branch == "" {
 		return h.Head, "", nil
@@ -290,8 +291,8 @@ func writeAreas(ctx context.Context, r *git.Repo, ref string, entries []entry, d
 	return nil
 }
 
-// path returns the path at which the file is restored. If the arm had replaced the worktree's .git, that
-// file has another name now, because the restored worktree needs its own .git.
+// path returns the path at which the file is restored. If the arm had replaced the worktree's .git, the arm's file is
+// restored as .git.kept, because the restored worktree needs its own .git.
 func (e entry) path() string {
 	path := string(e.Path)
 	if rest, ok := strings.CutPrefix(path, ".git"); ok && e.Area == areaWork && (rest == "" || rest[0] == '/') {

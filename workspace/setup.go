@@ -22,10 +22,11 @@ import (
 // files. Files beyond this number count as unsaved.
 const mostMade = 300_000
 
-// setupOf returns the set-up script that must run for a planned worktree, or nil. Nothing has been made
-// yet. For a new branch, the script comes from the commit at which the branch begins. For an existing
-// branch or a pull request, it comes from the commit that is checked out in the work folder. It does not come from
-// that branch, because an arm or a stranger may have written it.
+// setupOf returns the set-up script that must run for a planned worktree, or nil. The worktree need not exist yet.
+// For a new branch, the script comes from the commit at which the branch begins.
+//
+// For an existing branch or a pull request, the script comes from the commit that is checked out in the user's work
+// folder. It does not come from that branch, because an arm or a stranger may have written it.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
@@ -179,7 +180,7 @@ func (s Workspaces) pruneOutputs() {
 	}
 }
 
-// endScript ends the processes of a set-up script that a killed process has left behind.
+// endScript ends the processes of a set-up script that are still running after a kill of Coleo.
 func (s Workspaces) endScript(w Workspace) error {
 	if w.Status != Making {
 		return nil

@@ -21,7 +21,7 @@ import (
 // repository's name.
 func furtherID(arm string, number int) string { return arm + "-" + strconv.Itoa(number) }
 
-// furtherOf reports whether an id is that of an arm's worktree in a further repository.
+// furtherOf reports whether an id belongs to a worktree of the given arm in a further repository.
 func furtherOf(arm, id string) bool {
 	number, err := strconv.Atoi(strings.TrimPrefix(id, arm+"-"))
 	return err == nil && id == furtherID(arm, number)
@@ -105,8 +105,8 @@ func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID), err
 }
 
-// unsavedIn returns what is unsaved in each worktree of an arm. The result `refusal` is the error that Remove
-// would return for them if it is called without force.
+// unsavedIn returns what is unsaved in each worktree of an arm. `refusal` is the error that Remove without force
+// returns because of this unsaved work, or nil.
 func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsaved, refusal, err error) {
 	var parts []string
 	for _, w := range all {
@@ -158,7 +158,7 @@ func (s Workspaces) looseFiles(all []Workspace) (names []string) {
 		return nil
 	}
 	if group, err := s.Group(all[0].ArmID()); err == nil {
-		all = append(group, all...) // the arm has further worktrees that are not being removed
+		all = append(group, all...) // `all` may lack worktrees that the arm keeps; they are not loose files either
 	}
 	top := all[len(all)-1].Top
 	entries, _ := os.ReadDir(top)
@@ -219,7 +219,7 @@ func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 	return err
 }
 
-// checkRepo returns an error if the name of a repository is not safe as the name of a folder and in a patch.
+// checkRepo returns an error if the name of a repository is not safe as a folder's name or as a part of a patch.
 func checkRepo(name, folder string) error {
 	if filepath.IsLocal(name) && name != "." && !strings.EqualFold(name, ".git") && utf8.ValidString(name) &&
 		!strings.ContainsAny(name, "\"\\") && printable.Escaped(name) == name && !strings.HasPrefix(name, ".coleo-removed-") {
@@ -342,13 +342,14 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	if err != nil || head == w.Start && w.MadeBranch {
 		return false, nil //nolint:nilerr // without a commit there is nothing to merge
 	}
-	main, err := s.openCommon(ctx, w.Common) // in a clone, a branch with this name can be a different one
+	// In a clone, the branch w.Onto can be a different one, so git runs in the main repository.
+	main, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return false, err
 	}
 	defer main.Close()
 	_, err = main.Output(ctx, "merge-base", "--is-ancestor", head, ontoOf(w))
-	return err != nil, nil //nolint:nilerr // git fails too if the main repository lacks the commit or the branch
+	return err != nil, nil //nolint:nilerr // git also fails if main lacks the commit or the branch: this is work too
 }
 
 // ontoOf names the commits with which a worktree's work is compared.

@@ -65,7 +65,7 @@ func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, head com
 	m := &submodules{Workspaces: s, tree: w}
 	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
 		base, err := head.links, error(nil)
-		if w.Start != r.LooseTip() { // the arm has committed, or the branch has no file of its own
+		if w.Start != r.LooseTip() { // `head` can differ from w.Start, for example if the arm has committed
 			if base, err = gitlinks(ctx, r, w.Start); err != nil {
 				return err
 			}
@@ -104,10 +104,10 @@ func ids(links []git.Link) (out []string) {
 	return out
 }
 
-// commitFound is what an examination knows about the checked-out commit. It is read only once, so that all parts
-// of an examination see the same commit.
+// commitFound is what an examination knows about the checked-out commit. Coleo reads this commit only once, so that
+// all parts of an examination see the same commit.
 type commitFound struct {
-	exists bool       // the checked-out branch can be without a commit
+	exists bool       // false if the checked-out branch has no commit yet
 	links  []git.Link // its submodules
 }
 
@@ -219,8 +219,8 @@ func isRepository(dir string) bool {
 // repositories.
 var ownFolders = []string{"objects", "refs", "logs", "hooks", "info", "lfs", "modules", "worktrees"}
 
-// hiddenIn returns repositories at an unusual place within another repository. Old versions of git
-// create such a repository: that of a submodule `a/b` lies within that of a submodule `a`.
+// hiddenIn returns repositories at an unusual place within another repository. Old versions of git create them: they
+// put the repository of a submodule `a/b` into the repository of a submodule `a`.
 func hiddenIn(dir string) (hidden []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -248,9 +248,9 @@ func hiddenIn(dir string) (hidden []string, err error) {
 	return hidden, nil
 }
 
-// open opens a submodule's repository with a work folder. If there is no work folder, the caller passes
-// the repository's own folder. open returns an error if the repository stores its commits elsewhere, or
-// has further work folders.
+// open opens a submodule's repository with the work folder `work`. If there is no work folder, the caller passes the
+// repository's own folder. open returns an error if the repository stores its commits elsewhere, or has further work
+// folders.
 func (one *repository) open(ctx context.Context, s Workspaces, work string) (*git.Repo, error) {
 	r, err := s.openAt(ctx, work, one.dir)
 	if err != nil {
@@ -302,7 +302,8 @@ func (m *submodules) checkouts(ctx context.Context, head commitFound, root *os.R
 	return nil
 }
 
-// head returns the facts about the checked-out commit. Most submodules still have the commit with which they began.
+// head returns the facts about the checked-out commit. For a commit in one.base, it has them already, and starts no
+// git. Most submodules still have the commit with which they began.
 func (one *repository) head(ctx context.Context, r *git.Repo) (commitFound, error) {
 	if found, ok := one.found[r.Head()]; ok {
 		return found, nil
@@ -334,7 +335,7 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 	}
 	defer dir.Close()
 	if info, err := dir.Stat(); err != nil || !info.IsDir() {
-		return nil, err // a file in its place counts as a change of the worktree
+		return nil, err // a file in place of the folder is reported as a change of the worktree
 	}
 	if _, err := dir.ReadDir(1); errors.Is(err, io.EOF) {
 		return nil, nil

@@ -81,8 +81,8 @@ func addStashes(ctx context.Context, r *git.Repo, branch string, u *Unsaved) err
 	return nil
 }
 
-// stashList are the arguments of git for the list of stashes. The command git stash list would print the same,
-// but starts a second git process.
+// stashList contains the arguments with which git lists all stashes. The command `git stash list` prints the same
+// list, but starts a second git process.
 var stashList = []string{"log", "-g", "--first-parent", "-z", "--format=%gs", "refs/stash", "--"}
 
 func hasStash(ctx context.Context, r *git.Repo) bool {
@@ -97,9 +97,11 @@ func hasStash(ctx context.Context, r *git.Repo) bool {
 // compare looks for commits of a repository that the counterpart lacks. `created` is the time at which the
 // arm received the repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
-	// Commits of remote branches are saved elsewhere. Stashes are listed separately. A tag may come from a
-	// remote that has no branch with the tag's commit. So an older commit does not count as unsaved if only a
-	// tag contains it.
+	// A commit is not searched here in two cases: a remote branch contains it, so it is saved there; or only a stash
+	// contains it, because stashes are listed separately.
+	//
+	// A commit that only a tag contains is special, because the tag may come from a remote that has no branch with this
+	// commit. So such a commit counts as unsaved only if it is newer than `created`.
 	elsewhere := append([]string{"--not"}, c.remotes...)
 	refs, err := refsOf(ctx, r)
 	if err != nil {
@@ -145,8 +147,8 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 // mostNamed is how many subjects of commits are read.
 const mostNamed = 1000
 
-// newCommits returns the given commits, those that the arguments of git rev-list select, and the ancestors of
-// all of them. It omits the commits that `base` contains.
+// newCommits returns the given commits and all of their ancestors, except the commits that `base` contains. `args`
+// are further arguments for git rev-list, which can select or exclude more commits.
 func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
 	var from strings.Builder
 	for _, id := range commits {
@@ -160,8 +162,8 @@ func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args .
 	return strings.Fields(string(out)), err
 }
 
-// counterpart is the repository in which commits of another repository may be saved. For a submodule, it is
-// the main repository's copy of the same submodule. Repo is nil if there is none.
+// counterpart is a second repository, in which the commits of an examined repository may be saved. For a submodule,
+// it is the main repository's copy of the same submodule. Repo is nil if there is none.
 type counterpart struct {
 	*git.Repo
 	except []string // patterns of refs whose commits do not count as saved
@@ -275,8 +277,8 @@ func number(text string) int64 {
 	return n
 }
 
-// newTags reports whether a tag may contain commits outside of the list base that are as new as created. It answers
-// without git for tags of old commits, which most repositories have.
+// newTags reports whether a tag may contain a commit that is at least as new as `created`, and is not in the list
+// `base`. It starts no git process, because most repositories have tags of old commits only.
 func (all refs) newTags(base []string, created time.Time) bool {
 	return slices.ContainsFunc(all, func(r ref) bool {
 		old := r.dated > 0 && r.dated < created.Unix()
@@ -284,9 +286,9 @@ func (all refs) newTags(base []string, created time.Time) bool {
 	})
 }
 
-// outside reports whether the repository may have commits outside of the list `base`. It considers the
-// checked-out commit, and the commits of the refs that compare examines. If the repository has worktrees,
-// outside returns true.
+// outside reports whether the repository may have commits that are not in the list `base`. It compares this list with
+// the checked-out commit, and with the commits of those refs that `compare` examines. If the repository has
+// worktrees, outside returns true.
 func (all refs) outside(r *git.Repo, base []string) bool {
 	head := r.Head()
 	if !strings.HasPrefix(head, heads) && !slices.Contains(base, head) {
@@ -302,9 +304,10 @@ func (all refs) outside(r *git.Repo, base []string) bool {
 	})
 }
 
-// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. If an
-// annotated tag is newer than the worktree and the counterpart lacks it, the tag is kept. Such a tag is no
-// reason to refuse a removal, because it may come from a remote.
+// compareTags looks for refs that do not point to commits:
+//   - A ref to a file or a folder counts as unsaved.
+//   - An annotated tag is kept if it is newer than the worktree and the counterpart lacks it. It is no reason to
+//     refuse a removal, because it may come from a remote.
 func (c counterpart) compareTags(ctx context.Context, all refs, created time.Time, u *Unsaved) error {
 	var tags []string
 	for _, r := range all {
@@ -356,7 +359,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, all refs, 
 			return err
 		}
 	}
-	reached := map[string]bool{} // it is known without git that something else contains these commits
+	reached := map[string]bool{} // commits that `base` or a ref contains, so git need not search for them
 	for _, id := range one.base {
 		reached[id] = true
 	}

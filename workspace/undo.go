@@ -56,7 +56,7 @@ func (s Workspaces) delete(w Workspace) error {
 		return fmt.Errorf("delete the worktree's git folder: %w", err)
 	}
 	if w.Top != "" {
-		os.Remove(w.Top) // removes only an empty folder, so it works after the last worktree
+		os.Remove(w.Top) // os.Remove removes only an empty folder, so it succeeds after the last worktree
 	}
 	return nil
 }

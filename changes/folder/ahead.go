@@ -12,15 +12,15 @@ import (
 	"coleo.dev/changes"
 )
 
-// The code in this file begins to compare files before git status has finished its search for changed files.
-// In a large repository, git status uses only one processor at the end of its search.
+// The code in this file begins to compare files before git status has finished its search for changed files. In a
+// large repository, git status uses only one processor at the end of its search.
 //
-// The compared files are those that the previous diff found. The result is used only if the search then finds
-// exactly these files with the same versions. Otherwise git compares again. In both cases git reads the files
-// after the diff has begun.
+// The compared files are those that the previous diff found. The result is used only if the search then finds exactly
+// these files with the same versions. Otherwise git compares again. So the result is never out of date: git always
+// reads the files after the diff has begun.
 
-// lastOf returns the files that the last diff of a folder has found. It returns nil if there are none, or if the folder
-// has no copy of its index.
+// lastOf returns the files that the last diff of a folder has found. It returns nil if x has no copy of the folder's
+// index, or if the last diff has found nothing.
 func (x *Indexes) lastOf(gitDir string) []path {
 	if x == nil {
 		return nil
@@ -33,7 +33,8 @@ func (x *Indexes) lastOf(gitDir string) []path {
 	return nil
 }
 
-// remember stores the files that a diff has found for the next diff, if the folder has a copy of its index.
+// remember stores the files that a diff has found, for the next diff. It does nothing if x has no copy of the
+// folder's index.
 func (x *Indexes) remember(gitDir string, paths []path) {
 	if x == nil {
 		return

@@ -105,8 +105,8 @@ func (f *Folder) rememberOutside(ctx context.Context, arm string) error {
 	return err
 }
 
-// baseOutside is like Base, for a clone. If nothing is stored for the arm, the base is the commit on which the clone
-// was made. It returns EConflict if the user's repository lacks that commit.
+// baseOutside is like Base, for a clone. If nothing is stored for the arm, the base is the commit from which the
+// clone was made. It returns EConflict if the user's repository lacks that commit.
 func (f *Folder) baseOutside(ctx context.Context, arm string) (string, error) {
 	if f.clone.Arm != arm {
 		if base, err := commitOf(ctx, f.main, baseRefs+arm); err != nil || base != "" {
@@ -134,9 +134,9 @@ func (f *Folder) forgetOutside(ctx context.Context, arm string) error {
 // version is the mode and the id of a file in a tree or in an index.
 type version struct{ mode, id string }
 
-// sinceBase does the same as the method since, but reads no object of a clone. For a clone, it compares the
-// base's files in the user's repository with `listed`, the files in Coleo's copy of the index. Git has
-// compared this copy with the folder by content.
+// sinceBase does the same as changedSince, but reads no object of a clone. For a clone, it compares the base's files
+// in the user's repository with `listed`, the files in Coleo's copy of the index. Git has compared this copy with the
+// folder by content.
 func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Status, listed map[string]version) (
 	[]path, map[string]bool, error) {
 	if f.main == nil {
@@ -160,7 +160,7 @@ func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Stat
 	for name, p := range all {
 		was, head := before[name], version{p.entry.Mode, p.entry.ID}
 		if head == (version{}) && !p.entry.Staged && !p.entry.Conflict {
-			head = listed[name] // HEAD and the index have the same version
+			head = listed[name] // git status shows no difference, so HEAD has the version of the index
 		}
 		committed[name] = head != was
 		p.mode, p.id = was.mode, was.id

@@ -83,7 +83,7 @@ func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 // errChanged is the error for a file that was replaced while it was read.
 var errChanged = errors.New("it changed while it was read")
 
-// readFile reads the file that info describes. It follows no symbolic link.
+// readFile reads the file `name` if it is still the file that `info` describes. It follows no symbolic link.
 func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

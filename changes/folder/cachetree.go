@@ -70,7 +70,7 @@ func (t *trees) add(e indexEntry) {
 	in.add(mode, file, e.id, 1)
 }
 
-// add adds a file, or a subfolder with this number of files.
+// add adds a file, or a subfolder that contains `files` files.
 func (d *tree) add(mode uint32, name string, id []byte, files int) {
 	if d.files == noTree || files == noTree {
 		d.files = noTree

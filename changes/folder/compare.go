@@ -12,8 +12,8 @@ import (
 
 // This file lets git compare files, and reads what git prints.
 
-// These constants bound what git prints about one file before the patch. Git prints the path at
-// most maxNames times in each of two lists. The modes, ids and line counts take at most headSize
+// Before the patch, git prints two lists of the files. These constants bound what the lists contain about one file.
+// Each list contains the file's path at most maxNames times. The modes, ids and line counts take at most headSize
 // bytes.
 const (
 	headSize = 400

@@ -32,13 +32,13 @@ func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
 // copyIndex writes a copy of the work folder's index to `path`.
 //
-// An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy
-// contains only the names, modes and objects of the files, and marks no file as unchanged. A mark can say
-// that a sparse checkout leaves out a file. The copy keeps this mark only if the file is really missing.
-// copyIndex computes the ids of the trees from the files: see trees.
+// An arm can write anything into the index, and could hide a changed file in this way. Therefore the copy contains
+// only the names, modes and objects of the files, and marks no file as unchanged. A sparse checkout marks the files
+// that it leaves out. The copy keeps such a mark only if the file is really missing. copyIndex computes the ids of
+// the trees from the files: see trees.
 //
-// There may be an older copy at `path`, in which git has noted the size and the times of each file that it
-// has read. copyIndex keeps these notes for each file whose object in the index is still the same.
+// There may be an older copy at `path`, in which git has noted the size and the times of each file that it has read.
+// copyIndex keeps these notes for each file whose object in the index is still the same.
 func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {
@@ -72,12 +72,14 @@ type indexCopy struct {
 	older map[string]older
 }
 
-// older contains two parts of a file's entry in an older copy: see indexEntry.
+// older contains what git has noted about one file in the copy of the index that an earlier diff made. Its fields are
+// those of indexEntry.
 type older struct{ about, id []byte }
 
-// readOlder reads into c.older what git has noted in the older copy. It leaves out files whose content or inode
-// changed in the same second as the copy or later: git could have missed another such change. It returns the
-// modification time of the older copy, or the present time if there is none.
+// readOlder reads the copy of the index that an earlier diff made, and stores in c.older what git has noted there
+// about each file. It leaves out a file whose content or inode changed in the same second as the copy, or later. Git
+// compares times only to the second, so it could have missed another change in that second. readOlder returns the
+// modification time of that copy, or the present time if there is none.
 func (c *indexCopy) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -118,8 +120,7 @@ func (c *indexCopy) copy(data []byte) ([]byte, error) {
 	return sum.Sum(out), nil
 }
 
-// An arm could hide a change of a file with false data in the file's entry. clean removes such
-// data.
+// clean removes false data from the entry of a file. With such data, an arm could hide a change of the file.
 func (c *indexCopy) clean(e indexEntry) {
 	mode := e.about[modeAt : modeAt+4]
 	was, known := c.older[e.name]
@@ -215,14 +216,14 @@ type indexEntry struct {
 
 func (e indexEntry) flags() uint16 { return binary.BigEndian.Uint16(e.bits) }
 
-// clearTimes clears what git compares with the file, so that git reads the file. The size can stay: a wrong size shows
-// a change, and with the right size git reads the file.
+// clearTimes clears the data with which git recognizes an unchanged file, so that git reads the file. It does not
+// clear the size. If the size is wrong, git sees a change. If it is right, git reads the file too.
 func (e indexEntry) clearTimes() {
 	clear(e.about[:modeAt])
 	clear(e.about[modeAt+4 : sizeAt])
 }
 
-// eachEntry calls do for each entry of an index. It returns the offset of the byte after the last entry.
+// eachEntry calls `do` for each entry of an index. It returns the offset of the byte after the last entry.
 func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error) {
 	if len(data) < indexHeader+idSize || string(data[:4]) != indexSignature {
 		return 0, errIndex

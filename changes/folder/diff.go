@@ -15,7 +15,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed. mode and id describe the file in the base. If the base does
+// path is a file that may have changed. The fields `mode` and `id` describe the file in the base. If the base does
 // not contain the file, both are "".
 type path struct {
 	name     string
@@ -23,9 +23,8 @@ type path struct {
 	entry    changes.Entry
 }
 
-// Diff returns what changed in the folder since the commit baseCommit. If baseCommit is "", Diff
-// compares the folder with a tree without files. Diff returns EInvalid if a path is outside of the
-// repository.
+// Diff returns what changed in the folder since the commit `baseCommit`. If `baseCommit` is "", Diff compares the
+// folder with a tree without files. Diff returns EInvalid if a path is outside of the repository.
 func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.DiffRequest,
 	now time.Time) (changes.Diff, error) {
 	return f.diff(ctx, "", func(context.Context) (string, error) { return baseCommit, nil }, w, now)
@@ -37,8 +36,9 @@ func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, 
 	return f.diff(ctx, f.baseAtHead(arm), func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed, and then lets git compare only these files. If git says
-// that HEAD is the commit headBase, this commit is also the base. Otherwise diff calls baseOf.
+// diff first asks git which files may have changed, and then lets git compare only these files. `headBase` is the
+// base that the caller has found without git, or "". If git says that HEAD is this commit, it is the base. Otherwise
+// diff calls `baseOf`.
 func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.Context) (string, error),
 	w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
@@ -85,7 +85,8 @@ func (f *Folder) diff(ctx context.Context, headBase string, baseOf func(context.
 	return d, f.comparePaths(ctx, &d, paths, c)
 }
 
-// leftOut returns what git status has not looked into, and the hidden files with ignore rules.
+// leftOut returns what a diff must list as not compared: what git status could not read, the repositories inside of
+// the folder, and the hidden files with ignore rules.
 func leftOut(status changes.Status, hidden []changes.Left, only []string) (left []changes.Left) {
 	for _, l := range slices.Concat(status.Unread, hidden) {
 		if covers(only, strings.TrimSuffix(l.Name(), "/")) {
@@ -113,9 +114,9 @@ func pathsWithin(paths []path, only []string) (kept []path, more bool) {
 
 // comparePaths compares the base's version of each path with the file in the folder.
 //
-// Usually git reads the files directly. comparePaths makes git store the files first if a path
-// contains something that git can show only in a stored version. It also does so if git fails
-// because a file vanished in the meantime.
+// Usually git reads the files directly. In two cases, comparePaths makes git store the files first:
+//   - A path contains something that git cannot show directly, such as a pipe in place of a file.
+//   - Git has failed, or has shown wrong changes, because a file vanished in the meantime.
 func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path, c comparison) error {
 	entries, left, direct := f.lookAll(paths)
 	d.Left = append(d.Left, left...)
@@ -192,8 +193,8 @@ func hasVanished(files []changes.File, entries []lookResult) bool {
 	})
 }
 
-// changedSince returns the files that may have changed since baseCommit, sorted by name. The second result
-// contains the files that the commits after baseCommit changed.
+// changedSince returns the files that may have changed since the commit `baseCommit`, sorted by name. The second
+// result contains the files that the commits after `baseCommit` changed.
 func (f *Folder) changedSince(ctx context.Context, baseCommit string,
 	status changes.Status) ([]path, map[string]bool, error) {
 	all := pathsOf(status)
@@ -260,7 +261,7 @@ func (f *Folder) privateIndex() string { return filepath.Join(f.own, "index") }
 // privateWith is like private, with another index.
 func (f *Folder) privateWith(index string) []string {
 	objects := filepath.Join(f.repo.Common, "objects")
-	if f.main != nil { // an arm can write false objects into its clone
+	if f.main != nil { // f.repo is a clone, and an arm can write false objects into its clone
 		objects = filepath.Join(f.main.Common, "objects")
 	}
 	return []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" +
@@ -317,7 +318,7 @@ const mostTries = 10
 // forgetIndex removes the index that an earlier diff of this Folder has left behind.
 func (f *Folder) forgetIndex() error { return os.RemoveAll(f.privateIndex()) }
 
-// update passes list to git update-index, which changes the index of this Folder.
+// update passes `list` to git update-index, which changes the index of this Folder.
 func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 	if list == "" {
 		return nil

@@ -35,16 +35,16 @@ type Folder struct {
 	snapshots bool // a diff always stores the files before git compares them; only tests set it
 }
 
-// Open opens the repository that contains the folder dir. Open makes temporary files below tempDir,
-// or in the system's temporary folder if tempDir is "". Open returns EUnsupported if no repository
-// contains the folder dir.
+// Open opens the repository that contains the folder `dir`. The temporary files are below the folder `tempDir`. If
+// `tempDir` is "", they are in the system's temporary folder. Open returns EUnsupported if no repository contains
+// `dir`.
 func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 	return open(ctx, program, git.Clone{}, dir, tempDir)
 }
 
-// OpenerOf returns a function like Open, for folders in an arm's clone. The arm can write to the clone's git
-// folder. So a Folder takes neither the base of a diff nor git's settings from there. The function returns
-// EUnsupported if the .git of the folder leads elsewhere.
+// OpenerOf returns a function like Open, for folders in an arm's clone. The arm can write to the clone's git folder.
+// So a Folder takes neither the base of a diff nor git's settings from there. The returned function fails with
+// EUnsupported if the .git of a folder leads to another git folder than the clone's.
 func OpenerOf(c git.Clone) func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 	return func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 		return open(ctx, program, c, dir, tempDir)
@@ -194,7 +194,7 @@ func (f *Folder) relativePaths(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// cutDir returns the path relative to dir. It returns false if the path is not in dir.
+// cutDir returns the path relative to `dir`. It returns false if the path is not in `dir`.
 func cutDir(path, dir string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return "", false

@@ -12,13 +12,12 @@ import (
 // literal is a prefix with which git takes a path literally instead of as a pattern.
 const literal = ":(literal)"
 
-// Folders returns the folders whose files can appear in a diff: the given folders and everything
-// under them. If no folder is given, it returns all folders of the repository. All returned paths
-// are absolute.
+// Folders returns the folders whose files can appear in a diff: the given folders and everything under them. If no
+// folder is given, it returns all folders of the repository. All returned paths are absolute.
 //
-// Folders omits folders that git ignores, the folder .git, and other repositories, because their
-// files appear in no diff. It also omits folders that it cannot read. It returns EUnsupported if
-// there are more than maxFolders folders.
+// Folders omits folders that git ignores, the folder .git, and other repositories, because their files appear in no
+// diff. It also omits folders that it cannot read. It returns EUnsupported if there are more than `maxFolders`
+// folders.
 func (f *Folder) Folders(ctx context.Context, below []string, maxFolders int) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}
 	for _, dir := range below {

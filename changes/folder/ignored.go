@@ -15,8 +15,9 @@ const (
 )
 
 // hiddenLists returns the .gitignore files in a clone that are in no commit and that git itself ignores. A diff shows
-// neither such a file nor the files that it names, so an arm can hide files with it. Many tools also write such a
-// file into their own folders. hiddenLists does not search folders that another list ignores.
+// neither such a file nor the files that it names, so an arm can hide files with it. Such a file can also be
+// harmless, because many tools write one into their own folders. hiddenLists does not search folders that another
+// list ignores.
 func (f *Folder) hiddenLists(ctx context.Context) (left []changes.Left, err error) {
 	if f.main == nil {
 		return nil, nil

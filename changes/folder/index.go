@@ -18,7 +18,7 @@ const (
 
 	extended    = 0x4000 // a flag: two more bytes of flags follow
 	intentToAdd = 0x2000 // an extended flag: only the work folder contains the file
-	longName    = 0x0fff // the length of a name that does not fit into the flags
+	longName    = 0x0fff // the flags contain this number for each name that is at least as long
 	alignment   = 8      // the size of each entry is a multiple of this number of bytes
 )
 
@@ -29,8 +29,8 @@ var emptyBlob = map[string]string{
 	"sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 
-// newFile is the mode that writeIndex gives a file that the base does not contain. Git compares it
-// with the mode of the file in the folder.
+// newFile is the mode that writeEntry gives a file that the base does not contain. Git compares this mode with the
+// mode of the file in the folder.
 const newFile = "100644"
 
 // indexOf returns an index with the base's version of each entry, so that git diff compares exactly

@@ -114,9 +114,9 @@ func (f *Folder) isOdd(name string, in *parents) bool {
 	return !info.IsDir() || f.isSubmodule(name)
 }
 
-// realFolder opens the folder dir below the root `files`. It follows no symbolic link, even if an arm has
-// just made one, because a restore must not write into a folder such as .git/hooks. If create is true, it
-// makes missing folders.
+// realFolder opens the folder `dir` below the root `files`. It follows no symbolic link, even if an arm has just made
+// one, because a restore must not write into a folder such as .git/hooks. If `create` is true, it makes missing
+// folders.
 func realFolder(files *os.Root, dir string, create bool) (*os.Root, error) {
 	at, err := files.OpenRoot(".")
 	for part := range strings.SplitSeq(dir, "/") {

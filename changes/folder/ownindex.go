@@ -76,7 +76,7 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 		if own.clearRecent(store{format: f.format}, before, since) != nil {
 			own.forget()
 		}
-		if len(s.Unread) > 0 { // with its list of untracked files, git would not name these folders again
+		if len(s.Unread) > 0 { // git warns about an unreadable folder only when it lists untracked files anew
 			own.forget()
 		}
 		if err == nil || ctx.Err() != nil {

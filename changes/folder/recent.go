@@ -13,22 +13,22 @@ import (
 // content, but not the time of its inode. So if an arm changes a file twice within a second, git can miss the second
 // change for ever. The code in this file makes git look again at all files and folders that changed so recently.
 
-// clockLag is the largest difference between the clock of the kernel's file times and the time of time.Now. The
-// clock of the file times advances once in 10 ms at most.
+// clockLag is the largest difference between the clock of the kernel's file times and the time of time.Now. The clock
+// of the file times can be up to 10 ms late, because it advances in steps.
 const clockLag = 100 * time.Millisecond
 
 // These constants belong to the format of git's index: see "Untracked cache" in gitformat-index in git's manual.
 const (
-	madeAt        = 0 // offset of the time of the inode's last change in an entry or in a folder's times, in bytes
+	madeAt        = 0 // offset of the inode's time of change, in a file's entry and in a folder's times, in bytes
 	listSignature = "UNTR"
 	listStat      = 36 // size of the times and other data of one folder, in bytes
 	listFlags     = 4  // size of the flags of the list, in bytes
 	wordSize      = 8  // size of a word of a bitmap, in bytes
 )
 
-// clearRecent clears the times of all files and folders in the copy that may have changed in the same second
-// as `since`, or later. Git looked at them after `since`. If the copy still has the version `before`,
-// clearRecent does nothing.
+// clearRecent corrects the copy of an index after git has written to it. It clears the times of each file and folder
+// that changed in the second of `since` or later, so that git looks at it again. The caller must take `since` before
+// it starts git. If the copy still has the version `before`, git has not written to it, and clearRecent does nothing.
 func (o *ownIndex) clearRecent(hash store, before identity, since time.Time) error {
 	info, err := os.Lstat(o.path)
 	if err != nil {
@@ -51,12 +51,12 @@ func (o *ownIndex) clearRecent(hash store, before identity, since time.Time) err
 	if err := os.WriteFile(o.path, sum.Sum(data), 0o600); err != nil {
 		return err
 	}
-	// Git also reads each file whose time is not before the time of the index.
+	// The copy keeps its modification time, because git also reads each file that is not older than the index.
 	return os.Chtimes(o.path, info.ModTime(), info.ModTime())
 }
 
-// clearSince clears the times in an index that are not before the given second. It does not correct the hash
-// of the index.
+// clearSince clears those times in an index that are not before the given second. The caller must correct the hash at
+// the end of the index.
 func clearSince(data []byte, idSize int, second int64) (cleared bool, err error) {
 	isRecent := func(stat []byte) bool { return madeIn(stat) >= second }
 	end, err := eachEntry(data, idSize, func(e indexEntry) {
@@ -70,7 +70,7 @@ func clearSince(data []byte, idSize int, second int64) (cleared bool, err error)
 	}
 	stats, err := folderStats(data[end:len(data)-idSize], idSize)
 	for ; len(stats) > 0; stats = stats[listStat:] {
-		if isRecent(stats) { // with other times, git reads the folder again
+		if isRecent(stats) { // git reads a folder again if its times in the list are wrong
 			clear(stats[:listStat])
 			cleared = true
 		}
@@ -92,8 +92,8 @@ func folderStats(data []byte, idSize int) ([]byte, error) {
 // madeIn returns the second of the last change of a file's or a folder's inode.
 func madeIn(stat []byte) int64 { return int64(binary.BigEndian.Uint32(stat[madeAt:])) }
 
-// listStats returns the part of git's list of untracked files that contains the times of the folders. Git does not
-// use the times of the two files with rules at the beginning of the list: it reads these files in each run.
+// listStats returns the part of git's list of untracked files that contains the times of the folders. The times of
+// two files with ignore rules at the beginning of the list are left out, because git reads these files in each run.
 func listStats(list []byte, idSize int) ([]byte, error) {
 	r := listReader{rest: list}
 	r.take(r.number()) // where the list can be used

@@ -100,9 +100,9 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 	return list[at], before, nil
 }
 
-// DiffCheckpoint returns what changed between the previous checkpoint and checkpoint n. It
-// compares the first checkpoint with the parent commit. It returns ENotFound if there is no
-// such checkpoint.
+// DiffCheckpoint returns what changed between the previous checkpoint and the checkpoint with the number n. For the
+// first checkpoint, it returns what changed since the parent of the checkpoint's commit. DiffCheckpoint returns
+// ENotFound if there is no such checkpoint.
 func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.DiffRequest) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left,

@@ -15,14 +15,12 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Restore gives the files the exact bytes that they have in a checkpoint. It deletes files that
-// were made after the checkpoint, except those that git ignores. It does not change the index, HEAD
-// or any submodule.
+// Restore gives the files the exact bytes that they have in the checkpoint with the number n. It deletes files that
+// were made after the checkpoint, except those that git ignores. It does not change the index, HEAD or any submodule.
 //
-// Restore first makes a checkpoint of the present files, so that the user can undo the restore.
-// Then it calls beforeChange. If beforeChange returns an error, Restore changes no file. Restore
-// returns ENotFound if there is no checkpoint n. After any other error, the result contains what
-// was already done.
+// Restore first makes a checkpoint of the present files, so that the user can undo the restore. Then it calls
+// `beforeChange`. If `beforeChange` returns an error, Restore changes no file. Restore returns ENotFound if there is
+// no such checkpoint. After any other error, the result contains what was already done.
 func (f *Folder) Restore(
 	ctx context.Context, arm string, n int, note Note, beforeChange func() error,
 ) (changes.Restored, error) {
@@ -35,7 +33,7 @@ func (f *Folder) Restore(
 	if err != nil {
 		return r, err
 	}
-	var also []string // git may ignore some of these files by now
+	var also []string // the files that the checkpoint's commit changed; git may ignore some of them by now
 	changed := map[string]bool{}
 	for _, e := range own {
 		also, changed[e.Path] = append(also, e.Path), true

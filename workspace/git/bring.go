@@ -15,8 +15,8 @@ import (
 // This file copies objects from a repository that an arm may have written.
 
 // oldFlaws lists harmless flaws that `git fsck` finds in commits of old or unusual programs. Bring refuses objects
-// with any other flaw. An example is a tree that contains a name twice, which looks different in a diff and on the
-// disk.
+// with any other flaw. For example, it refuses a tree that contains a name twice, because such a tree looks different
+// in a diff and on the disk.
 var oldFlaws = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
 	"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "zeroPaddedDate"}
 
@@ -61,7 +61,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder in the meantime
+	if err := from.checkOwn(ctx); err != nil { // again, because the arm may have changed the folder in the meantime
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -76,16 +76,17 @@ const (
 	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
 	mostBytes    = 16 << 30  // bytes of all objects
 	mostObjects  = 5_000_000 // a large project has this many objects in its whole history
-	windowMemory = "256m"    // what git uses to compare objects while it packs them
+	windowMemory = "256m"    // memory in which git compares objects while it packs them
 )
 
-// checkSizes checks what Bring would copy, before git reads a large object.
+// checkSizes returns an error if Bring would copy too many or too large objects. It runs before git reads a large
+// object.
 func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 	wanted := strings.Join(ids, "\n") + "\n"
 	if len(without) > 0 {
 		wanted += "^" + strings.Join(without, "\n^") + "\n"
 	}
-	const most = mostObjects * 65 // an id and the end of the line
+	const most = mostObjects * 65 // 65 bytes are the longest id and a line break
 	list, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--no-object-names", "--stdin"},
 		Stdin: strings.NewReader(wanted), Most: most})
 	if errors.Is(err, ErrTooLarge) {
@@ -109,7 +110,7 @@ func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 	return err
 }
 
-// hasAll returns an error unless the repository contains the objects and everything that they contain.
+// hasAll returns an error if the repository lacks one of the objects, or something that one of them contains.
 func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	_, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})

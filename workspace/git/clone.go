@@ -56,7 +56,8 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder "info" in the stand-in of a clone.
+// linkInfo makes the folder "info" in the stand-in of a clone, the folder that git uses in place of the clone's git
+// folder.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {

@@ -15,8 +15,8 @@ import (
 type Fetch struct {
 	URL string // as in Push
 	Ref string // the full name, such as refs/pull/12/head, or the id of a commit
-	// ForSubmodule says that the URL comes from a submodule, and not from a person. Git then uses only the
-	// protocols that the user's configuration (protocol.allow) permits for a URL from no person.
+	// ForSubmodule says that the URL comes from a submodule, and that no person has chosen it. For such a URL, git uses
+	// only the protocols that the user's configuration always permits (see protocol.allow in git-config).
 	ForSubmodule bool
 	// Environ is the same as in Push.
 	Environ []string

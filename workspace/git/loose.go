@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// This file answers questions about objects and about the index from the files of the repository if it can. It avoids
-// starts of git, because a start takes longer than all other work for most of these questions.
+// The code in this file answers questions about objects and about the index from the files of the repository, if
+// possible. It avoids starting git, because for most of these questions a start takes longer than all other work.
 
 // mostLoose is the size in bytes of the largest object that looseObject reads.
 const mostLoose = 1 << 20
@@ -60,7 +60,7 @@ func hashOf(object []byte, length int) string {
 
 // LooseKinds returns the types of the objects, if looseObject finds the type of each. Otherwise it returns nil.
 func (r *Repo) LooseKinds(ids []string) map[string]string {
-	const most = 8 // for more objects, a start of git is as fast
+	const most = 8 // for more objects, git is as fast
 	if len(ids) > most {
 		return nil
 	}
@@ -73,8 +73,9 @@ func (r *Repo) LooseKinds(ids []string) map[string]string {
 	return kinds
 }
 
-// LooseCommit returns the commit with the given name if it has a file of its own, and its branch too. The name is
-// HEAD, the full name of a branch, or an id. Otherwise LooseCommit returns "", and only git knows the commit.
+// LooseCommit returns the id of the commit with the given name: HEAD, the full name of a branch, or an id. It reads
+// only loose files, that is, those in which git has not packed anything. If the commit or the branch has no file of
+// its own, LooseCommit returns "", and only git can find the commit.
 func (r *Repo) LooseCommit(name string) string {
 	if name == "HEAD" {
 		name = r.Head()
@@ -90,7 +91,7 @@ func (r *Repo) LooseCommit(name string) string {
 }
 
 // LooseTree returns the id of the tree of a commit if both have files of their own. Otherwise it returns "", and only
-// git knows the tree. The parameter commit is a full id.
+// git can find the tree. `commit` is a full id.
 func (r *Repo) LooseTree(commit string) string {
 	tree, _ := r.topFolder(commit)
 	return tree
@@ -109,8 +110,8 @@ func (r *Repo) topFolder(commit string) (tree string, entries []byte) {
 	return tree, entries
 }
 
-// MayContain reports whether the top folder of a commit can have an entry with the given name. If the result is true,
-// only git knows it. The parameter commit is a full id.
+// MayContain reports whether the top folder of a commit can have an entry with the given name. If MayContain returns
+// true, only git can tell whether the entry exists. `commit` is a full id.
 func (r *Repo) MayContain(commit, name string) bool {
 	tree, entries := r.topFolder(commit)
 	return tree == "" || bytes.Contains(entries, []byte(" "+name+"\x00"))
@@ -122,16 +123,17 @@ type Link struct{ Path, ID string }
 // mostTrees is how many folders of a commit LooseLinks reads. For more folders, a start of git is as fast.
 const mostTrees = 32
 
-// LooseLinks returns the submodules in a commit in the order of git ls-tree, if the commit and all its folders have
-// files of their own. Otherwise known is false, and only git knows the submodules. The parameter commit is a full id.
+// LooseLinks returns the submodules in a commit in the order of `git ls-tree`, if the commit and all its folders have
+// files of their own. Otherwise `known` is false, and only git can find the submodules. `commit` is a full id.
 func (r *Repo) LooseLinks(commit string) (links []Link, known bool) {
 	tree, entries := r.topFolder(commit)
 	left := mostTrees
 	return r.linksIn(entries, len(tree)/2, "", &left, nil, tree != "")
 }
 
-// linksIn appends to links the submodules in the entries of a folder, and in the folders below. An id has idBytes
-// bytes.
+// linksIn appends the submodules in a folder, and in the folders below it, to `links`. `entries` is the content of
+// the folder's tree object, in which each id has `idBytes` bytes. `left` counts down the folders that may still be
+// read.
 func (r *Repo) linksIn(entries []byte, idBytes int, prefix string, left *int, links []Link, known bool) ([]Link, bool) {
 	if *left--; *left < 0 || !known {
 		return nil, false
@@ -163,9 +165,9 @@ func (r *Repo) linksIn(entries []byte, idBytes int, prefix string, left *int, li
 // mayTrackBytes is the size in bytes of the largest index that MayTrack reads.
 const mayTrackBytes = 64 << 20
 
-// MayTrack reports whether the index of the work folder can have a file whose path contains the given text. If the
-// result is true, only git knows it. An index of version 4 abbreviates paths, and a split or sparse index has only
-// some of them.
+// MayTrack reports whether the index of the work folder can have a file whose path contains the given text. If
+// MayTrack returns true, only git can tell whether there is such a file. MayTrack always returns true for an index of
+// version 4, which abbreviates paths. It also does so for a split or sparse index, which has only some of the paths.
 func (r *Repo) MayTrack(text string) bool {
 	const begin, at = "DIRC\x00\x00\x00", 7 // the byte at this place is the version
 	index, err := ReadRegular(filepath.Join(r.Git, "index"), mayTrackBytes)
@@ -173,7 +175,7 @@ func (r *Repo) MayTrack(text string) bool {
 		index[at] != 2 && index[at] != 3 {
 		return true
 	}
-	for _, part := range []string{text, "link", "sdir"} { // the last two begin what a split or sparse index adds
+	for _, part := range []string{text, "link", "sdir"} { // a split index contains "link", a sparse one "sdir"
 		if bytes.Contains(index, []byte(part)) {
 			return true
 		}

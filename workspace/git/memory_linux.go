@@ -27,10 +27,10 @@ const (
 	// memoryShare is the part of the machine's memory that one git process may use: one half.
 	memoryShare = 2
 
-	// hollowSize is the smallest size in bytes of a file that counts as hollow. Git reads a smaller file within
-	// seconds.
+	// hollowSize is the smallest size in bytes of a file that counts as hollow. A hollow file is a sparse file with
+	// which an arm could stop git for hours. Git reads a smaller file within seconds.
 	hollowSize = 4 << 30
-	// A sparse file counts as hollow if less than 1/hollowShare of its size occupies the disk.
+	// A large sparse file counts as hollow if less than 1/hollowShare of its size occupies the disk: see hollowSize.
 	hollowShare = 100
 	blockSize   = 512 // the unit of st_blocks in stat(2), in bytes
 )
@@ -39,11 +39,11 @@ const (
 const shell = "/bin/sh"
 
 // startBounded starts git with bounded memory. Without the bound, git could need any amount of memory for a small
-// object in a pack, or for a sparse file. A lower bound that exists already remains. newCommand makes a command from
-// git's command line.
+// object in a pack, or for a sparse file. If git inherits a lower bound, that bound remains. `newCommand` makes a
+// command from git's command line.
 //
-// If this system does not let a process bound another one, a shell sets the bound. The shell takes as much
-// time as a short git command.
+// If this system does not let a process bound another one, a shell sets the bound. The shell takes as much time as a
+// short git command.
 func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }
@@ -95,8 +95,8 @@ var canBound = sync.OnceValue(func() bool {
 	return bounded
 })
 
-// boundAll bounds the data of a process group's first process, and of the children that it started before the
-// bound. Each later child inherits the bound. boundAll reports whether no process has more data already.
+// boundAll bounds the data of a process group's first process, and of the children that it started before the bound.
+// Each later child inherits the bound. boundAll returns false if one of these processes already has more data.
 func boundAll(first int, limit uint64) bool {
 	within := true
 	for pids := []int{first}; len(pids) > 0; pids = pids[1:] {
@@ -111,7 +111,8 @@ func boundAll(first int, limit uint64) bool {
 	return within
 }
 
-// boundData bounds the data of a process, in bytes. A lower bound remains.
+// boundData limits the data of a process to `limit` bytes. If the process already has a lower bound, that bound
+// remains.
 func boundData(pid int, limit uint64) error {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, nil, &now); err != nil {

@@ -24,9 +24,9 @@ const (
 	mostOwn = 1_000_000
 	// ownAtOnce is how many names are read from a folder at once, to bound the memory.
 	ownAtOnce = 1024
-	// mostOwnFile is the size in bytes of the largest file in such a git folder that git may read into memory. It is
-	// enough for a million packed refs, which have about 80 MB. The objects, the index, the reflogs and the files of
-	// Git LFS do not count.
+	// mostOwnFile is the largest allowed size in bytes of a file in the git folder of an arm's clone. It is bounded
+	// because git may read the file into memory. A million packed refs have about 80 MB. The objects, the index, the
+	// reflogs and the files of Git LFS may be larger.
 	mostOwnFile = 256 << 20
 )
 
@@ -63,7 +63,7 @@ type ownCheck struct {
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the arm's git has deleted it in the meantime
+		return nil // the arm's git has deleted the folder in the meantime
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
-		return nil // a git of the arm may have deleted it in the meantime
+		return nil // a git of the arm may have deleted the file in the meantime
 	}
 	if err != nil {
 		return err
@@ -161,8 +161,8 @@ func notRegular(path string) error {
 	return coleo.Errorf(coleo.EInvalid, "%s is not a regular file: git is not run in this repository", path)
 }
 
-// checkPipes checks the git folders for pipes that git would open first. It does not search among the objects. A
-// pipe among them, or a pipe that an arm makes later, is found by awaitTrap while git waits at it.
+// checkPipes looks for pipes in those places of the git folders that git reads first. It does not search among the
+// objects. If a pipe is there, or if an arm makes a pipe later, awaitTrap finds the pipe while git waits at it.
 func (r *Repo) checkPipes() error {
 	for _, name := range []string{"", "info", "objects/info", "objects/pack"} {
 		for _, gitDir := range slices.Compact(r.gitDirs()) {
@@ -215,14 +215,17 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Disarm removes everything in a repository that could make the user's own git start a program. It removes hooks,
-// all settings except the harmless ones, and the file commondir, which names another repository with hooks and
-// settings. If the objects are in that other repository, git no longer runs afterwards. The files of the repository
-// must come from the caller, because Disarm does not look for symbolic links.
+// Disarm removes everything in a repository that could make the user's own git start a program. It removes:
+//   - the hooks,
+//   - all settings except the harmless ones,
+//   - the file commondir, which names another repository with hooks and settings. If the objects are in that
+//     repository, git no longer runs afterwards.
+//
+// The caller itself must have written the files of the repository, because Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
-	if err != nil { // the settings are lost, but not the repository
+	if err != nil { // without settings, the repository can still be used
 		settings = nil
 	}
 	for _, name := range []string{"hooks", "config.worktree", "config", "commondir"} {
@@ -276,8 +279,9 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	return err
 }
 
-// withoutReflogs makes a second stand-in for the git folder, which has no reflogs. Git follows symbolic links when
-// it writes a reflog, and an arm can make such a link at any moment. Coleo's own refs need no reflogs.
+// withoutReflogs makes a second folder that git can use in place of the git folder. This one has no reflogs. Git
+// follows symbolic links when it writes a reflog, and an arm can make such a link at any moment. Coleo's own refs
+// need no reflogs.
 func (r *Repo) withoutReflogs() (string, error) {
 	own, err := os.MkdirTemp(r.standIn, "refs-")
 	if err != nil {

@@ -15,7 +15,7 @@ const mostParsed = 64
 type parsedKey struct {
 	program string
 	content [sha256.Size]byte
-	modules bool // the file is .gitmodules, and its kept settings are the names of submodules by their paths
+	modules bool // the file is a .gitmodules; its settings are names of submodules, by their paths
 }
 
 // parsedConfigs keeps the harmless settings of configurations, so that opening a repository again
@@ -25,7 +25,7 @@ type parsedConfigs struct {
 	kept map[parsedKey][]setting
 }
 
-// parsed is shared by all Programs of this process, because each order creates its own Program.
+// parsed is shared by all Programs of this process, because each operation on a worktree makes a new Program.
 var parsed parsedConfigs
 
 // get returns a copy of the settings that put has stored.

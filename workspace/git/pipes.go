@@ -65,7 +65,7 @@ func pipeInGit(ctx context.Context, gitDir string) (pipe string) {
 	return pipe
 }
 
-// pipeIn returns the path of a pipe below dir that git would open, or "" if there is none or ctx ends.
+// pipeIn returns the path of a pipe below the folder `dir` that git would open, or "" if there is none or ctx ends.
 func pipeIn(ctx context.Context, dir string) (pipe string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -33,10 +33,9 @@ func (p Program) Holding(file *os.File) Program {
 // GIT_ variable.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME"}
 
-// Find returns the git program of this machine. It looks for git in the PATH of environ. Stand-ins
-// for repositories are made below the folder scratch, to which only this user may write. If scratch
-// is "", they are made in the system's folder for temporary files. Find returns ENotInstalled if
-// there is no git.
+// Find returns the git program of this machine. It looks for git in the PATH of `environ`. Temporary folders for git
+// are made below the folder `scratch`, to which only this user may write. If `scratch` is "", they are made in the
+// system's folder for temporary files. Find returns ENotInstalled if there is no git.
 func Find(environ []string, scratch string) (Program, error) {
 	p := Program{scratch: scratch}
 	for _, entry := range environ {
@@ -56,8 +55,7 @@ func Find(environ []string, scratch string) (Program, error) {
 	return p, nil
 }
 
-// lookFor returns the path of a program in the PATH of environ. It returns "" if there is no such
-// program.
+// lookFor returns the path of a program in the PATH of `environ`. It returns "" if there is no such program.
 func lookFor(program string, environ []string) string {
 	for _, entry := range environ {
 		list, ok := strings.CutPrefix(entry, "PATH=")
@@ -85,7 +83,7 @@ func (p Program) environment(more ...setting) []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
 		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_MERGE_AUTOEDIT=no",
 		"GIT_PAGER=cat", "PAGER=cat",
-		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // no network, and no program for a transport
+		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // git uses no network, and starts no program for it
 		"GIT_NO_LAZY_FETCH=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git shows no replacements of objects
 		"GIT_OPTIONAL_LOCKS=0", // git status must not write the index
@@ -159,19 +157,20 @@ var forced = []setting{
 	{"log.follow", "false"},
 	{"log.mailmap", "false"}, // keeps git from reading .mailmap, which can be a pipe
 	{"rerere.enabled", "false"},
-	// Because of GIT_GRAFT_FILE, most git processes would write eight lines of advice.
+	// Without this setting, most git processes would write eight lines of advice, because Coleo sets GIT_GRAFT_FILE.
 	{"advice.graftFileDeprecated", "false"},
 }
 
 // ownIndex lists settings for an index that only Coleo uses: see Call.OwnIndex.
 var ownIndex = []setting{
 	{"core.splitIndex", "false"}, // keeps git from writing a part of the index into the git folder
-	// With this setting, git divides the index into blocks that it can read in parallel. Without them, reading an
-	// index of 100,000 files takes 4 ms longer on two processors (git 2.39).
+	// With this setting, git divides the index into blocks that it can read in parallel. Without these blocks, reading
+	// an index of 100,000 files takes 4 ms longer on two processors (git 2.39).
 	{"index.threads", "4"},
 }
 
-// ownLists lists further settings for such an index: see Call.OwnLists.
+// ownLists lists further settings for an index that only Coleo uses. With them, the index also contains git's list of
+// untracked files: see Call.OwnLists.
 var ownLists = []setting{
 	{"core.untrackedCache", "true"},
 	{"status.showUntrackedFiles", "all"}, // git keeps its list of untracked files only with this setting

@@ -33,8 +33,8 @@ type Repo struct {
 	settings []setting // the harmless settings of the repository
 }
 
-// Open opens the repository that contains the folder dir. It looks for .git in dir and in the folders above it.
-// Bare repositories are never opened, because they contain no .git. Open returns ENotFound if dir is in no
+// Open opens the repository that contains the folder `dir`. It looks for .git in `dir` and in the folders above it.
+// Bare repositories are never opened, because they contain no .git. Open returns ENotFound if `dir` is in no
 // repository. It returns EInvalid if .git is broken, or points to the git folder of another work folder.
 func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	work, err := filepath.EvalSymlinks(dir)
@@ -114,8 +114,8 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
-// checkNoCommondir returns EInvalid if a git folder uses the objects and refs of another git folder. An arm can
-// make such a git folder to lead Coleo into another repository. Git itself makes one only for a worktree, so dir
+// checkNoCommondir returns EInvalid if a git folder uses the objects and refs of another git folder. An arm can make
+// such a git folder to lead Coleo into another repository. But git itself also makes one for each worktree, so `dir`
 // must not be the git folder of a worktree.
 func checkNoCommondir(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
@@ -181,9 +181,9 @@ func readLine(path string) (string, error) {
 	return string(bytes.TrimRight(data, "\r\n")), nil
 }
 
-// linked lists the files and folders of the common folder to which the stand-in has links. Some of them may be
-// missing, and then git creates them through the link. The list contains neither the configuration nor the hooks,
-// so git does not use them.
+// linked lists the files and folders of a repository's common folder that git may use. The folder that git uses in
+// place of the common folder contains links to them. Some of them may be missing, and then git creates them through
+// the link. The list contains neither the configuration nor the hooks, so git does not use them.
 var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 
@@ -224,7 +224,8 @@ func (r *Repo) readSettings(ctx context.Context) ([]setting, error) {
 	return append(settings, own...), err
 }
 
-// link makes a link in the stand-in to one of the names in `linked`.
+// link makes a link to one of the names in `linked`. The link is in the stand-in, the folder that git uses in place
+// of the common folder.
 func (r *Repo) link(name string) error {
 	target := filepath.Join(r.Common, name)
 	if err := r.stays(target); err != nil {

@@ -37,9 +37,9 @@ type Call struct {
 	Env []string
 	// Most is the size of the largest output, in bytes. If it is 0, defaultMost applies.
 	Most int64
-	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the work folder's index.
-	// Git stores the times of the files in it, so that the next call is faster. With OwnLists, git also stores
-	// which files are untracked. If OwnIndex is "", git writes no index by itself.
+	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the work folder's index. Git
+	// stores the times of the work folder's files in this index, so that the next call is faster. With OwnLists, git
+	// also stores which files are untracked. If OwnIndex is "", git writes no index by itself.
 	OwnIndex string
 	OwnLists bool
 	// NoReflog makes git write no reflog. Coleo's own refs in an arm's repository need none.
@@ -59,10 +59,11 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 // commands lists the commands that may run. For each command, it contains the arguments that precede the caller's
 // arguments.
 //
-// A command may be on the list only if a test shows that a hostile repository cannot start a program through
-// this command. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because
-// they start git in submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree
-// instead. "worktree" is not on the list, because it would write the path of the stand-in (see AddWorktree).
+// A command may be on the list only if a test shows that a hostile repository cannot start a program through this
+// command. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because they start
+// git in submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree instead.
+// "worktree" is not on the list, because it would write the path of the stand-in, the temporary folder that git uses
+// in place of the common folder (see AddWorktree).
 var commands = map[string][]string{
 	"branch":           nil,
 	"cat-file":         nil,
@@ -184,7 +185,7 @@ var startsPrograms = []string{"--ext-diff", "--textconv", "--output", "--exec", 
 	"--recurse-submodules", "--show-signature", "--gpg-sign", "--interactive", "--edit", "--ignore-submodules=none",
 	"--submodule=diff", "--upload-pack", "--receive-pack", "--no-index"}
 
-// checkOption refuses an option that would break the promises of this package.
+// checkOption refuses an option with which git could start a program or write to a file that the caller names.
 func checkOption(command, option string) error {
 	name, _, _ := strings.Cut(option, "=")
 	if slices.Contains(startsPrograms, option) || slices.Contains(startsPrograms, name) {
@@ -296,7 +297,7 @@ func (e *Error) Error() string {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "hint:") {
 			continue
 		}
-		if said += line; !strings.HasSuffix(said, ":") { // git says what it has found in the next line
+		if said += line; !strings.HasSuffix(said, ":") { // after a colon, the next line says what git has found
 			break
 		}
 		said += " "

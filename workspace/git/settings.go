@@ -43,8 +43,8 @@ var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`merge\.(conflictstyle|renames|renamelimit)`,
 }, "|") + `)$`)
 
-// leftOut lists extensions that Coleo can leave out, because the repository still works without them. Any other
-// unknown extension means that Coleo does not know the repository's format, so git is not run there.
+// leftOut lists extensions that Coleo can leave out, because the repository still works without them. If a repository
+// has any other extension that Coleo does not know, its format is unknown. Coleo then refuses to run git there.
 var leftOut = []string{"extensions.worktreeconfig", "extensions.partialclone"}
 
 // readHarmless reads a configuration and returns its harmless settings. It does not follow

@@ -76,13 +76,12 @@ var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "
 	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "extensions.objectformat", "remote.", "user.",
 	"author.", "committer."}
 
-// Copy makes a copy of r in the new folder dir. The copy has all objects of r, its remotes with their
-// branches, and its tags. It also has the refs that begin with one of the texts in `further`, such as
-// refs/heads. Its HEAD is the given commit. Copy checks nothing out.
+// Copy makes a copy of r in the new folder `dir`. The copy has all objects of r, its remotes with their branches, and
+// its tags. It also has the refs that begin with one of the texts in `further`, such as refs/heads. Its HEAD is the
+// given commit. Copy checks nothing out.
 //
-// The objects are copied instead of linked, so that nobody can change an object of r through the copy.
-// The copy also stays complete if r deletes objects. Copy returns EUnsupported if r itself lacks
-// objects.
+// The objects are copied instead of linked, so that nobody can change an object of r through the copy. The copy also
+// stays complete if r deletes objects. Copy returns EUnsupported if r itself lacks objects.
 func (r *Repo) Copy(ctx context.Context, dir, commit string, further ...string) error {
 	if _, err := packsOf(filepath.Join(r.Common, "objects")); err != nil {
 		return err // nothing has been made yet
@@ -136,7 +135,8 @@ func (r *Repo) Activate(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostCopies is how often the copying is tried, because another git may repack the objects in the meantime.
+// mostCopies is how often copyObjects tries to copy the objects. It fails if another git process repacks them
+// meanwhile.
 const mostCopies = 5
 
 // copyObjects copies all objects. Meanwhile another git can move objects into a new pack. So copyObjects

@@ -14,8 +14,8 @@ type File struct {
 	Content string // content of a regular file, or target of a symbolic link
 }
 
-// Files returns all files and folders below dir, by their paths relative to dir. It skips the git
-// folder of the main work folder, and the file .git of a worktree.
+// Files returns all files and folders below `dir`, by their paths relative to `dir`. It skips the git folder of the
+// main work folder, and the file .git of a worktree.
 func (s *Stage) Files(dir string) map[string]File {
 	s.Helper()
 	files := map[string]File{}
@@ -69,8 +69,8 @@ func read(path string) (File, error) {
 // the person's work folder.
 var owned = []string{"index", "HEAD", "config", "logs/refs/stash"}
 
-// Owned returns what belongs to the person in the repository's git folder. These are the files in
-// owned, and the commits to which the branch main and the newest stash point.
+// Owned returns what belongs to the person in the repository's git folder. These are the files in the list `owned`,
+// and the commits to which the branch main and the newest stash point.
 func (s *Stage) Owned() map[string]File {
 	s.Helper()
 	common := filepath.Join(s.Repo, ".git")

@@ -82,7 +82,7 @@ func place(t testing.TB) *Stage {
 	return s
 }
 
-// Environ returns the environment for git in the stage whose folder is root.
+// Environ returns the environment for git in the stage whose folder is `root`.
 func Environ(root string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "GIT_CONFIG_NOSYSTEM=1"}
 }
@@ -142,15 +142,15 @@ func (s *Stage) Git(dir string, args ...string) string {
 	return out
 }
 
-// ArmID returns the id of an arm of the stage. It differs from the ids in all other stages, even in
-// test programs that run at the same time. This is necessary because the end of an arm's script ends
-// all processes of the machine whose environment contains this id.
+// ArmID returns the id of an arm of the stage. It differs from the ids in all other stages, even in test programs
+// that run at the same time. This is necessary because Coleo ends an arm's script by this id: it ends each process on
+// the machine whose environment contains the id.
 func (s *Stage) ArmID(name string) string { return ArmID(s.Root, name) }
 
-// ArmID returns the same id as [Stage.ArmID] for the stage in the folder root.
+// ArmID returns the same id as [Stage.ArmID] for the stage in the folder `root`.
 func ArmID(root, name string) string { return "arm-" + name + mark(root) }
 
-// mark returns the end of the ids of all arms of a stage.
+// mark returns the text with which the ids of all arms of a stage end.
 func mark(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return "-" + hex.EncodeToString(sum[:4])

@@ -83,8 +83,8 @@ func (g FatalGit) Environ(environ []string) []string {
 	return out
 }
 
-// Plan makes the FatalGit kill the next program at the given moment of the given call of git. Calls are
-// counted from 1, and the call 0 means no kill. If killGit is true, a kill at DuringGit also kills git.
+// Plan makes the FatalGit kill the next program at the given moment of the given call of git. Calls are counted from
+// 1, and the call 0 means no kill. If `killGit` is true, a kill at DuringGit also kills git.
 func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
 	s.Helper()
 	for _, name := range []string{"calls", "numbers", "killed"} {
@@ -101,8 +101,8 @@ func (g FatalGit) Calls() int {
 	return strings.Count(string(data), "\n")
 }
 
-// Chosen returns the numbers of the calls since Plan at which a test should kill. These are all calls. With
-// -short, they are only the first call, the last call, and some random calls between them.
+// Chosen returns the numbers of the calls since Plan at which a test should kill. Without -short, these are all
+// calls. With -short, they are only the first call, the last call, and some random calls between them.
 func (g FatalGit) Chosen() (numbers []int) {
 	calls := g.Calls()
 	for number := 1; number <= calls; number++ {

@@ -9,8 +9,8 @@ import (
 // This file reads the files of a repository instead of asking git. Starting git takes more time than most other
 // steps of a test.
 
-// Rev returns the id that git rev-parse prints for a branch, a tag, another ref or HEAD. If no file of the
-// repository contains the id, Rev starts git. The folder dir is a work folder or a git folder.
+// Rev returns the id that git rev-parse prints for a branch, a tag, another ref or HEAD. If no file of the repository
+// contains the id, Rev starts git. `dir` is a work folder or a git folder.
 func (s *Stage) Rev(dir, name string) string {
 	s.Helper()
 	gitDir := gitFolder(dir)
@@ -61,7 +61,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// readRef returns the id of a ref in a git folder, or "" if no file says it.
+// readRef returns the id of a ref in a git folder, or "" if no file contains the id.
 func readRef(common, ref string) string {
 	if !strings.HasPrefix(ref, "refs/") {
 		return ""

@@ -4,8 +4,8 @@ import "testing"
 
 // This file says what tests leave out with -short, which `make test-short` sets.
 
-// shortPart reduces the number of kills with -short to one in shortPart. Otherwise the kills would take
-// most of the time of `make test-short`.
+// shortPart says how many kills a test leaves out with -short: it carries out only one in shortPart. Otherwise the
+// kills would take most of the time of `make test-short`.
 const shortPart = 6
 
 // Repeats returns how often a test should repeat a kill that it normally repeats n times. With -short, the
@@ -17,9 +17,10 @@ func Repeats(n int) int {
 	return n
 }
 
-// shortCases reduces the costly part of a table of cases with -short to one case in shortCases.
+// shortCases says how much of a table of cases a test leaves out with -short: it carries out the costly part of only
+// one in shortCases cases.
 const shortCases = 3
 
-// Costly reports whether a test should also carry out the costly part of the case with the given number. With
-// -short, it is true for each third case only. A test must check what matters most before it asks.
+// Costly reports whether a test should also carry out the costly part of the case with the given number. With -short,
+// it is true for each third case only. So before a test calls Costly, it must check what matters most.
 func Costly(number int) bool { return !testing.Short() || number%shortCases == 0 }

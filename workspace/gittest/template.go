@@ -17,11 +17,11 @@ import (
 type Template struct {
 	// Of is the template of which Fill gets a copy. If it is nil, Fill gets an empty repository.
 	Of *Template
-	// Fill makes the content of the stage. The copies are in other folders. So a path that git stores leads to
-	// nothing in a copy, unless Moves is true.
+	// Fill makes the content of the stage, and runs only once. Each copy is in another folder. So if git stores a path
+	// of the stage, that path is wrong in a copy. Moves corrects such paths.
 	Fill func(*Stage)
-	// Moves makes each copy contain its own folder in place of the folder of the template, and the ids of its own
-	// arms. Paths of the template Of stay as they are.
+	// Moves changes the content of each copy. The path of the template's folder becomes that of the copy, and the ids of
+	// the template's arms become those of the copy's arms. Paths from the template Of do not change.
 	Moves bool
 
 	once  sync.Once
@@ -66,7 +66,7 @@ func (x *Template) New(t testing.TB) *Stage {
 	}
 	s.Check(lay(s.Root, files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
-		s.Git(s.Repo, "update-index", "-q", "--refresh") // the index has the times of the copied files from now on
+		s.Git(s.Repo, "update-index", "-q", "--refresh") // stores the times of the copied files in the index
 	}
 	return s
 }
@@ -91,8 +91,8 @@ func lay(dir string, files fstest.MapFS) error {
 	return nil
 }
 
-// moveFolder returns the files of a stage with the folder to in place of the folder from, and with the ids of its
-// arms.
+// moveFolder returns the files of a stage for another folder. It replaces the path `from` by the path `to`, and the
+// ids of the stage's arms, in all names and contents.
 func moveFolder(files fstest.MapFS, from, to string) fstest.MapFS {
 	replacer := strings.NewReplacer(from, to, mark(from), mark(to))
 	out := fstest.MapFS{}

@@ -47,14 +47,14 @@ func (j *job) checkFree(ctx context.Context) error {
 	return nil
 }
 
-// updateFolder writes the merged files into the work folder that has the branch checked out. It does
-// not overwrite files that somebody has changed in the meantime, or that git does not track.
+// updateFolder writes the merged files into the work folder that has the branch checked out. It does not overwrite
+// files that somebody has changed in the meantime, or that git does not track.
 //
-// The caller must call done after it has moved the branch, or has failed to move it. If moved is
-// false, done puts the old files back.
+// The caller must call `done`, with true after it has moved the branch, or with false if it could not move the
+// branch. With false, `done` puts the old files back.
 //
-// The files change before the branch moves, and a record on the disk says so. After a kill in between, the
-// next merge or prune puts the old files back.
+// The files change before the branch moves, and a record on the disk says so. After a kill in between, the next merge
+// or prune puts the old files back.
 func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(moved bool) error, err error) {
 	if m.Updated == "" {
 		return func(bool) error { return nil }, nil
@@ -90,7 +90,7 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 	err = coleo.Errorf(coleo.EConflict, "the files in %s could not be updated: nothing was merged: %w", m.Updated,
 		leftLock(err, index))
 	if _, locked := os.Lstat(index + ".lock"); locked == nil {
-		return nil, err // the record must stay until the lock is gone
+		return nil, err // the index is still locked; a later merge or prune puts the files back, by the record
 	}
 	return nil, errors.Join(err, done(false))
 }

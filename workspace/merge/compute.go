@@ -204,7 +204,7 @@ func parseConflicts(out, commit string) []changes.Conflict {
 		switch {
 		case kind == "":
 			kind = "other"
-		case kind == "contents" && !inBase[path]: // only the text of git's message contains add/add
+		case kind == "contents" && !inBase[path]: // git's kind for add/add is "contents" too
 			kind = "add/add"
 		}
 		conflicts = append(conflicts, changes.NewConflict(path, kind, commit))

@@ -16,13 +16,13 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file reads the files of a clone without git. Git would follow a symbolic link that replaces a file or folder
-// at that moment. So a program of the arm could make git store a person's file in the clone, where the arm can read
-// it.
+// The code in this file reads the files of a clone without git. While git reads, a program of the arm could replace a
+// file or a folder by a symbolic link, which git would follow. Git could then store a file of the user in the clone,
+// where the arm can read it.
 
-// cloneWithCopies opens the clone with another work folder, which contains copies of the named files. Only files
-// within the clone are copied, even if links lead out of it. A missing file has no copy. The new work folder also
-// contains the files' .gitattributes.
+// cloneWithCopies opens the clone with another work folder, which contains copies of the named files. It copies only
+// files that are within the clone, even if links lead out of it. It skips missing files. It also copies the
+// .gitattributes files that apply to the named files.
 func (j *job) cloneWithCopies(ctx context.Context, files []changes.Entry) (*git.Repo, error) {
 	dir := filepath.Join(j.own, "files")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -158,7 +158,7 @@ func (j *job) open(ctx context.Context) error {
 			j.arm.Status)
 	}
 	var err error
-	// OpenTree must run before OpenRepository, because it checks the clone.
+	// OpenTree checks the arm's clone, so it must run before OpenRepository.
 	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 func (j *job) branches(ctx context.Context) error {
 	head := j.tree.Head()
 	branch, ok := strings.CutPrefix(head, heads)
-	if j.tree.Common != j.repo.Common { // in a clone, whose commits were fetched to this branch
+	if j.tree.Common != j.repo.Common { // the arm has a clone, and its commits were fetched to this branch
 		branch, ok = j.arm.Branch, true
 	}
 	if !ok {
@@ -269,8 +269,8 @@ func (j *job) mergeOnce(ctx context.Context) (changes.Merged, error) {
 	return m, j.move(ctx, m, work)
 }
 
-// nothingMerged adds the words that nothing was merged to an error of git, unless the error already says that
-// nothing was done.
+// nothingMerged adds the words "nothing was merged" to an error of git. It returns an error unchanged that already
+// says that nothing was done.
 func nothingMerged(err error) error {
 	var own *coleo.Error
 	var said *git.Error

@@ -18,7 +18,7 @@ import (
 // not exist there.
 type version struct{ mode, id string }
 
-// change contains the versions of a file that differs between the two commits of a pending.
+// change contains the two versions of a file that an unfinished merge changes: before and after the merge.
 type change struct{ before, after version }
 
 // changedFiles returns the files that differ between two commits, by their paths.
@@ -46,13 +46,14 @@ func versionOf(mode, id string) version {
 	return version{mode, id}
 }
 
-// putBack undoes the merge in the files and the index of the work folder. A file with the content
-// that it has in p.After gets the content that it has in p.Before. putBack also restores a file that
-// a killed git has written in part or deleted. It leaves every other file alone, because the person
-// has changed it, and returns the paths of these files.
+// putBack undoes the merge in the files and the index of the work folder. A file with the content that it has in
+// p.After gets the content that it has in p.Before. putBack also restores a file that a killed git has written in
+// part or deleted. It leaves every other file alone, because the person has changed it, and returns the paths of
+// these files.
 //
-// `head` is the commit that is checked out. If it differs from p.Before, somebody has committed something.
-// putBack does not touch the files of that commit. After a kill, another putBack does the rest.
+// `head` is the commit that is checked out. If `head` differs from p.Before, somebody has committed something in the
+// meantime. putBack does not touch the files that this commit changes. If a kill interrupts putBack, the next call
+// does the rest.
 func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo,
 	head string) ([]string, error) {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
@@ -170,8 +171,8 @@ func (b *putBackRun) addFile(name string, c change) {
 	}
 }
 
-// sortUnknown handles files that are neither as before the merge nor as after it. If a file is only
-// the beginning of the merged version, a killed git has left it, and it is put back. Otherwise the
+// sortUnknown handles files that differ from both the version before the merge and the version after it. If a file is
+// only the beginning of the merged version, a killed git has left it, and sortUnknown puts it back. Otherwise the
 // person has changed it.
 func (b *putBackRun) sortUnknown(names []string) error {
 	whole := filepath.Join(b.own, "whole") + "/"

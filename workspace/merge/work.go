@@ -102,7 +102,7 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	return err
 }
 
-// stage adds the present versions of the named files to the index that the environment env selects.
+// stage adds the present versions of the named files to an index. `env` contains the variable that selects the index.
 func (j *job) stage(ctx context.Context, env, names []string) error {
 	differing, err := j.changedFrom(ctx, env, names)
 	if err != nil {
@@ -116,8 +116,8 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 			present = append(present, e)
 		}
 	}
-	// A symbolic link can be in place of a deleted file's folder, and git examines no file beyond a link. So the
-	// deleted files are removed first, with an option that does not examine them.
+	// A symbolic link can be in place of a deleted file's folder, and git examines no file beyond a link. So the deleted
+	// files are removed from the index first, with an option that does not examine them.
 	if err := j.update(ctx, j.tree, env, "--force-remove", gone); err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 	return j.checkStaged(ctx, env, names)
 }
 
-// update adds the entries, as they are in the work folder of r, to the index that the environment
-// env selects.
+// update adds the entries, as they are in the work folder of r, to an index. `env` contains the variable that selects
+// the index.
 func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -170,8 +170,8 @@ func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	return nil
 }
 
-// changedFrom returns the named files that differ from the index that the environment env selects. All other files
-// are omitted, because Coleo has put them into the worktree.
+// changedFrom returns the named files that differ from an index. `env` contains the variable that selects the index.
+// All other files are omitted, because Coleo has put them into the worktree.
 func (j *job) changedFrom(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})

@@ -150,8 +150,8 @@ type comment struct {
 // mayWrite lists the associations that GitHub gives to authors with write access.
 var mayWrite = []string{"OWNER", "MEMBER", "COLLABORATOR"}
 
-// comments reads the comments on lines, the reviews and the other comments, in this order. If
-// anyAuthor is false, it omits comments by authors without write access.
+// comments reads the comments on lines, the reviews and the other comments, in this order. If `anyAuthor` is false,
+// it omits comments by authors without write access.
 func (g gitHub) comments(ctx context.Context, number int, anyAuthor bool) (items []Item, err error) {
 	for _, kind := range []struct{ path, id, word string }{
 		{"pulls/%d/comments", "line:", "comment"}, {"pulls/%d/reviews", "review:", "review"},

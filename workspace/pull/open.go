@@ -135,8 +135,9 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkOwn refuses a branch that the remote already has, unless the worktree was made for it or Coleo has pushed
-// it. An arm can check out any branch, and a push would change that branch for everybody without a pull request.
+// checkOwn refuses a branch that the remote already has, with two exceptions: the worktree was made for this branch,
+// or Coleo itself has pushed it. An arm can check out any branch, and a push would change that branch for everybody
+// without a pull request.
 func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
 	if branch == p.arm.Branch || branch == p.before.Branch {
 		return nil

@@ -66,8 +66,8 @@ func findProgram(ctx context.Context, environ []string, host string) (program, e
 		strings.Join(names, " or "), host)
 }
 
-// lookFor searches the PATH of environ for a program, and returns its path. It returns "" if the
-// PATH does not contain the program.
+// lookFor searches the PATH of `environ` for a program, and returns its path. It returns "" if the PATH does not
+// contain the program.
 func lookFor(name string, environ []string) string {
 	for _, entry := range environ {
 		list, found := strings.CutPrefix(entry, "PATH=")

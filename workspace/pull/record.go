@@ -55,8 +55,8 @@ const (
 	mostTold = 10_000
 )
 
-// Read returns the record of an arm. `dir` is the folder of the worktrees' records. Read returns false if the
-// arm has no record.
+// Read returns the record of an arm's pull request. `dir` is the folder of the worktrees' records. `ok` is false if
+// the arm has no such record.
 func Read(dir, arm string) (r Record, ok bool, err error) {
 	path := filepath.Join(dir, filepath.Base(arm)+recordSuffix)
 	data, err := os.ReadFile(path)

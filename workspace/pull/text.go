@@ -30,9 +30,9 @@ func lines(text string) []string {
 	return strings.Split(strings.Trim(text, "\n"), "\n")
 }
 
-// quoted puts "> " before each line of a text, so that no line can look like Coleo's own words. If
-// the text is too long, quoted keeps its beginning, or its end if fromEnd is true. It then adds a
-// line with the number of omitted lines.
+// quoted puts "> " before each line of a text, so that no line can look like Coleo's own words. If the text is too
+// long, quoted keeps its beginning, or its end if `fromEnd` is true. Then it adds a line with the number of omitted
+// lines.
 func quoted(text string, mostLines, mostBytes int, fromEnd bool) string {
 	all := lines(text)
 	kept, size := []string{}, 0

@@ -17,8 +17,8 @@ import (
 // each file in the folder counts.
 const mostNamed = 1000
 
-// follow adds the files that the script names. It understands only scripts for sh and bash. If the
-// script may start other files, follow sets Why.
+// follow adds the files that the script names to s.Files. It understands only scripts for sh and bash. If the script
+// may start other files, follow sets s.Why to the reason.
 func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 	f := follower{read: map[string]bool{s.Path: true}}
 	out, err := r.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
@@ -64,7 +64,7 @@ func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 // follower finds the files that a script names.
 type follower struct {
 	tree map[string]File
-	read map[string]bool // files that are already in the result or in next
+	read map[string]bool // files that are already in the result or in the list `next`
 	runs map[string]bool // files that the script runs as scripts
 	next []File
 	own  map[string]bool // the names of the functions that the script declares
@@ -119,7 +119,8 @@ func plainFlags(word string) bool {
 	return strings.HasPrefix(word, "-") && strings.Trim(word[1:], "eux") == "" && len(word) > 1
 }
 
-// node follows one part of a script. Every kind of part without a case here is unclear.
+// node follows one part of a script, such as a command. If the part is of a kind that has no case here, node cannot
+// tell what the part starts, and calls `unclear`.
 func (f *follower) node(name string, n syntax.Node) {
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted,
@@ -224,7 +225,7 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 		f.runs = map[string]bool{}
 	}
 	if !f.runs[file.Path] && f.read[file.Path] && file.Path != name {
-		f.unclear("%s is read and run", file.Path) // the file was followed as data, not as a script
+		f.unclear("%s is read and run", file.Path) // the file is in the result as data, so its commands were not followed
 		return
 	}
 	f.runs[file.Path] = true

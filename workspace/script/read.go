@@ -163,7 +163,7 @@ func readBlob(ctx context.Context, r *git.Repo, f *File, most int64) (string, er
 	return string(data), err
 }
 
-// hashBlob sets the hash of a file, which may have any size.
+// hashBlob sets the hash of a file. The file may have any size.
 func hashBlob(ctx context.Context, r *git.Repo, f *File) error {
 	sum := sha256.New()
 	_, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "blob", f.Blob}, Stdout: io.Writer(sum)})

@@ -17,22 +17,22 @@ import (
 	"coleo.dev/printable"
 )
 
-// This file runs a project's script below a guard.
+// The code in this file starts a project's script as the child of a guard, a process that ends all of the script's
+// processes: see Guarded.
 
 const (
 	// DefaultTimeout is how long a script may run if config.toml contains no time. It is long
 	// because a set-up often downloads packages.
 	DefaultTimeout = 10 * time.Minute
-	// MaxTimeout is the longest time that config.toml may contain. An order to start an arm waits
-	// for the script.
+	// MaxTimeout is the longest time that config.toml may contain. It is bounded because the command that starts an arm
+	// waits for the script.
 	MaxTimeout = 20 * time.Minute
 	// endGrace is how long the guard may take to end a script's processes. It searches for them for
 	// at most 5 s.
 	endGrace = 10 * time.Second
 	// maxOutput is how much of the output is written to a file, in bytes.
 	maxOutput = 10 << 20
-	// The end of the output is shown in an error. It has at most lastBytes bytes and lastLines
-	// lines.
+	// An error shows the end of the output: at most lastBytes bytes and lastLines lines.
 	lastBytes = 2 << 10
 	lastLines = 12
 )
@@ -151,8 +151,8 @@ func environment(environ []string) []string {
 	return env
 }
 
-// checkFiles returns an error unless the files on the disk are the trusted files. They can differ,
-// because a git attribute can change a file's content at checkout.
+// checkFiles returns an error if a file on the disk differs from the trusted file. The two can differ because a git
+// attribute can change a file's content at checkout.
 func (s Start) checkFiles() error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {

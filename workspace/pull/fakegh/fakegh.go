@@ -31,8 +31,9 @@ type Call struct {
 	Body    json.RawMessage `json:",omitempty"` // the body of a POST
 }
 
-// Install writes the given programs, such as gh, into a folder, and returns the folder. The caller must
-// put it first into PATH. The programs run this test program, which must call Main in its TestMain.
+// Install writes the given programs, such as gh, into a folder, and returns the folder. The caller must put the
+// folder first into PATH. Each of these programs runs the present test program again, which must call Main in its
+// TestMain.
 func (f Folder) Install(programs ...string) (bin string, err error) {
 	bin = filepath.Join(string(f), "bin")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
@@ -71,9 +72,8 @@ func (f Folder) Answer(path string, answer any) error {
 	return f.write("answer "+url.PathEscape(path), []byte(data))
 }
 
-// KillAt makes the call with the given number kill its caller. Calls are counted from 1, and the number
-// 0 means no kill. If answered is true, the call does its work before the kill. KillAt deletes the
-// record of earlier calls.
+// KillAt makes the call with the given number kill its caller. Calls are counted from 1, and the number 0 means no
+// kill. If `answered` is true, the call does its work before the kill. KillAt deletes the record of earlier calls.
 func (f Folder) KillAt(number int, answered bool) error {
 	_ = os.Remove(filepath.Join(string(f), "calls"))
 	return f.write("plan", fmt.Appendf(nil, "%d %t\n", number, answered))
