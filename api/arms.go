@@ -134,8 +134,8 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool)
 	return &reply[wire.SpawnReply]{out}, err
 }
 
-// checkSpawn returns EForbidden if the caller has an operator token and the request sets an option
-// that such a caller must not set. The parameter known says whether Coleo already has the arm.
+// checkSpawn returns EForbidden if the caller has an operator token and the request sets an option that such a
+// caller must not set. `known` says whether Coleo already has the arm.
 func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
 	if operatorOf(ctx) == nil {
 		return nil

@@ -33,7 +33,7 @@ func usualTimes() times {
 		body:   bodyTimeout,
 		write:  10 * time.Second, // connections are local, so a slower client has stopped reading
 		silent: 60 * time.Second, // the published API promises this time
-		ping:   20 * time.Second, // so that the server sends three pings before it drops a silent client
+		ping:   20 * time.Second, // short enough for three pings before the server drops a silent client
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
 		beat:   15 * time.Second, // many proxies end a connection that is silent for 30 s

@@ -75,7 +75,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError sends the answer that reports err, for a request that reached no route of the table.
+// writeError sends the answer that reports err. It is for code outside of the routes of huma, the HTTP layer, such
+// as the check of a token.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, failureOf(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {

@@ -156,7 +156,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	stop := context.AfterFunc(r.Context(), func() { _ = control.SetWriteDeadline(time.Now()) })
 	defer stop()
 	w.Header().Set("Content-Type", sse.ContentType)
-	w.Header().Set("X-Accel-Buffering", "no") // so that a proxy passes each event on at once
+	w.Header().Set("X-Accel-Buffering", "no") // tell a proxy to pass each event on at once
 	out := bufio.NewWriterSize(w, ioBuffer)
 	sent := time.Time{} // the time of the last flush
 	for u := range news {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is the number of messages that can wait for a slow client. If the queue is full, the feed
-// waits, and later reads the events that it missed from the brain's log.
+// newsBox is the number of messages that can wait for a slow client. If the queue is full, the feed waits. Later
+// it reads from the brain's log the events that happened meanwhile.
 const newsBox = 256
 
 // news is one message of /ws. Data is an arm, an event, a list of all present arms, or an object
@@ -66,7 +66,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(wire.Control{Type: "pong"})
 	case "auth":
-		yes := true // always true, because a client that has not shown the token never gets this far
+		yes := true // true, because accept has refused every client without a valid token
 		f.post(wire.Control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c)

@@ -90,7 +90,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	if !o.token.Limited() {
 		return r, nil
 	}
-	const place = 3 // the index of the arm in /api/arms/{id} and in /ws/terminal/{id}
+	const place = 3 // the index of the arm after strings.Split of /api/arms/{id} or /ws/terminal/{id}
 	parts := strings.Split(r.URL.Path, "/")
 	if r.URL.RawPath != "" || len(parts) <= place {
 		return r, coleo.Errorf(coleo.EInvalid, "name the arm as the list of arms does")
@@ -162,8 +162,8 @@ func (f fence) Graph(ctx context.Context, run string) (graph.Document, error) {
 	return f.Brain.Graph(ctx, run)
 }
 
-// Runs reads pages until it finds a run that the caller reaches. An empty page would mean the end
-// of the list, so Runs returns one only at the end.
+// Runs reads pages until it finds a run that the caller reaches. It returns an empty page only at the end of the
+// list, because callers stop at an empty page.
 func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string, error) {
 	if _, limited := limitsOf(ctx); limited && q.Arm != "" {
 		if _, err := f.reachableArm(ctx, q.Arm); err != nil {

@@ -33,10 +33,9 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// trust accepts requests over the socket without a token, because only the user can open the
-// socket. A process inside an arm runs as the same user, so trust refuses its requests unless they
-// contain an operator token made for this arm. A request with an operator token has only the rights
-// of this token.
+// trust accepts requests over the socket without a token, because only the user can open the socket. A process
+// inside an arm runs as the same user. So trust accepts a request of such a process only with an operator token
+// that was made for this arm. A request with an operator token has only the rights of this token.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -97,8 +96,7 @@ func isOpen(r *http.Request) bool {
 	case "/api/signin":
 		return r.Method == get || r.Method == post
 	}
-	// guard accepts a WebSocket, but the method accept refuses it if its first message does not contain the
-	// token
+	// guard accepts a WebSocket without a token, because the method accept requires the token in the first message
 	return isWebhook(r) || r.Method == get && isSocket(r)
 }
 

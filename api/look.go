@@ -212,8 +212,9 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"Changes since the checkpoint before this one"`
 }
 
-// addFollow makes a request wait for a new diff. The caller already has the diff with the mark `since`.
-// `text` is the time to wait, such as 30s. addFollow returns EInvalid if there is a mark but no time to wait.
+// addFollow makes a request wait for a new diff. `since` is the mark (a kind of version) of the diff that the
+// caller has. `text` is the time to wait, such as 30s. addFollow returns EInvalid if there is a mark but no time
+// to wait.
 func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {

@@ -50,7 +50,7 @@ func (s *Server) queueRoutes(d table) {
 		"Change what the arm does at a limit of its model", 0}, s.setOnLimit, wholeBody)
 	change(d, operation{post, arm + "/unpark", "unpark-arm",
 		"Continue a parked arm now, or end its wait", 0}, s.unpark, wholeBody)
-	// the arm itself has the same two routes, because pausing an arm means pausing its queue
+	// the routes to pause and resume exist twice, because pausing an arm means pausing its queue
 	for _, path := range []string{"/queue", ""} {
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
 		change(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},

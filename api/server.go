@@ -26,10 +26,10 @@ import (
 const (
 	maxBody       = 1 << 20          // bytes; prompts have the largest bodies
 	maxHeader     = 64 << 10         // bytes; browsers send much less to one host
-	headerTimeout = 10 * time.Second // until the header of a request has arrived
-	bodyTimeout   = 10 * time.Second // until the body of a request has arrived; all callers are on this machine
-	idleTimeout   = 2 * time.Minute  // until the next request arrives on a connection
-	stopTimeout   = 5 * time.Second  // until the running requests have ended when the server stops
+	headerTimeout = 10 * time.Second // how long the header of a request may take to arrive
+	bodyTimeout   = 10 * time.Second // how long the body of a request may take to arrive; all callers are on this machine
+	idleTimeout   = 2 * time.Minute  // how long a connection may stay open without a request
+	stopTimeout   = 5 * time.Second  // how long a stopping server waits for the running requests
 	minToken      = 16               // characters; `coleo serve` makes longer tokens
 )
 

@@ -174,9 +174,10 @@ func (k *socket) put(m message) {
 	}
 }
 
-// putPatiently does the same as put, for a patient socket. During the write, the client need not give a sign
-// of life. A completed write counts as a sign of life, because it shows that the client has read earlier
-// data. A ping counts only if writing it took at least the time between two pings.
+// putPatiently does the same as put, for a patient socket. During the write, the client need not give a sign of
+// life. A completed write counts as a sign of life, because it shows that the client has read earlier data. A ping
+// is so small that a quick write of it proves nothing. A ping therefore counts only if its write took at least
+// times.ping.
 func (k *socket) putPatiently(m message) {
 	_ = k.conn.SetReadDeadline(time.Time{})
 	_ = k.conn.SetWriteDeadline(time.Time{})

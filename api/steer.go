@@ -10,7 +10,7 @@ import (
 
 // This file contains the routes that act on a running arm, such as prompts, interrupts, modes and answers.
 
-// check returns the Check of the prompt, or nil if the request contains nothing to check.
+// checkOf returns what Coleo checks for the prompt in a request, or nil if the request contains nothing to check.
 func checkOf(b wire.PromptBody) *coleo.Check {
 	if len(b.Schema) == 0 && len(b.Input) == 0 && len(b.InputSchema) == 0 {
 		return nil

@@ -30,8 +30,8 @@ type Threads interface {
 	// configuration. It returns EUnsupported if the conversation cannot be copied, and EBusy while
 	// the other arm works.
 	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
-	// HandOver gives the task of an arm to a new arm of another harness, its successor. If the arm
-	// works, HandOver returns EBusy, unless the request asks to interrupt the turn.
+	// HandOver gives the task of an arm to a new arm of another harness, its successor. If the arm works, HandOver
+	// returns EBusy. If the request asks to interrupt the turn, HandOver interrupts it instead.
 	HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error)
 	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has no
 	// conversation.

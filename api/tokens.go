@@ -285,14 +285,17 @@ func (f fence) startWithNote(ctx context.Context, q wire.SpawnRequest,
 	case err == nil:
 		err = f.notePrompter(ctx, q.Name)
 	case coleo.ErrorCode(err) == coleo.ENotFound:
-		q.Labels = o.token.Labels // if the arm was created in the meantime, serve refuses the labels
+		// Meanwhile somebody else may have created the arm. Serve then returns an error because of the labels, which
+		// only a new arm can get.
+		q.Labels = o.token.Labels
 		err = f.tokens.NotePrompted(ctx, o.token, token.StartedNote(q.Name), "")
 	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
-	if out.Arm.ID != "" { // if this fails, the note with the arm's name stays and still counts
+	// Ignore an error of NotePrompted: the note with the arm's name then stays, and still counts.
+	if out.Arm.ID != "" {
 		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err

@@ -14,12 +14,13 @@ import (
 	"coleo.dev/wire"
 )
 
-// alternativesEvery is the time between two checks of all parked arms. A check finds only
-// alternatives that were postponed, because every other alternative starts as soon as the event
-// EventParked is in the log.
+// alternativesEvery is the time between two checks of all parked arms, the arms that wait at a limit of their model.
+// A check only finds alternatives that were postponed. Every other alternative is tried at once, when EventParked
+// appears in the log.
 const alternativesEvery = 15 * time.Second
 
-// takingAlternatives makes parked arms try the alternatives that their OnLimit lists.
+// takingAlternatives returns the task that makes parked arms try the alternatives in their OnLimit, such as another
+// model.
 func (b *Brain) takingAlternatives() repeat.Task {
 	return repeat.Task{ID: "try the alternatives of parked arms", Every: alternativesEvery, Immediate: true,
 		Do: func(ctx context.Context) error {
@@ -31,7 +32,8 @@ func (b *Brain) takingAlternatives() repeat.Task {
 		}}
 }
 
-// considerAlternatives tries alternatives for the arms that a page of serve's log reports as parked.
+// considerAlternatives reads a page (some new entries) of serve's log. For each arm that was parked at a limit of
+// its model, it tries the alternatives.
 func (b *Brain) considerAlternatives(ctx context.Context, page []store.Entry) {
 	for _, e := range page {
 		if e.Kind != coleo.EventParked {
@@ -57,8 +59,8 @@ func (b *Brain) considerAlternative(arm coleo.Arm) {
 	})
 }
 
-// alternativeOf returns how an arm is parked, and the alternative to try next. It returns false if no
-// alternative is left, or if the queue is paused.
+// alternativeOf says at which limit a parked arm waits, and returns the alternative to try next. It returns false
+// if no alternative is left, or if the queue is paused.
 func alternativeOf(arm coleo.Arm) (coleo.Parked, coleo.LimitStep, bool) {
 	if arm.Queue == nil || arm.Queue.Parked == nil || arm.Queue.Paused != "" {
 		return coleo.Parked{}, coleo.LimitStep{}, false
@@ -67,9 +69,9 @@ func alternativeOf(arm coleo.Arm) (coleo.Parked, coleo.LimitStep, bool) {
 	return *arm.Queue.Parked, step, ok
 }
 
-// takeAlternative tries the next alternative of a parked arm. If the alternative fails,
-// takeAlternative reports the cause to the host agent, and returns true, because another
-// alternative may follow. If the alternative must be postponed, the arm stays as it is.
+// takeAlternative tries the next alternative of a parked arm. If the alternative fails, takeAlternative reports the
+// cause to the host agent, and returns true, because another alternative may follow. If the alternative must be
+// postponed, takeAlternative leaves the arm unchanged and returns false.
 func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	arm, err := b.Arm(ctx, id)
 	if err != nil {
@@ -101,8 +103,8 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// comesLater reports whether the next check must try an alternative again, because it may be
-// possible later, or because its result is unknown.
+// comesLater reports whether the next check must try an alternative again after the error `err`. Either the
+// alternative may be possible later, or its result is unknown.
 func comesLater(err error) bool {
 	switch coleo.ErrorCode(err) {
 	case coleo.EBusy, coleo.EBlocked, coleo.EUnproven, coleo.EUnavailable, coleo.EStale:
@@ -112,9 +114,9 @@ func comesLater(err error) bool {
 	}
 }
 
-// goOnWith makes a parked arm continue with another model of its harness. goOnWith returns an error if the
-// model is not available, or if the fallback policy forbids its price. If the arm has its own model server or
-// the scripted model, goOnWith accepts any name.
+// goOnWith makes an arm that is parked at a limit of its model continue with another model of its harness.
+// goOnWith returns an error if the model is not available, or if the fallback policy forbids its price. If the arm
+// has its own model server or the scripted model, goOnWith accepts any name.
 func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, name string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -135,8 +137,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	order := bus.AlternativeOrder{Arm: arm.ID, At: at, Model: coleo.ModelName(provider, model)}
 	if able := h.Info().Capabilities; able.ModelFlag && able.Resume && arm.SessionID != "" {
-		// if the conversation began as a copy of another one, an earlier start has already made
-		// the copy
+		// clear Fork: if the conversation is a copy of another one, an earlier start has already made the copy
 		c.Conversation, c.Fork = arm.SessionID, ""
 		order.Spawn = &bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: true}
 		if order.Spawn.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
@@ -160,10 +161,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	return nil
 }
 
-// OnLimit changes what an arm does at a limit, and returns the resulting setting. If `on` is "", OnLimit only
-// returns the present setting. If the arm is parked, the change also applies to the present limit. OnLimit
-// returns ENotFound if there is no such arm. If the arm can never use one of the listed alternatives, OnLimit
-// returns EInvalid or EUnsupported. Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit of its model, and returns the resulting setting. If `on` is "",
+// OnLimit only returns the present setting. If the arm waits at a limit now, the change also applies to this
+// limit. OnLimit returns ENotFound if there is no such arm. If the arm can never use one of the listed
+// alternatives, OnLimit returns EInvalid or EUnsupported. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // spawnTimeout is the time limit for a start, and for an attach to a running arm.
 const spawnTimeout = 60 * time.Second
 
-// askAboutArm sends a command about an arm to the arm's host agent, or to host local. It returns
-// EExited if the arm has never run, and otherwise the errors of Roster.Ask.
+// askAboutArm sends a command about an arm to the arm's host agent, or to serve itself as host local. It returns
+// EExited if the arm has never run. It also returns the errors of Roster.Ask.
 func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
@@ -29,7 +29,7 @@ func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit
 	return b.roster.Ask(ctx, arm.AgentID, op, limit, in, out)
 }
 
-// threadHosts returns the hosts that can list conversations. Host local is included only if it
+// threadHosts returns the hosts that can list conversations. It includes host local (serve itself) if host local
 // already runs, or if there is no host agent.
 func (b *Brain) threadHosts() []string {
 	var out []string

@@ -1,8 +1,7 @@
-// Package brain makes the decisions for all hosts. It reads the hosts' logs into the store, starts
-// arms on hosts that can run them, and carries out remedies. It also passes the commands of callers
-// on to the arms' host agents.
+// Package brain makes the decisions for all hosts. It reads the hosts' logs into the store, starts arms on hosts that
+// can run them, and carries out remedies. It also passes the commands of callers on to the arms' host agents.
 //
-// Package brain types nothing and reads no screen. Host agents do both.
+// Package brain sends no keys to a terminal and reads no screen. Host agents do both.
 package brain
 
 import (
@@ -49,12 +48,11 @@ type Config struct {
 	Prices func() *pricebook.Book
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
-	// AllowLocal allows arms of daemon-managed harnesses without a host agent. A request can
-	// override AllowLocal.
+	// AllowLocal allows arms without a host agent even if their harness is daemon-managed, that is, usually needs
+	// one. A request can override AllowLocal.
 	AllowLocal bool
-	// Local makes this process carry out orders as host local. Local returns as soon as
-	// the process can carry out orders, or with an error. If Local is nil, every arm
-	// needs a host agent.
+	// Local makes this process drive arms itself, as the host "host local". Local returns as soon as the process can
+	// carry out orders, or with an error. If Local is nil, every arm needs a host agent.
 	Local func(context.Context) error
 	// Arbiter decides on which host an arm accepts typed keys. Nil means that there is no other
 	// brain, so this brain decides alone.

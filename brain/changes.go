@@ -81,14 +81,13 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.askAboutArm(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no branch, and
-// the result contains the conflicts. If `ask` is also true, Merge sends the conflicts to the arm as one
-// prompt. The arm's log names `by` as the person or program that ordered the merge.
+// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes no branch, and the
+// result contains the conflicts. If `ask` is also true, Merge sends the conflicts to the arm as one prompt. The
+// arm's log names `by` as the person or program that ordered the merge.
 //
-// Merge returns ENotFound if there is no such arm, and EUnsupported if the arm has no worktree. It
-// returns EConflict if the arm's work or the branch prevents the merge. If the request is to commit
-// first, and the arm could be changing files, Merge returns EBusy. If ask is true, Merge also
-// returns the errors of Prompt.
+// Merge returns ENotFound if there is no such arm, and EUnsupported if the arm has no worktree. It returns
+// EConflict if the arm's work or the branch prevents the merge. It returns EBusy if the request asks for a commit
+// first while the arm could be changing files. If `ask` is true, Merge also returns the errors of Prompt.
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged

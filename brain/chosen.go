@@ -73,7 +73,8 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 		}
 		return choicesToConfig(row)
 	})
-	if store.NoRoom(err) && report.Chosen != nil { // the host has stored the labels, and its log will report them again
+	// the row gets the labels later, because the host has stored them and reports them again
+	if store.NoRoom(err) && report.Chosen != nil {
 		arm.Labels = next
 		return arm, nil
 	}

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// storeChosen writes what a user has chosen into the row of an arm, unless the row contains a newer
-// coleo.Chosen. It also passes the row to a function, which can change further fields.
+// storeChosen writes what a user has chosen into the row of an arm. If the row contains a newer coleo.Chosen,
+// storeChosen keeps it. It also passes the row to the function `also`, which can change further fields.
 func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
 	before *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
@@ -28,8 +28,8 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 	return err
 }
 
-// choicesToConfig copies what a user has chosen from an arm's row into the row's configuration. It is for an arm of
-// which the host has no copy. The next start gives the host the configuration.
+// choicesToConfig copies what a user has chosen from an arm's row into the row's configuration. Call it for an arm of
+// which the host has no copy, because the next start then passes the choices to the host.
 func choicesToConfig(row *coleo.Arm) error {
 	if len(row.Config) == 0 { // completeRow writes the whole configuration
 		return nil
@@ -43,12 +43,13 @@ func choicesToConfig(row *coleo.Arm) error {
 	return err
 }
 
-// catchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's row.
-// It does so only if the row's coleo.Chosen has a lower number than `number`, which comes from a pulse. This
-// is the case if serve's disk was full, or if serve was killed before it wrote the row.
+// catchUpChosen copies the coleo.Chosen of an arm (the choices of a user) from the host into the arm's row. `number`
+// is the number of the host's coleo.Chosen, as the host's last pulse reports it. If the row already has this number
+// or a higher one, catchUpChosen does nothing. The row has a lower number if serve's disk was full, or if serve was
+// killed before it wrote the row.
 //
-// If catchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one. After an
-// error, the next pulse tries again.
+// If catchUpChosen returns nil, the row contains the coleo.Chosen with this number or a newer one. After an error,
+// the next pulse tries again.
 func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) error {
 	arm, err := b.DB.Arm(ctx, id)
 	if err != nil {

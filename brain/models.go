@@ -38,7 +38,8 @@ func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	return out, nil
 }
 
-// tellChange writes the requested model into a reply, if the arm gets another model.
+// tellChange writes into a reply that the arm gets another model than the requested one, and why. If `change` is nil,
+// the arm gets the requested model.
 func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	if reply.ModelChange = change; change != nil {
 		reply.ModelFallback = change.Reason
@@ -131,7 +132,7 @@ func (b *Brain) checkHostTakesDefaults(host string) error {
 	return nil
 }
 
-// fallbackSeen stores that a person has seen which model replaces the arm's model. It changes no
+// fallbackSeen stores that a person has seen the notice that another model replaces the arm's model. It changes no
 // model.
 func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwitch, error) {
 	if arm.ModelFallback == nil {
@@ -148,7 +149,8 @@ func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwi
 	return coleo.ModelSwitch{From: model, To: model, Fallback: now.ModelFallback}, err
 }
 
-// mayRestart returns an error if an order allows a restart, but the restart would lose something.
+// mayRestart returns an error if an order allows a restart, but the restart cannot set the model or would lose
+// the conversation. It also returns an error if the arm is not idle.
 func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
 	if !o.Restart {
 		return nil

@@ -21,8 +21,8 @@ import (
 // attach to the arm.
 const moveTimeout = spawnTimeout
 
-// movingToHosts returns the task that moves arms from host local to host agents. An arm stays on host
-// local until a host agent can take it.
+// movingToHosts returns the task that moves arms from host local (serve itself) to host agents. An arm stays on
+// host local until a host agent can take it.
 func (b *Brain) movingToHosts() repeat.Task {
 	return repeat.Task{ID: "move arms to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
@@ -43,13 +43,12 @@ func (b *Brain) movingToHosts() repeat.Task {
 		}}
 }
 
-// moveToHost gives an arm of host local to a host agent, and returns the new row of the arm. If no
-// host agent can take the arm, moveToHost changes nothing and returns no error. It returns EBusy
-// while somebody types into the arm.
+// moveToHost gives an arm of host local (serve itself) to a host agent, and returns the new row of the arm. If no
+// host agent can take the arm, moveToHost changes nothing and returns no error. It returns EBusy while somebody
+// types into the arm.
 //
-// First host local releases the arm, and then the host agent takes the arm. If serve is killed in between,
-// the arm is not lost. The arm's folder already names the host agent, and that host agent takes the arm
-// without an order.
+// First host local releases the arm, and then the host agent takes the arm. If serve is killed in between, the arm
+// is not lost. The arm's folder already names the host agent, and that host agent takes the arm without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.hostForLocalArm(arm.Harness)
 	if !ok || !roster.IsLocal(arm.AgentID) {
@@ -80,7 +79,7 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 	return b.Arm(ctx, arm.ID)
 }
 
-// moveRowToHost writes the new host of an arm into the arm's row, after host local has released the
+// moveRowToHost writes the new host of an arm into the arm's row, after host local (serve itself) has released the
 // arm. From then on, events of the new host can change the row.
 func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
 	return b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
@@ -91,8 +90,8 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 	})
 }
 
-// hostForLocalArm returns a host agent that can take an arm of the given harness. It returns false
-// if there is none.
+// hostForLocalArm returns a host agent that can take an arm with the given harness from host local (serve itself).
+// It returns false if there is none.
 func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	for _, beat := range b.roster.Live() {
 		if beat.TakesLocal && beat.HasRoom() && slices.Contains(beat.Capabilities, harness) && b.roster.Away(beat.ID) == "" {
@@ -151,9 +150,9 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 	return arm.AgentID
 }
 
-// askHere sends a command about an arm of host local. If the arm moves to a host agent before the
-// command arrives, host local does nothing and replies ENotFound. askHere then sends the command to
-// that host agent.
+// askHere sends a command about an arm of host local (serve itself). The arm may move to a host agent before the
+// command arrives. Host local then does nothing and replies ENotFound, and askHere sends the command to that host
+// agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	host := b.settledOn(ctx, arm)
 	err := b.roster.Ask(ctx, host, op, limit, in, out)
@@ -182,8 +181,8 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// refusalError returns Recover's error for an arm that has no remedy, or no remedy that Coleo may carry
-// out.
+// refusalError returns the error of Recover for an arm that cannot be recovered: there is no remedy, or Coleo must
+// not carry out the remedy.
 func (b *Brain) refusalError(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false

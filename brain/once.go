@@ -31,10 +31,9 @@ const (
 	OnceUnknown OnceResult = "unknown" // the order was sent, but no reply says whether the arm was started; try again
 )
 
-// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed before it
-// knew the result, the caller calls StartOnce with the same id and with Again. The host agent
-// carries out a repeated order only once. If the result is not OnceStarted, the error contains the
-// reason.
+// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed before it knew the result, the
+// caller repeats the call with the same id, and sets once.Again. The host agent carries out a repeated order only
+// once. If the result is not OnceStarted, the error contains the reason.
 func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAttempt) (OnceResult, error) {
 	arm, err := b.DB.Arm(ctx, once.Arm)
 	switch {

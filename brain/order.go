@@ -15,11 +15,11 @@ import (
 	"coleo.dev/timelimit"
 )
 
-// This file orders the starts of arms. It writes the row before the order, chooses the generation,
-// and stores the host agent's reply.
+// This file orders the starts of arms. It writes an arm's row before it sends the order, chooses the generation, and
+// stores the host agent's reply.
 
-// order tells the host agent to start the next generation of an arm. It does not change the row, because the
-// host's events will change it.
+// order tells the host agent to start the next generation of an arm. It leaves the arm's row unchanged, because the
+// host's events will change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
@@ -65,9 +65,9 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }
 
-// noteMade stores in the arm's row what the host agent has made for the start. This is the worktree, and the
-// mechanism that enforces the limits of the sandbox. If the row cannot be written, it lacks both until the
-// next start. The host agent has its own record of the worktree.
+// noteMade stores in the arm's row two facts that the host agent reports about a start. One is the worktree that the
+// host agent has created. The other is the mechanism that enforces the limits of the sandbox. If the row cannot be
+// written, it lacks both until the next start. The host agent has its own record of the worktree.
 func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
 	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
 		return
@@ -89,10 +89,10 @@ func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig
 	})
 }
 
-// writeOrderedRow writes an arm's row before serve orders the start. Its parameter `read` is the row as it was when
-// the order was made; read.ID is empty for a new arm, which has no row. writeOrderedRow writes only the fields in
-// which arm and `read` differ. It keeps the changes that others have made to the row since then. It returns the row
-// before and after the change.
+// writeOrderedRow writes an arm's row before serve orders the start. `read` is the row that the caller has read, and
+// `arm` is the row that the caller wants. read.ID is empty for a new arm, which has no row. writeOrderedRow writes
+// only the fields in which `arm` and `read` differ. It keeps what others have changed in the row since the caller
+// read it. It returns the row before and after the change.
 func (b *Brain) writeOrderedRow(ctx context.Context, arm, read coleo.Arm) (was, ordered coleo.Arm, err error) {
 	if read.ID == "" {
 		return was, arm, b.DB.CreateArm(ctx, arm)
@@ -124,9 +124,9 @@ func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any
 	}
 }
 
-// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing. It deletes
-// the row of a new arm. In the row of an arm that already existed, it restores each field that nobody has
-// changed since. If an event of the host has changed the row in between, undoOrderedRow restores nothing.
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing. It deletes the row
+// of a new arm. In the row of an arm that already existed, it restores each field that nobody else has changed since.
+// If an event of the host has changed the row since, undoOrderedRow leaves the whole row unchanged.
 func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
@@ -139,7 +139,8 @@ func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	_, _ = b.DB.UpdateArm(ctx, ordered.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
 			eachField(row, ordered, was, func(now, from, _ any) bool { return reflect.DeepEqual(now, from) })
-			row.Config = was.Config // even if serve has copied the user's choices into it since then
+			// restore the configuration even if serve has copied the user's choices into it since then
+			row.Config = was.Config
 		}
 		return nil
 	})

@@ -2,9 +2,9 @@ package brain
 
 import "coleo.dev"
 
-// overlaps contains the arms that are being started again, and the arms that are being removed. A start and a
-// removal of one arm must not overlap. The removal deletes settings of the arm, such as its model server, and
-// the start would lack them.
+// overlaps contains the arms that are being started again, and the arms that are being removed. A start and a removal
+// of one arm must not overlap. Otherwise the removal would delete settings that the start needs, such as the arm's
+// model server.
 type overlaps struct {
 	starts   map[string]int // the number of starts in progress; the key is the arm's id
 	removals map[string]bool

@@ -119,9 +119,9 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// isEndProven reports whether an arm's row proves that all processes of the last generation have ended. Only
-// a report of a host agent makes a row stopped. The row's Rule shows whether the host agent could prove that
-// all processes have ended.
+// isEndProven reports whether an arm's row proves that all processes of the last generation have ended. The status is
+// StatusStopped only after a host agent has reported the end. The row's Rule shows whether the host agent could prove
+// that all processes have ended.
 func isEndProven(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
@@ -130,9 +130,9 @@ func isEndProven(arm coleo.Arm) bool {
 // the arm's conversation.
 func lostConversation(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
-// find asks the arm's host agent for a report about the arm. If the host agent does not know the
-// arm, find returns recovery.Gone, because the host agent has also searched the folders of arms. If
-// the host agent cannot be asked, find returns the zero Finding.
+// find asks the arm's host agent for a report about the arm. If the host agent replies ENotFound, find returns
+// recovery.Gone, because the host agent has also searched the folders of its arms. If the host agent cannot be asked,
+// find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
@@ -187,7 +187,8 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	}
 	c.Workdir, c.Provider, c.Model = cmp.Or(q.Workdir, c.Workdir, arm.Workdir), cmp.Or(q.Provider, c.Provider),
 		cmp.Or(q.Model, c.Model)
-	c.Conversation, c.Fork = arm.SessionID, "" // if the conversation is a copy, an earlier start has made the copy
+	// clear Fork: if the conversation is a copy of another one, an earlier start has already made the copy
+	c.Conversation, c.Fork = arm.SessionID, ""
 	start.ForgetChosen(&c, q.Model, "")
 	if place := start.WindowPlace(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
 		place.Terminal, c.Window = c.Window.Terminal, place
@@ -195,7 +196,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
 	arm.AgentID = cmp.Or(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		// change only this field, because the host's events change the other fields
+		// the host's events change the other fields, except for a model that the request names
 		row.RecoveryRequestedAt = b.Now().UTC()
 		if q.Model != "" {
 			row.ModelFallback, row.DefaultModel = change, coleo.ModelName(c.Provider, c.Model)
@@ -215,18 +216,18 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// neverOrdered reports whether a row belongs to a successor whose start was probably never ordered.
-// Such a row remains if serve was killed after it wrote the row and before it sent the order. It
-// also remains if the host agent was killed before it received the order. The caller must know that
-// the host has no such arm.
+// neverOrdered reports whether a row belongs to a successor whose start was probably never ordered. Call it only for
+// an arm that its host does not know. Such a row remains in two cases:
+//   - serve was killed after it wrote the row and before it sent the order.
+//   - The host agent was killed before it received the order.
 func neverOrdered(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) &&
 		predecessorOf(arm) != nil
 }
 
-// dropNeverOrdered deletes the row of a successor whose start was probably never ordered (see neverOrdered).
-// It reports whether the row was deleted. First the host agent records that the task was not handed over. If
-// the host agent has received the order after all, dropNeverOrdered keeps the row.
+// dropNeverOrdered deletes the row of a successor whose start was probably never ordered (see neverOrdered). It
+// reports whether it has deleted the row. Before the deletion, it tells the host agent to record that the task was
+// not handed over. If the host agent has received the order after all, dropNeverOrdered keeps the row.
 func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	if b.roster.OrderOpen(arm.ID) {
 		return false
@@ -238,7 +239,8 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve or the host agent ended before the start of arm " + arm.Name + " was ordered"}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
-			err = nil // the host agent is too old to record the failure, or has removed the first arm
+			// delete the row anyway: the host agent is too old to record the failure, or has removed the first arm
+			err = nil
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
@@ -250,8 +252,8 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// toldFailed reports whether the log already reports that the task of an arm was not handed over to the given
-// successor. If a host agent ended during the hand-over, the next host agent has logged the failed hand-over.
+// toldFailed reports whether the log already says that the task of the arm `first` was not handed over to
+// `successor`. If a host agent ended during the hand-over, the next host agent has logged the failure.
 func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: first, Kinds: []coleo.EventKind{coleo.EventHandover}})
 	return err == nil && slices.ContainsFunc(events, func(e coleo.Event) bool {

@@ -14,12 +14,13 @@ import (
 // The functions in this file remove an arm permanently, first on the arm's host, and then from serve's
 // database.
 
-// Remove deletes a stopped arm and its files, including the journal and the queue. It returns the
-// number of prompts that were in the queue.
+// Remove deletes a stopped arm and its files, including the journal and the queue. It returns the number of
+// prompts that were in the queue.
 //
-// Remove returns ENotFound if there is no such arm, and EConflict if the arm is not stopped. If the arm's
-// worktree contains unsaved work, Remove returns EConflict, unless `force` is true. If `force` is true,
-// Remove keeps the unsaved work under a git ref. It returns EUnavailable if the host agent cannot be asked.
+// Remove returns ENotFound if there is no such arm, and EConflict if the arm is not stopped. `force` decides what
+// happens if the arm's worktree contains unsaved work. If `force` is false, Remove returns EConflict. If `force`
+// is true, Remove keeps the unsaved work under a git ref. Remove returns EUnavailable if the host agent cannot be
+// asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -53,8 +54,8 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 		b.ForgetComments(ctx, arm.ID))
 }
 
-// forget deletes an arm's row from the store. If the disk is full, forget frees the reserve file
-// first.
+// forget deletes an arm's row from the store. If the disk is full, forget first frees the reserve file, which
+// keeps some room for this case.
 func (b *Brain) forget(ctx context.Context, id string) error {
 	err := b.DB.DeleteArm(ctx, id)
 	for store.NoRoom(err) && b.DB.GiveUpReserve() {

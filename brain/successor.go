@@ -37,25 +37,24 @@ const (
 	mostRuns = 50
 )
 
-// HandOver gives the task of an arm to a new arm in the same folder, its successor. It pauses the
-// first arm, and moves the first arm's queue to the successor. The row of the successor names the
-// first arm as the parent.
+// HandOver gives the task of an arm to a new arm in the same folder, its successor. It pauses the first arm, and
+// moves the first arm's queue to the successor. The row of the successor names the first arm as the parent.
 //
-// HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
-// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm is working,
-// and EBlocked if the arm asks something. If the request asks to interrupt the turn, HandOver
-// interrupts the turn instead of returning these two errors. HandOver also returns the errors of
-// Spawn.
+// HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It returns
+// EConflict if the arm has received no prompt yet. It returns EBusy if the arm is working, and EBlocked if the arm
+// asks something. If the request asks to interrupt the turn, HandOver interrupts the turn instead of returning
+// these two errors. HandOver also returns the errors of Spawn.
 //
-// After an error, the first arm is as it was before, except that its turn may have been
-// interrupted. If the host agent has not replied, later events of the first arm show whether the
-// task was handed over.
+// After an error, the first arm is as it was before, except that its turn may have been interrupted. One
+// exception: if the host agent has not replied, the task may have been handed over. Later events of the first arm
+// then show the result.
 func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRequest) (wire.HandoverReply, error) {
 	return b.handOver(ctx, idOrName, q, nil)
 }
 
-// handOver does the work of HandOver. If `at` is not nil, it names the alternative that this hand-over
-// carries out for the parked first arm. The successor then gets the rest of the first arm's OnLimit.
+// handOver does the work of HandOver. If the first arm is parked and the hand-over is an alternative from its
+// OnLimit, `at` names this alternative. The successor then gets the alternatives of the first arm that have not been
+// tried. If a user has asked for the hand-over, `at` is nil.
 func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRequest,
 	at *bus.ParkedAt) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
@@ -206,9 +205,9 @@ func (b *Brain) successorName(ctx context.Context, first coleo.Arm, q wire.Hando
 	}), err
 }
 
-// comeToRest checks that the arm is at rest. If the arm is not at rest and interrupt is true,
-// comeToRest pauses the queue and interrupts the turn. It then waits for the end of the turn, and
-// returns true.
+// comeToRest checks that the arm is at rest: it neither works nor asks something. If it is not at rest and
+// `interrupt` is false, comeToRest returns EBusy or EBlocked. If `interrupt` is true, comeToRest pauses the queue,
+// interrupts the turn, waits for the end of the turn, and returns true.
 func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (bool, error) {
 	err := b.atRest(ctx, arm)
 	code := coleo.ErrorCode(err)
@@ -310,7 +309,9 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 		chain = append(chain, *by)
 		var err error
 		if arm, err = b.DB.Arm(ctx, by.ID); err != nil {
-			break // the arm was removed, but the agent CLI still has its conversation
+			// The predecessor was removed, so the arms before it are unknown. Its own entry stays in the chain, because the
+			// agent CLI still has its conversation.
+			break
 		}
 	}
 	slices.Reverse(chain)

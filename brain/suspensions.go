@@ -92,8 +92,8 @@ func (b *Brain) takeRequests(host string) {
 	b.following.Go(func() { b.startApprovedSubarms(b.ctx, host) })
 }
 
-// startApprovedSubarms starts the subarms that were approved for a host's arms. If fulfil is interrupted or
-// cannot reach the host, serve calls it again after the host's next beat.
+// startApprovedSubarms starts the subarms that were approved for a host's arms. If serve cannot ask the host or a
+// start is interrupted, serve tries again after the host's next beat, its sign of life.
 func (b *Brain) startApprovedSubarms(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.roster.Ask(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {

@@ -26,8 +26,8 @@ func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRe
 	return b.Arm(ctx, idOrName)
 }
 
-// reopen opens the window of an arm to which the host agent has attached again, if the window is
-// closed. If this fails, reopen returns a sentence for users.
+// reopen opens the closed window of an arm, after the host agent has attached to the arm again. If the window cannot
+// be opened, reopen returns a sentence for users.
 func (b *Brain) reopen(ctx context.Context, arm coleo.Arm, q wire.WindowRequest) string {
 	if arm.Window == nil || arm.Window.State == coleo.WindowOpen || arm.Window.State == coleo.WindowOpening {
 		return ""

@@ -127,9 +127,11 @@ func TimingOf(i coleo.Info) UsageTiming {
 	return UsageNever
 }
 
-// CanKeep returns EUnsupported if a budget cannot be kept. The reason is that the agent CLI reports
-// its usage too late or not at all, or that the model or its price is unknown. A budget that only
-// warns can always be kept. An unknown model has the name "".
+// CanKeep returns EUnsupported if a budget cannot be kept. The reasons are:
+//   - The agent CLI reports its usage too late or not at all.
+//   - The model or its price is unknown. An unknown model has the name "".
+//
+// A budget that only warns can always be kept.
 func CanKeep(b coleo.Budget, harness string, t UsageTiming, model string, price *coleo.Price) error {
 	if b.Dollars == 0 || !b.Policy.Hard() {
 		return nil

@@ -98,7 +98,7 @@ type Report struct {
 	Uncounted []Uncounted `json:"uncounted"`
 }
 
-// Uncounted is a kind of calls whose tokens an agent CLI does not report.
+// Uncounted describes the model calls of a harness whose tokens the agent CLI does not report.
 type Uncounted struct {
 	Harness string `json:"harness"`
 	Calls   string `json:"calls"` // a few words for the calls, such as "titles"

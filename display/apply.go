@@ -111,7 +111,8 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 	case coleo.ToolEnd:
 		s.Tools = without(s.Tools, func(t Tool) bool { return t.ID == w.ID && t.Run == e.Run })
 	default:
-		if e.Run == s.Run { // the other kinds of work change only the newest run
+		// work of the other kinds changes the snapshot only if it belongs to the newest run
+		if e.Run == s.Run {
 			return s.withWork(e, w)
 		}
 	}
@@ -154,7 +155,7 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// withWork applies the kinds of work that change a snapshot only if the newest run did them.
+// withWork applies an event of work that belongs to the newest run. The caller does not pass events of other runs.
 func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:

@@ -66,7 +66,8 @@ func (c *Coalescer) Changed(key string) {
 	}
 	s.last = now
 	if c.waiting[key] = s; ok {
-		return // Next wakes for the earlier change, and then waits again
+		// an earlier change of the key has already woken Next, or will wake it; Next then sees the later time
+		return
 	}
 	select {
 	case c.woken <- struct{}{}:

@@ -41,7 +41,7 @@ type Snapshot struct {
 	Turn     int       `json:"turn,omitempty"`      // the last turn of the run, from 1
 	Began    time.Time `json:"began,omitzero"`      // when the run began
 	RunUsage Tokens    `json:"run_usage"`           // the total of all replies in the run
-	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, up to the end of its last run
+	Usage    *Tokens   `json:"usage,omitempty"`     // the usage of the whole conversation, up to the end of its last run
 	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
 	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
 	Thinking bool      `json:"thinking,omitempty"`  // the model is thinking, and has written no text since it began

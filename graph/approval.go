@@ -22,7 +22,8 @@ const (
 	mostLooked = 100
 )
 
-// state opens and closes the suspension of the run.
+// state handles an event that reports the arm's state. It adds a suspension to the run if a dialog has opened, and
+// ends the suspension if the dialog is gone.
 func (w *writer) state() {
 	if w.run == nil {
 		return

@@ -95,7 +95,7 @@ type Key struct {
 type Prompt struct {
 	Text    string        `json:"text"`
 	Origin  coleo.Origin  `json:"origin,omitempty"`
-	Offset  int64         `json:"offset"` // byte offset in the recording of the arm's terminal
+	Offset  int64         `json:"offset"` // the byte offset in the terminal's recording, just before the prompt was typed
 	Outcome coleo.Outcome `json:"outcome,omitempty"`
 	Answer  string        `json:"answer,omitempty"`
 	Orphans []string      `json:"orphans,omitempty"` // ids of the nodes of calls that have no end
@@ -198,7 +198,7 @@ type Subagent struct {
 	Outcome coleo.ToolOutcome `json:"outcome,omitempty"` // "" if the subagent has not ended
 }
 
-// Shell is a command that the user gave to the shell instead of the model.
+// Shell is a command that the user gave directly to the shell, and not to the model.
 type Shell struct {
 	Command   string `json:"command"`
 	Progress  int    `json:"progress,omitempty"` // bytes of output before the end

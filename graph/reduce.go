@@ -31,8 +31,8 @@ type runState struct {
 	faults       []string
 }
 
-// closedCall is a call that has ended. Its field `at` is the number of nodes and edges that the graph had
-// when the call ended.
+// closedCall is a call that has ended. Its field `at` is the number of nodes and edges that the graph had at that
+// time. It shows whether the call ended before or after a dialog opened.
 type closedCall struct {
 	id string
 	at int
@@ -62,7 +62,7 @@ type writer struct {
 	e       coleo.Event
 	armNode string
 	id      string    // the run's id; "" if the event belongs to no run
-	run     *runState // a copy that the writer may change; nil if the event belongs to no run
+	run     *runState // a copy of the run's state, which the writer may change; nil if the event belongs to no run
 }
 
 func (w *writer) reduce() {
@@ -72,7 +72,8 @@ func (w *writer) reduce() {
 	if w.id == "" {
 		switch w.e.Kind {
 		case coleo.EventDecision, coleo.EventState, coleo.EventUnrecognised:
-			w.id, _ = w.open.get(w.e.Arm) // the host does not always name the run
+			// such an event does not always name its run, so take the arm's open run
+			w.id, _ = w.open.get(w.e.Arm)
 		default: // these events report nothing about a run
 		}
 	}
@@ -111,7 +112,7 @@ func (w *writer) enter() {
 	}
 	if w.e.Kind != coleo.EventRunStart && !state.begun {
 		w.fault("its first event is %s, not run_start", w.e.Kind)
-		w.run.begun = true // so that the missing beginning is recorded as only one fault
+		w.run.begun = true // set only to record the missing beginning as one fault, not as one fault per event
 	}
 	if state.ended {
 		w.fault("%s came after its run_end", w.e.Kind)

@@ -25,7 +25,7 @@ type Certainty string
 const (
 	Wrote    Certainty = "wrote"    // this call wrote exactly this line
 	Changed  Certainty = "changed"  // this call changed the file, but its arguments do not contain the line
-	Possible Certainty = "possible" // only commands of a shell name the file
+	Possible Certainty = "possible" // no call is known to have changed the file, but shell commands name it
 	Nothing  Certainty = "nothing"  // no known call changed the file
 )
 
@@ -143,7 +143,7 @@ func (q Question) Names(arm, p string) bool {
 	return slices.Contains(q.Paths, path.Clean(p))
 }
 
-// mayChange reports whether the call will have changed the file if the call ends with success.
+// mayChange reports whether the call changes the file, provided that it ends with success.
 func (s *search) mayChange(arm string, c coleo.ToolCall) bool {
 	if c.Kind == coleo.ToolRead {
 		return false

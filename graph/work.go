@@ -26,7 +26,7 @@ func (w *writer) work() {
 		return
 	}
 	if w.e.Turn > 0 {
-		w.turnNode() // the turn must claim its id before the nodes in it claim theirs
+		w.turnNode() // create the turn's node before the nodes in it, so that the turn gets its id first
 	}
 	switch work := work.(type) {
 	case coleo.AssistantText:

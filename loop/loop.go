@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// These constants bound how much an agent CLI may repeat before it goes in circles, and how much of
-// a run its State keeps.
+// These constants say how much an agent CLI may repeat before it counts as going in circles. They also say how
+// much of a run its State keeps.
 const (
 	// MaxSame is the default for how often the same call may have the same result with no edit in
 	// between. An agent CLI that waits for a build makes the same call a few times.
@@ -33,7 +33,7 @@ type State struct {
 	open  map[string]coleo.ToolCall // calls that have not ended, by id
 	same  map[uint64]int            // how often a call had the same result since the last edit
 	files map[string]uint64         // the text last written to each file
-	edits map[change]int            // 1 for an edit that is done and not undone
+	edits map[change]int            // contains an edit, with the value 1, from when it is done until it is undone
 	back  map[change]int            // how often an edit was undone or redone; both directions have the same key
 }
 
@@ -77,7 +77,8 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	c, ok := s.open[e.ID]
 	delete(s.open, e.ID)
 	if !ok || c.Truncated || e.Truncated {
-		return "" // the parts that were cut off can differ
+		// two calls or two results that look equal can differ in the parts that were cut off
+		return ""
 	}
 	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
 		clear(s.same) // after an edit, a repeated result is no sign of a circle

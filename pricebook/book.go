@@ -21,8 +21,8 @@ type Book struct {
 	layers    []*Prices // highest priority first
 }
 
-// New returns a book. The user's own prices are keyed by PROVIDER/MODEL or MODEL, and have the
-// highest priority. Each layer has a higher priority than the layers after it. A layer can be nil.
+// New returns a book. The user's own prices are keyed by PROVIDER/MODEL or MODEL, and have the highest priority. A
+// layer contains the prices of one source, and has a higher priority than the layers after it. A layer can be nil.
 func New(userPrices map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
 	return &Book{userPrices, layers}
@@ -95,8 +95,8 @@ func (p *Prices) find(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// Of returns the models of a provider with their prices, sorted by name. The user's own
-// price of a model replaces the price in the layers.
+// Of returns the models of a provider with their prices, sorted by name. The user's own price of a model replaces
+// the price from any other source.
 func (b *Book) Of(provider string) []coleo.PricedModel {
 	found := map[string]bool{}
 	var out []coleo.PricedModel

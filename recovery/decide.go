@@ -10,8 +10,8 @@ import (
 //   - A live host has found a session that has proved that it belongs to the arm.
 //   - The process of the session runs, and the session has not ended.
 //   - The session is not hung. An arm that waits for an approval is never hung.
-//   - Neither the last turn nor the start of the arm ended in an error.
-//   - A host has read the session's state, or the arm's row does not say that the arm is stopped.
+//   - The last turn of the arm did not end in an error, and its start did not fail.
+//   - If the arm's row says that the arm is stopped, a host has read the session's state.
 //
 // Decide never kills a session that could not prove that it belongs to the arm.
 func Decide(e Evidence) Remedy {

@@ -61,7 +61,7 @@ const (
 // Harness contains what a decision needs to know about the arm's harness.
 type Harness struct {
 	Name          string
-	DaemonManaged bool // the harness needs a host agent, unless the user allows a start without one
+	DaemonManaged bool // the harness needs a host agent; the user can allow a start without one
 	Resumes       bool // the agent CLI can resume a conversation
 }
 

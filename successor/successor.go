@@ -55,8 +55,8 @@ type Work struct {
 	Folder string
 	Parts  []Part // the arms that have had the task, oldest first; not empty
 	Tasks  []coleo.Task
-	// Diff contains the changes in the folder since the first of these arms began. If Diff is nil,
-	// NoDiff is the reason.
+	// Diff contains the changes in the folder since the first arm of Parts began. If Diff is nil, NoDiff is the
+	// reason.
 	Diff   *changes.Diff
 	NoDiff string
 }

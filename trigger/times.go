@@ -26,7 +26,7 @@ const (
 
 // Times are the times of a schedule.
 type Times struct {
-	spec  *cron.SpecSchedule // receives the zone's time of day as if it were UTC
+	spec  *cron.SpecSchedule // takes and returns times of day in the zone, written as times in UTC
 	zone  *time.Location
 	hours bool // the expression names every hour
 }
@@ -183,7 +183,7 @@ func (t Times) last(knownTime, endTime time.Time) time.Time {
 // Plan describes what to do for a schedule now.
 type Plan struct {
 	Run     time.Time // the time for which an arm starts now; zero if none starts
-	CatchUp bool      // Run was missed, and its run makes up for all missed times
+	CatchUp bool      // true if the time Run was missed; the arm then makes up for all missed times
 	Missed  int       // the number of missed times, including the time Run if CatchUp is true
 	More    bool      // true if more times than Missed were missed
 	Handled time.Time

@@ -32,7 +32,7 @@ const (
 	DefaultArms = 3
 	// MostArms is the largest number of live arms that a user can choose for a trigger.
 	MostArms = 20
-	// MostTriggers is the largest number of triggers of one serve.
+	// MostTriggers is the largest number of triggers that one `coleo serve` manages.
 	MostTriggers = 200
 )
 

@@ -28,8 +28,8 @@ const (
 	maxAge = 5 * time.Minute
 	// maxAhead is how far the sender's clock may be ahead of Coleo's clock.
 	maxAhead = time.Minute
-	// maxField is the largest size of a request's field in bytes, after Quote. A prompt has room
-	// for several fields of this size.
+	// maxField is the largest size of a request's field in bytes, after Quote has escaped the field. A prompt has
+	// room for several fields of this size.
 	maxField = 16 << 10
 )
 
@@ -43,9 +43,8 @@ const (
 // signaturePrefix names the algorithm of a signature.
 const signaturePrefix = "sha256="
 
-// These patterns match the valid values of the headers. No header may contain a dot, because in the
-// signed text the body begins after the second dot. Otherwise two different requests could have the
-// same signature.
+// These patterns match the valid values of the headers. The signed text is "TIMESTAMP.ID.BODY", so a header value
+// must not contain a dot. With a dot in a value, two different requests could have the same signed text.
 var (
 	timeForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 	idForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -193,7 +192,8 @@ func escape(out *strings.Builder, r rune) {
 	}
 }
 
-// Bucket limits how often something happens. The zero Bucket is full.
+// Bucket limits how often something happens. Take removes one item, and the bucket fills up again over time. The
+// zero Bucket is full.
 type Bucket struct {
 	used float64
 	at   time.Time

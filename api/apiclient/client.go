@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	idleTimeout      = 2 * time.Minute  // until a connection without a request is closed
-	handshakeTimeout = 10 * time.Second // until a WebSocket is open
+	idleTimeout      = 2 * time.Minute  // how long an unused connection stays open
+	handshakeTimeout = 10 * time.Second // how long opening a WebSocket may take
 	maxError         = 1 << 20          // the largest body of an error that is read, in bytes
 )
 
@@ -201,8 +201,8 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// These constants are the times for which a client waits for an answer, one for each kind of request. Serve
-// gives up answerMargin earlier than the client, so that the client still receives serve's own error.
+// These constants are the times for which a client waits for an answer, one for each kind of request. Serve stops
+// waiting earlier than the client, by answerMargin, so that the client still receives serve's own error.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply

@@ -27,10 +27,11 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
 	return out, err
 }
 
-// Diff returns the changes that the arm has made in its folder. If withCalls is true, each hunk
-// names the tool call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository. If w.Wait is above 0, Diff waits at most w.Wait until the diff's mark
-// differs from w.Since.
+// Diff returns the changes that the arm has made in its folder. If `withCalls` is true, each hunk names the tool
+// call of the arm that made the hunk. Diff returns EUnsupported if the folder is not in a git repository.
+//
+// The Mark of a diff changes whenever the diff changes. If w.Wait is above 0, Diff waits at most w.Wait until the
+// Mark differs from w.Since.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {

@@ -61,9 +61,9 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm drops the turn that met
-// the limit, and Coleo resumes sending the prompts of the arm's queue. UnparkArm returns EConflict
-// if the arm is not parked.
+// UnparkArm makes a parked arm, which waits at a limit of its model, continue now. If `dropTurn` is true, the arm
+// drops the turn that met the limit, and Coleo resumes sending the prompts of the arm's queue. UnparkArm returns
+// EConflict if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, dropTurn bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), wire.UnparkBody{Cancel: dropTurn})
 }

@@ -59,10 +59,10 @@ type browser struct {
 	end        context.CancelCauseFunc
 }
 
-// Open reads the browsers that are signed in at the given origin from the file at `path`. If the file belongs
-// to another origin, Open signs out all browsers in the file. Another program may have served that origin
-// since then, and may have used the keys of these browsers. Open always returns a usable set, even together
-// with an error. The error says what could not be read or written.
+// Open reads the browsers that are signed in at the given origin from the file at `path`. If the file is for
+// another origin, Open signs out all browsers in the file. Their keys may have been used by another program at
+// that origin. Open always returns a usable set, even together with an error. The error says what could not be
+// read or written.
 func Open(path, origin string, now func() time.Time) (*Browsers, error) {
 	b := &Browsers{path: path, origin: origin, now: now, began: now(), links: map[[sha256.Size]byte]time.Time{},
 		known: map[string]*browser{}}

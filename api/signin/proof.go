@@ -154,9 +154,9 @@ func isSigned(key *ecdsa.PublicKey, message, signature []byte) bool {
 	return ecdsa.Verify(key, hash[:], r, s)
 }
 
-// useNumber marks a number as used with a nonce. It returns false if the number is too high or is
-// already used. Check calls use only after it has verified the signature, so only a signed-in
-// browser can fill the memory.
+// useNumber marks a number as used with a nonce. It returns false if the number is too high or is already used.
+// Check verifies the signature before it calls useNumber. So only a signed-in browser can fill the memory with
+// numbers.
 func (b *Browsers) useNumber(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ContentType is the type of a body in this format.
+// ContentType is the Content-Type of an answer that consists of server-sent events.
 const ContentType = "text/event-stream"
 
 // LastID is the name of the header with the id of the last message that the client received.

@@ -6,21 +6,24 @@ import (
 	"coleo.dev"
 )
 
-// StartedNote returns a note for an arm that a token is starting. Coleo stores the note in place of the
-// arm's id until the arm has an id. No id begins like such a note.
+// StartedNote returns a note for an arm that is being started by a caller with a token. Coleo stores the note in
+// place of the arm's id until the arm has an id. No id begins like such a note.
 func StartedNote(name string) string { return "=" + name }
 
-// CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's mode. The
-// token must not do so for these arms:
+// CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's mode. The token
+// must not do so for these arms:
 //   - the arm in which the token runs, and the ancestors and descendants of that arm;
 //   - the arms that the token has prompted, and the descendants of those arms.
 //
 // Otherwise a model could approve its own requests.
 //
-// ownLine contains the arm in which the token runs, followed by the ancestors of that arm. It is empty if the
-// token runs outside of arms. targetLine contains the arm of the dialog, followed by the ancestors of that
-// arm. targetName is the name of that arm. promptedNotes contains the ids of the arms that the token has
-// prompted, and the StartedNote of each arm that it is starting.
+// The parameters are:
+//   - ownLine: the arm in which the token runs, followed by the ancestors of that arm; empty if the token runs
+//     outside of arms;
+//   - targetLine: the arm of the dialog, followed by the ancestors of that arm;
+//   - targetName: the name of the arm of the dialog;
+//   - promptedNotes: the ids of the arms that the token has prompted, and the StartedNote of each arm that the
+//     token is starting.
 func CheckAnswer(ownLine, targetLine []string, targetName string, promptedNotes []string) error {
 	contains := func(list []string) func(string) bool {
 		return func(id string) bool { return slices.Contains(list, id) }

@@ -58,8 +58,8 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/lease", "POST /api/arms/{id}/input", "POST /api/arms/{id}/resize",
 		"POST /api/arms/{id}/restore",  // DELETE removes files
 		"POST /api/arms/{id}/merge",    // a merge moves branches of the user
-		"POST /api/arms/{id}/fork",     // a fork has the other arm's permissions and variables
-		"POST /api/arms/{id}/handover", // a successor has the first arm's permissions and variables
+		"POST /api/arms/{id}/fork",     // because a fork gets the permissions and variables of the other arm
+		"POST /api/arms/{id}/handover", // because a successor gets the permissions and variables of the first arm
 		"POST /api/arms/{id}/on-limit", // the alternatives can include a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
@@ -67,7 +67,7 @@ var routes = map[Need][]string{
 		"GET /api/signin", "POST /api/signin",
 		// a trigger starts arms later
 		"POST /api/triggers", "DELETE /api/triggers/{name}", "POST /api/triggers/{name}/run",
-		"POST /hooks/{name}", // a request to a webhook is signed instead
+		"POST /hooks/{name}", // a webhook checks the signature of a request, not a token
 	},
 }
 

@@ -9,13 +9,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// CheckSpawn returns EForbidden if a request to start an arm sets an option that no token can set.
-// These options are the commands, variables and servers of the agent CLI, the conversation, and
-// each permission mode in which the agent CLI asks less. Otherwise a caller with a token could
-// start an arm that does forbidden things without asking a person.
+// CheckSpawn returns EForbidden if a request to start an arm sets an option that no token can set. These options are:
+//   - the commands, variables and servers of the agent CLI;
+//   - the conversation;
+//   - the permission modes "edit" and "all", in which the agent CLI does some things without asking.
 //
-// The request must name a harness whose agent CLI asks before it acts. If `known` is true, the arm already
-// exists, and the request can omit the harness.
+// Otherwise a caller with a token could start an arm that does forbidden things without asking a person.
+//
+// The request must name a harness whose agent CLI asks before it acts. If `known` is true, the arm already exists,
+// and the request can omit the harness.
 func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
@@ -46,9 +48,10 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	return nil
 }
 
-// checkOnLimit returns EForbidden if the list contains a hand-over to a harness whose agent CLI does not ask
-// before it acts. If `known` is true, the arm already exists. checkOnLimit then refuses every hand-over,
-// because the successor would get the permissions and variables that a person gave the arm.
+// checkOnLimit checks `on`, the alternatives of an arm at a limit of its model. It returns EForbidden for a
+// hand-over to a harness whose agent CLI does not ask before it acts. If `known` is true, the arm already exists.
+// checkOnLimit then refuses every hand-over, because the successor would get the permissions and variables that a
+// person gave the arm.
 func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
 	for _, step := range on.Steps() {
 		switch {

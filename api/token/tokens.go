@@ -21,7 +21,7 @@ const (
 	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough for most
 	// projects, and a forgotten token does not stay valid for ever.
 	usualLife = 90 * 24 * time.Hour
-	longest   = 366 * 24 * time.Hour // a person must create a new token at least once a year
+	longest   = 366 * 24 * time.Hour // the longest life of a token; a person must create a new one once a year
 	// mostTokens is the maximum number of tokens. A person could not keep track of more.
 	mostTokens = 100
 	// notedEvery is the shortest time between two writes of the time at which a token was last
@@ -216,9 +216,9 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	return one.OperatorToken, one.live, nil
 }
 
-// NotePrompted stores a note that a token prompts an arm: the arm's id or its StartedNote. It must
-// be called before the prompt is sent. The new note replaces oldNote, unless oldNote is "".
-// NotePrompted returns EUnauthorized if the token was revoked.
+// NotePrompted stores a note that a token prompts an arm. `arm` is the arm's id, or its StartedNote while the arm
+// has no id. The caller must call NotePrompted before it sends the prompt. The new note replaces `oldNote`, if
+// `oldNote` is not "". NotePrompted returns EUnauthorized if the token was revoked.
 func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, oldNote string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -79,8 +79,8 @@ func (c *Catalogue) last(ctx context.Context) (stored, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// annotate returns a copy of a catalogue, with additional fields for the catalogue's source, its
-// time and the problem.
+// annotate returns a copy of a catalogue with additional fields: where the catalogue comes from, its time, and why
+// no newer catalogue could be fetched.
 func annotate(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {

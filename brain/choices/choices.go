@@ -1,7 +1,8 @@
-// Package choices copies what users have chosen for an arm between the arm's row and its start configuration.
+// Package choices copies a user's choices for an arm, such as labels. It copies them from the arm's row into the
+// arm's start configuration, and back.
 //
-// A coleo.Chosen, a part of the configuration, contains these values. Some of them are fields of the row too, such
-// as labels. A value that is only in the row is lost with serve.db. A value that is only in the configuration is
+// The choices are in the field Chosen of the configuration. Some of them are also in fields of the row, such as
+// Labels. A choice that is only in the row is lost with serve.db. A choice that is only in the configuration is
 // missing in lists.
 package choices
 
@@ -12,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// Copy copies the choices of the row `from` into the row `to`. A fork, a subarm and a successor inherit them in
-// this way. They do not inherit a value that Copy leaves out.
+// Copy copies the choices of the row `from` into the row `to`. A fork, a subarm and a successor inherit the choices
+// that Copy copies, and no others.
 func Copy(to *coleo.Arm, from coleo.Arm) {
 	to.Labels = maps.Clone(from.Labels)
 }

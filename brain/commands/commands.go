@@ -25,7 +25,8 @@ type Config struct {
 	Permit func(ctx context.Context, arm coleo.Arm) error
 	// CatchUp reads all new events of a host into serve's store before it returns.
 	CatchUp func(ctx context.Context, host string)
-	// SettledOn returns the host of an arm. If the arm is moving, it waits for the end of the move.
+	// SettledOn returns the host of an arm. If the arm is moving to another host, SettledOn first waits for the end of
+	// the move.
 	SettledOn func(ctx context.Context, arm coleo.Arm) string
 	// RequireFileSupport returns EUnsupported if the host agent is too old to add files to a prompt.
 	RequireFileSupport func(host string) error
@@ -37,13 +38,13 @@ type Commands struct{ config Config }
 // New returns the commands for the arms that c.Find finds.
 func New(c Config) *Commands { return &Commands{c} }
 
-// OrderAndCatchUp sends a command about one arm to the arm's host agent, and then reads the host's
-// new events into the store. If the command types and the arm needs a permit, OrderAndCatchUp first
-// waits for a permit.
+// OrderAndCatchUp sends a command about one arm to the arm's host agent, and then reads the host's new events into
+// the store. If the command types keys and the arm needs a permit for this, OrderAndCatchUp first waits for a
+// permit.
 //
-// It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
-// before ctx ends. It returns EExited if the arm has never run, and EUnavailable if the host agent
-// cannot be asked. Other errors come from the host agent.
+// It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit before ctx ends. It
+// returns EExited if the arm has never run, and EUnavailable if the host agent cannot be asked. Other errors come
+// from the host agent.
 func (c *Commands) OrderAndCatchUp(ctx context.Context, idOrName string, op bus.Op, limit time.Duration,
 	in func(coleo.Arm) any, out any) error {
 	arm, err := c.config.Find(ctx, idOrName)
@@ -69,7 +70,8 @@ func (c *Commands) query(ctx context.Context, idOrName string, op bus.Op, out an
 		return err
 	}
 	err = c.config.Ask(ctx, arm, op, bus.DefaultTimeout, OnArm(arm), out)
-	c.config.CatchUp(ctx, arm.AgentID) // because the host agent may have logged events before it replied
+	// the host agent may have logged events before it replied
+	c.config.CatchUp(ctx, arm.AgentID)
 	return err
 }
 
@@ -89,8 +91,8 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// markUndelivered sets Delivered to false in an error which proves that the prompt was not delivered. It
-// returns any other error unchanged.
+// markUndelivered sets the field Delivered of an error to false if the error proves that the prompt was not
+// delivered. It returns any other error unchanged.
 func markUndelivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.IsUnanswered(err) {

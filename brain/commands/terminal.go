@@ -49,7 +49,8 @@ func (c *Commands) Screen(ctx context.Context, idOrName string, at time.Time, hi
 	}
 	err = c.config.Ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout,
 		bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
-	c.config.CatchUp(ctx, arm.AgentID) // because the host agent may have logged events before it replied
+	// the host agent may have logged events before it replied
+	c.config.CatchUp(ctx, arm.AgentID)
 	return s, err
 }
 

@@ -1,5 +1,5 @@
-// Package displays keeps a snapshot, for people, of what each arm does. It notifies followers when
-// a snapshot changes.
+// Package displays keeps a snapshot of what each arm is doing, to be shown to people. It notifies followers when a
+// snapshot changes.
 //
 // Package display decides how an event changes a snapshot. This package reads the events.
 package displays
@@ -23,8 +23,9 @@ const (
 	// displayMost is the maximum number of events of the newest run that are read. 50,000 events
 	// take less than a second. The snapshot of a longer run is marked as partial.
 	displayMost = 50_000
-	// displaySeeds is how many events of each kind are read that are older than the newest run. One event of
-	// each kind is not enough, because some events lack a value that a snapshot needs.
+	// displaySeeds is a number of events for each kind in displayKinds. The newest displaySeeds events of a kind before
+	// the newest run are read. One event of each kind is not enough, because some events lack a value that a snapshot
+	// needs.
 	displaySeeds = 10
 )
 
@@ -80,9 +81,9 @@ func (d *Snapshots) apply(e store.Entry) {
 	}
 }
 
-// NoteLogged applies an event of serve's log, and notifies the followers that the event's arm has
-// changed. It must be called with the events in the order of the log. The notification is
-// necessary because an event of work changes no row, so no changed row would notify the followers.
+// NoteLogged applies an event of serve's log to the snapshot of its arm. It must be called with the events in the
+// order of the log. It also notifies the followers that the arm has changed. An event of work, such as a tool call,
+// changes no row, so nothing else would notify them.
 func (d *Snapshots) NoteLogged(e store.Entry) {
 	d.apply(e)
 	d.NoteChanged(e.Arm)
@@ -201,7 +202,8 @@ func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot,
 		ok, s.upTo = true, max(s.upTo, end)
 		d.mu.Lock()
 		now, there := d.known[arm]
-		whole := d.published <= s.upTo // false if NoteLogged has ignored later events, because `known` lacked the arm
+		// false if NoteLogged has ignored later events of the arm, because d.known did not contain the arm
+		whole := d.published <= s.upTo
 		if whole && now.upTo < s.upTo {
 			d.known[arm] = s
 		}
@@ -279,9 +281,9 @@ func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64)
 	return all, nil
 }
 
-// ofLongRun applies the events of a run to the snapshot s: from the event `start` to the last event before
-// the position `until`. If there are too many events, it applies only the first displayMost, and marks the
-// snapshot as partial.
+// ofLongRun applies the events of a run to the snapshot s. The first one is `start`, and the last one is the last
+// event before the position `until`. If there are too many events, ofLongRun applies only the first displayMost, and
+// marks the snapshot as partial.
 func (d *Snapshots) ofLongRun(ctx context.Context, s positioned, start store.Entry, until uint64) (positioned, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

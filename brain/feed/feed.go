@@ -40,9 +40,8 @@ type Feed struct {
 	updates    *updates
 	publishing sync.Mutex // held while an arm's row is read and published
 
-	// from is the end of serve's log at the time when this feed was created. Every follower begins
-	// at this position or later. A follower reads the log up to the position at which it begins. It
-	// receives later events from PublishLog.
+	// `from` is the end of serve's log when this feed was created. PublishLog publishes the events after this position.
+	// A follower reads older events from the log.
 	from uint64
 }
 
@@ -128,7 +127,9 @@ func (d *Feed) PublishArms(ctx context.Context, ids []string) {
 func (d *Feed) PublishArmsOf(ctx context.Context, id string) {
 	list, err := d.config.DB.Arms(ctx, true)
 	if err != nil {
-		return // each subscriber will subscribe again, and then reads the rows
+		// The store cannot be read, so the sequences of the followers end too. Each subscriber reads the rows when it
+		// subscribes again.
+		return
 	}
 	for _, arm := range list {
 		if arm.AgentID == id {

@@ -109,7 +109,7 @@ func (f *follower) follow(yield func(wire.Update) bool) {
 	}
 }
 
-// pass yields an update, unless the reader has already received the update or does not want it.
+// pass yields an update. It yields nothing if the reader has already received the update or does not want it.
 func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
 	number := f.at
 	f.at++
@@ -154,7 +154,8 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 	if !f.rows {
 		return true
 	}
-	f.feed.publishing.Lock() // so that no row is published after nextNumber was called and before the rows are read
+	// the lock keeps rows from being published between nextNumber and the reading of all rows
+	f.feed.publishing.Lock()
 	f.rowsAt = f.feed.updates.nextNumber()
 	arms, err := f.feed.config.Arms(f.ctx, true)
 	f.feed.publishing.Unlock()
@@ -174,8 +175,8 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 	return true
 }
 
-// waitForMore waits for more updates. It first yields the reader's cursor. While it waits, it
-// yields the cursor again after each beat. If beat is 0, waitForMore yields nothing.
+// waitForMore waits for more updates. If f.beat is 0, it yields nothing meanwhile. Otherwise it yields the
+// reader's cursor at once, and again after each interval f.beat.
 func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
 		select {

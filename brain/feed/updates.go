@@ -16,7 +16,7 @@ const (
 	// many arms are busy, this many updates come within a few seconds. A follower that is further
 	// behind reads serve's log instead.
 	recentMost = 4096
-	// recentBytes is the limit for the total size of the payloads of these updates, in bytes.
+	// recentBytes is the limit for the total size of the payloads of the updates in memory, in bytes.
 	recentBytes = 8 << 20
 	// rowBytes is the approximate size of an arm's row, in bytes. It counts towards recentBytes.
 	rowBytes = 2 << 10
@@ -79,7 +79,7 @@ func (u *updates) publish(list ...update) {
 	drop := 0
 	for ; len(u.list)-drop > recentMost || u.bytes > recentBytes && len(u.list)-drop > 1; drop++ {
 		u.bytes -= u.list[drop].size()
-		u.list[drop] = update{} // so that the garbage collector can free it
+		u.list[drop] = update{} // let the garbage collector free the update
 	}
 	u.list, u.first = u.list[drop:], u.first+uint64(drop)
 	u.wake()

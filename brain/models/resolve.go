@@ -10,16 +10,15 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// Resolve replaces the model in the configuration if this model is not available and the strategy
-// allows another model. It changes nothing for a harness without a list of models, for the user's
-// own model server, and for the scripted model. If there is no catalogue, it keeps the model
-// unchecked.
+// Resolve replaces the model in the configuration if this model is not available and the strategy allows another
+// model. It changes nothing for a harness without a list of models, for the user's own model server, and for the
+// scripted model. If there is no catalogue, it keeps the model unchecked.
 //
-// If keepsModel is true, the request names no model, and the arm keeps its model. If that model is a
-// replacement, Resolve tries the originally requested model again.
+// If `keepsModel` is true, the request names no model, so the arm keeps its present model. One exception: if the
+// present model is a replacement, Resolve tries the originally requested model again.
 //
-// Resolve returns nil if the arm gets the requested model. It returns ENotFound if the strategy
-// allows no model, and EInvalid if the agent CLI has no such model.
+// Resolve returns nil if the arm gets the requested model. It returns ENotFound if the strategy allows no model,
+// and EInvalid if the agent CLI has no such model.
 func (r *Resolver) Resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig, keepsModel bool,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	ownProvider, own := c.ModelOf()
@@ -37,7 +36,8 @@ func (r *Resolver) Resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnCo
 		c.Provider, c.Model, arm.Provider, arm.Model = provider, model, provider, model
 	}
 	if change != nil && keepsModel && was != nil && change.Used.Model == was.Used.Model {
-		change.Time, change.Seen = was.Time, was.Seen // the same replacement as before, not a new one
+		// keep the time and what the user has seen, because this is the same replacement as before
+		change.Time, change.Seen = was.Time, was.Seen
 	}
 	arm.ModelFallback = change
 	return change, nil
@@ -105,7 +105,7 @@ func (r *Resolver) MayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, pro
 	}
 	catalog, err := r.catalog(ctx)
 	if err != nil {
-		catalog = modelresolver.Catalog{} // without a catalogue, the price book may still know the prices
+		catalog = modelresolver.Catalog{} // the price book may still know the prices
 	}
 	price := func(provider, model string) *coleo.Price {
 		for _, o := range modelresolver.AvailableByCost(catalog) {

@@ -23,10 +23,10 @@ import (
 // these limits, the answer says that not everything was read.
 const (
 	graphEvents = 200_000  // the number of events of one run
-	graphBytes  = 64 << 20 // the total size of their payloads, in bytes
+	graphBytes  = 64 << 20 // the total size of the payloads of one run's events, in bytes
 	whyRuns     = 100      // the number of runs that changed the file; the newest are read
-	whyEvents   = 500_000  // the total number of events of these runs
-	whyLooked   = 20_000   // the number of changes of files, and of calls, for each arm; the newest are read
+	whyEvents   = 500_000  // the total number of events of the runs that changed the file
+	whyLooked   = 20_000   // the number of file changes of one arm, and the number of its calls; the newest are read
 	whyPage     = 1_000    // the number of events that one read returns
 	// approverWindow is the longest time between a command that answers a dialog and the event that
 	// reports the answer. In between, the host types the answer and waits until the dialog is gone.
@@ -249,9 +249,9 @@ func (o *Origins) findWriter(ctx context.Context, q graph.Question, runs []strin
 	return found, of, partial, nil
 }
 
-// addApprover finds in the audit who approved the call in the answer, and adds this caller to the
-// answer. If a policy has approved the call, addApprover does nothing, because the audit does not
-// contain the decisions of policies.
+// addApprover finds in the audit who approved the call in the answer, and adds that person or program to the
+// answer. If a policy has approved the call, addApprover does nothing, because the audit does not contain the
+// decisions of policies.
 func (o *Origins) addApprover(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil

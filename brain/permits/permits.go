@@ -1,7 +1,7 @@
-// Package permits decides on which host Coleo may type into an arm. Two starts of one arm must
-// never accept keys at the same time. Only arms with --on-partition freeze need a permit.
+// Package permits decides on which host Coleo may type into an arm. Two starts of one arm must never accept keys
+// at the same time. Only arms with --on-partition freeze need a permit.
 //
-// Package permits types nothing: host agents obey the permits.
+// Package permits sends no keys itself. Host agents send them, and obey the permits.
 package permits
 
 import (

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// need is a part of an order to start an arm that an old host agent may not know.
+// need is one part of an order to start an arm, such as a worktree. An old host agent may not know this part.
 type need struct {
 	in    func(bus.SpawnOrder) bool // reports whether the order contains the part
 	takes func(bus.Beat) bool       // reports whether the host agent knows the part
@@ -69,8 +69,8 @@ func CheckUnderstands(host bus.Beat, o bus.SpawnOrder) error {
 }
 
 // Require returns EUnsupported if a host agent is too old for a part of an order. The error message ends with
-// whatItLacks, which says what the host agent does not do. Require returns nil for a host agent without a
-// beat, because an order to it fails later.
+// `whatItLacks`, which says what the host agent does not do. Require returns nil for a host agent that has sent no
+// beat (its sign of life), because an order to it fails later.
 func Require(host bus.Beat, takes func(bus.Beat) bool, whatItLacks string) error {
 	if host.PID == 0 || takes(host) {
 		return nil

@@ -1,5 +1,5 @@
-// Package placement decides on which host an arm starts, and whether the host agent there is too
-// old for the order to start it.
+// Package placement decides on which host an arm starts. It also decides whether the host agent on that host is
+// too old to carry out the order to start the arm.
 //
 // Package placement only computes: it asks no host, and gives no order.
 package placement
@@ -13,15 +13,15 @@ import (
 
 // Hosts contains what serve knows about the hosts when an arm starts.
 type Hosts struct {
-	// Live contains the last beats of the host agents that can be asked now. The beat of the host
-	// agent with the fewest arms comes first.
+	// Live contains the last beat (sign of life) of each host agent that can be asked now. The beat of the host agent
+	// with the fewest arms comes first.
 	Live []bus.Beat
 	// Local reports whether serve can drive arms itself, as host local.
 	Local bool
-	// AllowLocal allows arms of daemon-managed harnesses on host local. A request can override
+	// AllowLocal allows serve itself, as host local, to run arms of daemon-managed harnesses. A request can override
 	// AllowLocal.
 	AllowLocal bool
-	// RemoteOnly forbids arms on host local, even if a request allows them.
+	// RemoteOnly forbids arms on host local (serve itself), even if a request allows them.
 	RemoteOnly bool
 }
 
@@ -33,14 +33,14 @@ type HostRequest struct {
 	AllowLocal *bool  // replaces Hosts.AllowLocal; nil if the request does not set it
 }
 
-// Choose returns the host that starts an arm. It prefers host agents. If no host agent can start
-// the arm, Choose returns host local under these conditions:
+// Choose returns the host that starts an arm. It prefers host agents. If no host agent can start the arm, Choose
+// returns host local (serve itself) under these conditions:
 //   - The request names no host agent.
 //   - The harness is not daemon-managed, or the request allows host local.
 //   - COLEO_REMOTE_ARMS_ONLY is not set.
 //
-// Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no
-// host agent, EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
+// Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no host agent,
+// EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
 func (h Hosts) Choose(w HostRequest) (bus.Beat, error) {
 	if w.Host == coleo.LocalHost {
 		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
@@ -67,7 +67,8 @@ func (h Hosts) chooseAgent(w HostRequest) (bus.Beat, error) {
 	if w.Host != "" {
 		for _, beat := range h.Live {
 			if beat.ID == w.Host {
-				return beat, nil // if this host agent cannot start the arm, it reports the reason itself
+				// do not check whether this host agent can start the arm, because it reports the reason itself
+				return beat, nil
 			}
 		}
 		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
@@ -126,8 +127,8 @@ func (h Hosts) AllowsLocal(asked *bool) bool {
 	return h.AllowLocal
 }
 
-// NeedsHostAgent returns the error for an arm if no host agent can start it, and serve forbids arms without a
-// host agent.
+// NeedsHostAgent returns the error for an arm if no host agent can start it and serve does not allow arms without
+// a host agent.
 func NeedsHostAgent(harness string) error {
 	return coleo.Errorf(coleo.EUnavailable,
 		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+

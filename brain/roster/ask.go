@@ -9,7 +9,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// Ask sends a command to a host agent, or to host local. If the host agent is known to be away, Ask
+// Ask sends a command to a host agent, or to host local (serve itself). If the host agent is known to be away, Ask
 // sends nothing and returns EUnavailable. Otherwise it returns the errors of bus.Conn.Ask.
 func (r *Roster) Ask(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
 	if err := r.Prepare(ctx, host); err != nil {

@@ -33,8 +33,8 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is the reason that is shown for an arm of host local just after serve's start. At that time,
-// serve does not watch the arm yet.
+// notTakenUp says why nobody watches an arm of host local (serve itself) just after serve's start. At that time,
+// serve has not begun to watch the arm.
 const notTakenUp = "serve has not taken it up yet"
 
 // MarkAway marks a host agent as away and stores the reason. The host agent's next sign of life
@@ -64,8 +64,8 @@ func (r *Roster) Away(id string) string {
 	return ""
 }
 
-// WatchOf returns the Watch of an arm. It takes the Watch from the host agent's last report about
-// the arm.
+// WatchOf returns the Watch of an arm, which says whether a host agent watches the arm and what the host agent
+// sees. It takes the Watch from the host agent's last report about the arm.
 func (r *Roster) WatchOf(arm coleo.Arm) coleo.Watch {
 	if arm.AgentID == "" {
 		return coleo.Watch{}

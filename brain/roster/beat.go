@@ -10,7 +10,7 @@ import (
 	"coleo.dev/timelimit"
 )
 
-// TakeBeat stores a beat of a host agent and publishes what the beat changes.
+// TakeBeat stores a beat (sign of life) of a host agent, and publishes what the beat changes.
 func (r *Roster) TakeBeat(beat bus.Beat) {
 	now := r.Now().UTC()
 	h := r.host(beat.ID)
@@ -18,7 +18,8 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
-		if h.beat.PID == 0 { // so far, no beat about all arms has arrived
+		// without a beat about all arms, a beat about one arm cannot be completed
+		if h.beat.PID == 0 {
 			r.mu.Unlock()
 			return
 		}
@@ -28,7 +29,7 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	h.beat, h.seen, h.lostReason, h.heard, h.settled = beat, now, "", r.Now(), false
 	r.mu.Unlock()
 	ctx := r.ctx
-	if !part { // a partial beat is about one arm only
+	if !part { // a beat about one arm does not describe its host agent
 		r.putHost(ctx, beat, now)
 	}
 	r.takeArms(ctx, h, beat.ID, news, now)
@@ -46,9 +47,10 @@ func (r *Roster) TakeBeat(beat bus.Beat) {
 	r.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// noteFirstBeat stores where the host's log ended when the host sent its first beat: the events
-// before this position are the backlog. Serve gives no order to a host before the first beat, so
-// the backlog contains no event that an order has caused. If meet fails, pull repeats it.
+// noteFirstBeat stores where the host's log ended when the host sent its first beat (sign of life). The events
+// before this position are the backlog. Serve gives no order to a host before the first beat, so the backlog
+// contains no event that an order has caused. If the position cannot be stored here, pull stores it when it first
+// reads the host's log.
 func (r *Roster) noteFirstBeat(h *knownHost, beat bus.Beat) {
 	if h.met {
 		return
@@ -70,8 +72,8 @@ func (r *Roster) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// completeBeat completes a beat about one arm with the other arms from the last beat about all
-// arms. The caller must hold the roster's mu.
+// completeBeat completes `part`, a beat (sign of life) about one arm. It adds the other arms from the last beat
+// about all arms. The caller must hold the roster's mu.
 func (h *knownHost) completeBeat(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(h.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -131,9 +133,8 @@ func (r *Roster) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]cole
 	return rows, err
 }
 
-// noteHealth stores the arm's health, and reports whether it differs from the health that was
-// stored before. It needs no lock, because only takeArms calls it, and beats are handled one at a
-// time.
+// noteHealth stores the arm's health, and reports whether the health has changed since the last call. It needs no
+// lock: only takeArms calls it, and takeArms handles one beat of a host agent at a time.
 func (h *knownHost) noteHealth(arm coleo.Arm) bool {
 	last, known := h.healthAtBeat[arm.ID]
 	h.healthAtBeat[arm.ID] = arm.Runtime.State

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/store"
 )
 
-// followRetry is the longest pause before the brain tries again to read a host's log after an
-// error.
+// followRetry is how long the brain waits before it tries again to read a host's log, if the disk was full. After
+// any other error, the brain waits until the log grows.
 const followRetry = 2 * time.Second
 
 // followHost reads a host's new events into the store each time the host's log has received new
@@ -39,8 +39,8 @@ func (r *Roster) followHost(ctx context.Context, id string, grown <-chan struct{
 				signaled = true
 			case <-time.After(followRetry):
 			}
-			// after NoRoom, try again even without a signal, because no signal comes when the disk
-			// has room
+			// Without a signal, stop, and wait until the log grows again. One exception: after NoRoom, try again, because
+			// nothing signals that the disk has room.
 			if !signaled && !store.NoRoom(err) {
 				break
 			}
@@ -78,7 +78,8 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 		gap, _ := r.DB.Gap(ctx, id) // ignore the error, because project returns an error if the store is unreadable
 		if err := r.project(ctx, piece.List, piece.Deleted); err != nil {
 			r.mu.Lock()
-			h.head = position{} // so that readTo reads the position from the store again
+			// forget the position, so that readTo reads it from the store again
+			h.head = position{}
 			r.mu.Unlock()
 			return false, err
 		}
@@ -123,13 +124,14 @@ func (r *Roster) fetchEvents(ctx context.Context, id string, from position) (bus
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
-	var whole bus.Events // only for older host agents, which ignore the epoch of the order
+	// an older host agent ignores the epoch in the order, so ask it again for all of its events
+	var whole bus.Events
 	err = r.Ask(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }
 
-// project writes events into the store. If the disk is full and one of the events ends or removes
-// an arm, project frees the reserve file first.
+// project writes events into the store. On a full disk, it first frees the reserve file if one of the events ends
+// or removes an arm. The reserve file keeps some room for this case.
 func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := r.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -146,7 +148,7 @@ func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint
 // in the host agent's reply. A host agent that is too old for this question confirms every row.
 func (r *Roster) Confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
-		return true // without a host, nothing is newer than the row
+		return true // an arm that no host knows has no events, so its row is up to date
 	}
 	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
-// stops when Run ends.
+// watchHost asks a host agent for its pulse, a report about all of its arms. It asks at intervals of PulseEvery
+// and after each beat. It stops when Run ends.
 func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()
@@ -33,12 +33,12 @@ func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
 	}
 }
 
-// PulsesAtOnce is the largest number of open pulse requests to one host agent. A request is open
-// for at most SilentAfter, and serve sends three requests in that time.
+// PulsesAtOnce is the largest number of requests for a pulse (a report about all arms) that one host agent has not
+// answered yet. A request waits for at most SilentAfter, and serve sends three requests in that time.
 const PulsesAtOnce = 3
 
-// TakePulse asks a host agent for its pulse and stores the reply. A host agent that is too old
-// refuses this request. The refusal shows that the host agent runs, but contains nothing about its
+// TakePulse asks a host agent for its pulse (a report about all of its arms) and stores the reply. A host agent
+// that is too old refuses this request. The refusal shows that the host agent runs, but says nothing about its
 // arms.
 func (r *Roster) TakePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
@@ -58,7 +58,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		r.MarkAway(ctx, id, notConnected(id))
 		return
 	case bus.IsUnanswered(err):
-		return // noteSilence decides when to mark a host agent that does not reply as away
+		return // noteSilence decides when to mark a silent host agent as away
 	}
 	r.mu.Lock()
 	back := h.lostReason != ""
@@ -67,7 +67,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		h.seen = r.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > h.pulsesAnswered { // a reply to a later request may have arrived before
+	if err == nil && number > h.pulsesAnswered { // the reply to a later request may have arrived before this one
 		h.pulsesAnswered = number
 		changed = h.storePulse(pulse, asked)
 	}
@@ -87,9 +87,9 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	}
 }
 
-// catchUpChosen copies each coleo.Chosen (the choices of a user for an arm) from the host into the arm's row.
-// It does so only if the pulse reports a newer one than the row contains. It stops when the disk is full.
-// After an error, the next pulse tries again.
+// catchUpChosen copies each coleo.Chosen (the choices of a user for an arm) from the host into the arm's row. It
+// copies only those that are newer than in the row, according to `arms`, the reports of the last pulse. It stops
+// when the disk is full. After an error, the next pulse tries again.
 func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arms []bus.ArmPulse) {
 	for _, a := range arms {
 		r.mu.Lock()
@@ -123,10 +123,11 @@ func (r *Roster) TakePulseOf(ctx context.Context, id, arm string) {
 	asked := r.Now()
 	var pulse bus.Pulse
 	if err := r.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
-		return // the next call of TakePulse finds the reason
+		// the next call of TakePulse finds out why the host agent has not replied
+		return
 	}
 	for _, a := range pulse.Arms {
-		if a.ID == arm { // an older host agent reports about all arms
+		if a.ID == arm { // an older host agent replies with reports about all arms
 			r.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
 		}
 	}
@@ -150,8 +151,8 @@ type partPulse struct {
 	as position // the end of the host's log just before the host agent made the report
 }
 
-// notePart stores a report about one arm, unless a newer report is stored. It reports whether the
-// new report differs from the stored report. The caller holds the roster's mu.
+// notePart stores a report about one arm. If a newer report is already stored, notePart keeps the newer one. It
+// returns true if it has changed the stored report. The caller holds the roster's mu.
 func (h *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{h.pulse.Epoch, h.pulse.Head}
 	if part, ok := h.parts[a.ID]; ok {

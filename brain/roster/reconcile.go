@@ -10,9 +10,9 @@ import (
 	"coleo.dev/bus"
 )
 
-// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if serve has
-// read the host's log exactly up to the position in the pulse. If serve has read further, the rows
-// are newer than the pulse.
+// reconcile corrects rows that contradict a host agent's pulse, its report about all of its arms. It corrects a
+// row only if serve has read the host's log exactly up to the position in the pulse. If serve has read further,
+// the rows are newer than the pulse.
 func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := r.DB.ArmsToVerify(ctx, id, RuleOrdered)
 	if err != nil {
@@ -85,10 +85,13 @@ func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// storeReading writes a host agent's reading of an arm into the arm's row. `before` is the row that the
-// caller has read. If the row has changed since then, storeReading does nothing. It also does nothing if
-// serve has read the host's log beyond the position in the pulse. A row that wrongly said dead lacks the
-// arm's process, so storeReading takes the process from the handle of a live session.
+// storeReading writes a host agent's reading of an arm into the arm's row. `before` is the row that the caller has
+// read. storeReading does nothing in two cases:
+//   - The row has changed since the caller read it.
+//   - Serve has read the host's log beyond the position in the pulse.
+//
+// A row that wrongly said that the arm is dead contains no process. So storeReading takes the process from
+// `handle`, which belongs to a live session.
 func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading,
 	handle *coleo.Handle) {
 	r.mu.Lock()
@@ -118,9 +121,9 @@ func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, b
 	r.Feed.PublishArm(ctx, arm.ID)
 }
 
-// HoldOrderOpen marks an order to start an arm as open, until the caller calls the returned
-// function. While an order is open, a host agent's pulse does not prove whether the arm was
-// started.
+// HoldOrderOpen marks an order to start an arm as open, until the caller calls the returned function. While an
+// order is open, the arm may be starting although the host agent does not report it. The host agent's reports then
+// do not prove that the arm was not started.
 func (r *Roster) HoldOrderOpen(id string) func() {
 	add := func(n int) {
 		r.mu.Lock()
@@ -135,8 +138,7 @@ func (r *Roster) HoldOrderOpen(id string) func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, h := range r.hosts {
-			// the next pulse must be compared with the rows, because the host agent may not have
-			// replied
+			// compare the next pulse with the rows, because the host agent may not have replied to the order
 			h.settled = false
 		}
 	}

@@ -1,7 +1,10 @@
-// Package roster contains what serve knows about the hosts: their beats, their pulses, and how far
-// their logs are read into the store. It follows each host that has sent a beat. It decides whether
-// a host agent can be asked now, and corrects the rows of arms that contradict what a host agent
-// reports.
+// Package roster contains what serve knows about the hosts. For each host, this is:
+//   - the beat, a sign of life that the host sends by itself;
+//   - the pulse, a report about all arms that serve asks for;
+//   - the position up to which the host's log is read into the store.
+//
+// The package follows each host that has sent a beat. It decides whether a host agent can be asked now. It also
+// corrects the rows of arms that contradict what a host agent reports.
 package roster
 
 import (
@@ -16,8 +19,8 @@ import (
 	"coleo.dev/store"
 )
 
-// RuleOrdered is in the row of an arm after serve has ordered the start of the arm, until the host
-// agent replies. This rule does not come from an event of a host's log.
+// RuleOrdered is the rule in an arm's row from the moment when serve orders the arm's start until the host agent
+// replies. Every other rule comes from an event of a host's log.
 const RuleOrdered = "ordered"
 
 // Config is the configuration of a roster. All fields are required.
@@ -71,8 +74,8 @@ type Roster struct {
 	following sync.WaitGroup
 }
 
-// New returns a roster that knows no host. It follows each host from the host's first beat until
-// ctx ends.
+// New returns a roster that knows no host. It begins to follow a host at the host's first beat (sign of life), and
+// ends when ctx ends.
 func New(ctx context.Context, c Config) *Roster {
 	return &Roster{Config: c, ctx: ctx, hosts: map[string]*knownHost{}, ordering: map[string]int{}}
 }
@@ -97,24 +100,24 @@ type knownHost struct {
 	beat   bus.Beat
 	seen   time.Time
 	grown  chan struct{} // contains a value if the host's log has new events
-	beaten chan struct{} // contains a value if a beat has arrived, so that serve must ask for a pulse
+	beaten chan struct{} // contains a value if a beat (sign of life) has arrived, so that serve must ask for a pulse
 
 	lostReason string    // the reason why the host agent cannot be asked now; "" if it can be asked
 	heard      time.Time // the time of the host agent's last sign of life
 
 	pulse          bus.Pulse
-	pulsesAsked    int       // the number of pulse requests that were sent
-	pulsesAnswered int       // the highest number of a pulse request that was answered
-	pulsed         time.Time // when the request with the number pulsesAnswered was sent; zero before the first pulse
+	pulsesAsked    int       // the number of requests for a pulse (a report about all arms) so far
+	pulsesAnswered int       // the highest number of a request for a pulse that was answered
+	pulsed         time.Time // when serve sent the request whose number is pulsesAnswered; zero before the first reply
 	arms           map[string]bus.ArmPulse
-	parts          map[string]partPulse // the reports about single arms that are newer than the pulse
+	parts          map[string]partPulse // the reports about single arms that came after the last pulse
 	settled        bool                 // whether all rows agree with the pulse
 	confirmed      map[string]time.Time // when each arm's state was last confirmed; the key is the arm's id
 
-	chosen map[string]int // the number of the coleo.Chosen that was last found in each row; the key is the arm's id
+	chosen map[string]int // the last known Number of the coleo.Chosen in each row; the key is the arm's id
 
 	healthAtBeat map[string]coleo.Health // the health of each arm after the last beat; the key is the arm's id
-	met          bool                    // whether a beat has arrived; only TakeBeat uses it
+	met          bool                    // whether TakeBeat has received a beat; only TakeBeat uses it
 
 	pulling sync.Mutex // held while a piece of the host's log is read
 	head    position   // the position up to which the host's log has been read
@@ -152,8 +155,8 @@ func (r *Roster) host(id string) *knownHost {
 	return h
 }
 
-// Live returns the last beats of the host agents that can be asked now. The host agent with the
-// fewest arms comes first. Host local is not included, because it is not a host agent.
+// Live returns the last beat (sign of life) of each host agent that can be asked now. The host agent with the
+// fewest arms comes first. The result does not contain host local (serve itself), because it is not a host agent.
 func (r *Roster) Live() []bus.Beat {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,8 +32,8 @@ func (r Rules) harness(asked, own string) (string, error) {
 		strings.Join(r.Installed, ", "))
 }
 
-// TakesTasks returns EInvalid if arms of a harness cannot be successors because the harness has no
-// model. The agent CLI of such an arm can be a shell, which would run the task as a command.
+// TakesTasks returns EInvalid if arms of a harness cannot take over the task of another arm, because the harness
+// has no model. The agent CLI of such an arm can be a shell, which would run the task as a command.
 func TakesTasks(to coleo.Info) error {
 	if to.NoModel {
 		return coleo.Errorf(coleo.EInvalid, "the harness %s has no model, so it takes no task: name a harness with a model",

@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// configureOnLimit sets what an arm does at a limit. The value in a request replaces what the user
+// configureOnLimit sets what an arm does at a limit of its model. The value in a request replaces what the user
 // has chosen before.
 func (r Rules) configureOnLimit(c *coleo.SpawnConfig, on coleo.OnLimit, harness string) error {
 	c.OnLimit = cmp.Or(on, c.OnLimit, r.Defaults.OnLimit)

@@ -18,7 +18,9 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	}
 	c.Conversation, c.Fork = cmp.Or(q.Conversation, c.Conversation), q.Fork
 	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
-		c.Parent, c.Depth = "", 0 // a clone does not belong to the arm whose model may have asked for the last start
+		// The configuration may come from the arm's last start, which a model may have asked for. Clear the parent,
+		// because the arm that starts now is a clone.
+		c.Parent, c.Depth = "", 0
 		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
 	}
 	for _, id := range []string{q.Conversation, q.Fork} {
@@ -42,7 +44,8 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
 	// the fork works in the folder of its parent, and the worktree there belongs to the parent
 	c.Worktree = nil
-	c.Parent, c.Depth = "", 0 // the fork belongs to the caller, even if its parent is a subarm
+	// No model has asked for the fork. So the fork is no subarm, even if the arm that it copies is one.
+	c.Parent, c.Depth = "", 0
 	raw, err := json.Marshal(c)
 	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
 	arm.AgentID = parent.AgentID
@@ -51,7 +54,7 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 }
 
 // Label adds labels to a new arm, which may already have labels from its parent. It returns EInvalid for bad
-// labels. If `known` is true, the arm already exists, and Label returns EInvalid unless `labels` is empty.
+// labels. If `known` is true, the arm already exists, and Label returns EInvalid if there are any labels.
 func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+

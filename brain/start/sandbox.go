@@ -74,9 +74,9 @@ func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known boo
 	return next
 }
 
-// checkUnguarded returns EInvalid if an arm would get the permission mode "all" without a sandbox, and the
-// user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded returns nil.
-// `before` is the configuration that the arm had, or that it has from its parent or predecessor.
+// checkUnguarded returns EInvalid if an arm would get the permission mode "all" without a sandbox, and the user
+// has not agreed. If the arm already had this mode without a sandbox, the user agreed then, and checkUnguarded
+// returns nil. `before` is the configuration that the arm had, or that it has from its parent or predecessor.
 func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 	unguarded := func(c coleo.SpawnConfig) bool {
 		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()

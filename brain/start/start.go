@@ -56,13 +56,13 @@ type Defaults struct {
 	Tools bool // whether new arms have Coleo's own tools, if their harness supports MCP
 }
 
-// Configure returns the configuration with which an arm is started. It takes each value from the request, or
-// else from the arm's last start, or else from the defaults. It also sets the fields of the arm's row that
-// repeat a value. `known` is true if the arm already has a configuration, or takes over the configuration of
-// its parent or predecessor.
+// Configure returns the configuration with which an arm is started. It takes each value from the request, or else
+// from the arm's last start, or else from the defaults. Some values are also fields of the arm's row, and
+// Configure sets these fields too. `known` is true if the arm already has a configuration, or takes over the
+// configuration of its parent or predecessor.
 //
-// Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in
-// the requested way.
+// Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in the requested
+// way.
 func (r Rules) Configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
 	c, err := ofLastStart(*arm, known)
 	if err != nil {

@@ -60,9 +60,9 @@ func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
 // slower.
 const mostWith = 15
 
-// checkWith checks the folders of further repositories in a request. It returns EInvalid if there are too
-// many folders or one is not absolute. It returns EConflict if the arm already has a worktree with other
-// further repositories.
+// checkWith checks the folders of further repositories in a request. It returns EInvalid if there are too many
+// folders or one of the paths is not absolute. It returns EConflict if the arm already has a worktree, and this
+// worktree has a different list of further repositories.
 func checkWith(before coleo.SpawnConfig, q wire.SpawnRequest, arm string) error {
 	if q.Worktree == nil || len(q.Worktree.With) == 0 {
 		return nil

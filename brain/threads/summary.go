@@ -56,8 +56,7 @@ func (v *Conversations) SummariseThread(ctx context.Context, harness, id string,
 	return m.Summary(), nil
 }
 
-// EachEvent calls a function for each event of an arm that has one of the given kinds, in the order
-// of the log.
+// EachEvent calls a function for an arm's events whose kind is in `kinds`, in the order of the log.
 func (v *Conversations) EachEvent(ctx context.Context, arm string, kinds []coleo.EventKind,
 	take func(coleo.Event)) error {
 	for after := uint64(0); ; {

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// every is the interval at which the task maintains the database.
+// every is the interval at which Task maintains the database.
 const every = 30 * time.Second
 
 // Task returns the task that maintains a database. Each run fills up the reserve file, and deletes old
@@ -55,7 +55,8 @@ func (k keeper) thin(ctx context.Context, arm string, events, commands store.Bou
 		var next string
 		var n int
 		if next, n, err = k.db.Thin(ctx, arm, k.now(), events); n == 0 && err == nil {
-			arm = next // otherwise continue with the same arm, which can have more old events
+			// the arm has no more old events, so go on with the next arm
+			arm = next
 		}
 		if deleted += n; next == "" {
 			break

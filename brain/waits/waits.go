@@ -164,11 +164,12 @@ func (w *Waits) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
 }
 
-// willRun returns nil if a prompt without a run is in the queue, or is being sent now.
+// willRun returns nil if a prompt that has no run yet is in a queue, or is being sent now.
 func (w *Waits) willRun(ctx context.Context, prompt string) error {
 	c, arm, err := w.config.DB.LastQueueChange(ctx, prompt)
 	if err == nil {
-		_, err = w.config.Find(ctx, arm) // checks that the arm exists, because the queue of a removed arm is lost
+		// check that the arm exists, because the queue of a removed arm is lost
+		_, err = w.config.Find(ctx, arm)
 	}
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:

@@ -27,14 +27,14 @@ const (
 	// lookEvery is the longest time between two checks for runs that are due. Run checks the time
 	// of day this often because timers stop while a machine is asleep.
 	lookEvery = 15 * time.Second
-	// retryEvery is how long Run waits before it tries to start an arm again after no host agent
-	// could start it.
+	// retryEvery is the pause after an attempt to start an arm, if Run must repeat the attempt. For example, there was
+	// no host agent.
 	retryEvery = 2 * time.Second
 	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
 	// the user.
 	maxDelay = 10 * time.Minute
-	// atOnce is the largest number of arms that start at the same time. The reason for this number
-	// is the same as for bulkAtOnce in cmd/coleo/arm.
+	// atOnce is the largest number of arms that start at the same time. With four, a slow arm delays only a few
+	// others, and even a small machine can start all of them.
 	atOnce = 4
 	// shownDelay is how long Run waits after a database error before it tries again.
 	shownDelay = 5 * time.Second
@@ -42,9 +42,8 @@ const (
 
 // bounds are time limits for what a Runner waits for. Only tests change them.
 type bounds struct {
-	// slow is the time after which a start no longer counts towards atOnce. A slow start waits for
-	// something, for example for a set-up script or a host agent that hangs. It must not delay the
-	// other triggers.
+	// slow is the time after which a start no longer counts towards atOnce. A slow start waits for something, for
+	// example for a set-up script or a host agent that hangs. Arms of other triggers can start meanwhile.
 	slow time.Duration
 	// start is the time limit for one attempt to start an arm. It is longer than the sum of the
 	// brain's own time limits for the parts of a start.
@@ -211,11 +210,12 @@ func (r *Runner) planNext(ctx context.Context, t trigger.Trigger) (time.Time, er
 	return times.Next(now), err
 }
 
-// startOpen begins to start the arms of open runs, several at the same time. It does not wait until
-// they have started.
+// startOpen begins to start the arms of open runs, several at the same time. It does not wait until they have
+// started.
 //
-// A run that another goroutine is starting can change after the list of open runs was read. So startOpen leaves
-// out each run that was busy before that. The goroutine wakes the Runner again.
+// Each start runs in its own goroutine, which can change the stored run after startOpen has read it. startOpen
+// therefore notes which runs have a goroutine before it reads the runs, and leaves them out. When such a goroutine
+// ends, it wakes the Runner again.
 func (r *Runner) startOpen(ctx context.Context) error {
 	r.mu.Lock()
 	busy := maps.Clone(r.busy)
@@ -304,10 +304,11 @@ func (r *Runner) reserve(e trigger.Entry) (free func()) {
 	})
 }
 
-// start starts the arm of a run and stores the result. It reports whether the caller must call start
-// again. Before start asks the brain for the arm, it marks the run as starting. If serve is then
-// killed, the next serve marks its own request to the brain as a repetition. So the brain does not
-// start the arm a second time after a user has removed it.
+// start starts the arm of a run and stores the result. It reports whether the caller must call start again.
+//
+// Before start asks the brain to start the arm, it marks the run as starting. If serve is then killed, the next
+// serve finds the mark, and tells the brain that its request is a repetition. Otherwise the brain could start the
+// arm a second time after a user has removed it.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
 		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {
