@@ -16,20 +16,22 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// attempt is one try to open the dialog that a line of the catalogue describes.
+// attempt is one try to open a dialog that the harness's catalogue describes.
 type attempt struct {
 	*Trial
-	ask     coleo.Ask // the line of the catalogue, with its placeholders filled in
+	ask     coleo.Ask // describes the dialog: a line of the catalogue, with its placeholders filled in
 	nonce   string
 	receipt coleo.Receipt // its text is the prompt; "" until the prompt is sent
 	dialog  *coleo.Dialog // the open dialog; nil if no dialog is open
 	since   int           // number of requests to the model before this attempt
 }
 
-// isPrompt reports whether the request q belongs to a prompt and is not a side request.
+// isPrompt reports whether the request q belongs to a prompt. It returns false for a side request, which the
+// agent CLI makes for itself, for example to find a title.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// fillAsk replaces the placeholders in a line of the catalogue with the nonce, the work folder and HOME.
+// fillAsk returns a line of the catalogue with values in place of its placeholders: the nonce, the work folder
+// and HOME.
 func (t *Trial) fillAsk(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -59,7 +61,7 @@ func (t *Trial) fillAsk(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	return a, failed
 }
 
-// openDialog makes the agent CLI open the dialog that a line of the catalogue describes. It returns
+// openDialog makes the agent CLI open the dialog that a line of the harness's catalogue describes. It returns
 // when a dialog is open or the turn has ended.
 func (t *Trial) openDialog(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	x := &attempt{Trial: t, nonce: Nonce(), since: len(t.Model.Record())}
@@ -99,11 +101,12 @@ func (t *Trial) openDialog(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether a command or a prompt of the user opens the dialog. The check must first wait until the
-// agent CLI has asked the MCP servers for their tools: until then, Gemini CLI up to 0.61.0 takes a command as a prompt.
+// byHand reports whether the user opens the dialog, with a command or a prompt. If so, the check must first
+// wait until the agent CLI has asked its MCP servers for their tools. Before that, Gemini CLI up to 0.61.0
+// sends a typed command to the model as a prompt.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
-// prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
+// prompt sends the prompt that opens the dialog, and waits until a dialog opens or the turn ends.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
 	first := x.Session == nil
 	if first {
@@ -147,8 +150,8 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	return waitfor.Turn(ctx, x.Session, x.receipt)
 }
 
-// answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers
-// the dialog in the way w. Then it checks what the agent CLI has done.
+// answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers the dialog
+// in the given way, for example with a denial. Then it checks what the agent CLI has done.
 func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	x, err := t.openDialog(ctx, a)
 	if err != nil {
@@ -196,8 +199,8 @@ func (x *attempt) checkAsked() error {
 	return nil
 }
 
-// checkUndone checks that nothing was done, and that the model received no result, except for a refusal after a
-// denial.
+// checkUndone checks that the action of the dialog was not done, and that the model received no result of it.
+// After a denial, the model may receive a refusal, but not the result x.ask.Result.
 func (x *attempt) checkUndone(denied bool) error {
 	result, err := regexp.Compile(x.ask.Result)
 	if err != nil {
@@ -220,7 +223,7 @@ func (x *attempt) checkUndone(denied bool) error {
 	return nil
 }
 
-// checkDone checks that what the user approved was done, and only once.
+// checkDone checks that the action that the user approved was done exactly once.
 func (x *attempt) checkDone() error {
 	if n, err := x.countWritten(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
@@ -253,14 +256,16 @@ func (x *attempt) countWritten() (int, error) {
 	return strings.Count(string(raw), x.nonce), nil
 }
 
-// results returns what the model received in this turn, without the results of x.ask.Before:
+// results returns what the model received in this turn:
 //   - the results of the tool x.ask.Tool
 //   - texts that the agent CLI has sent to the model in the user's place
+//
+// It leaves out the results of the calls x.ask.Before, which come first.
 func (x *attempt) results() (out []string) {
 	for _, q := range x.Model.Record()[x.since:] {
 		switch {
 		case !isPrompt(q) || x.receipt.Text == "" || x.ask.Tool != "" && strings.Contains(x.ask.Input, q.Prompt):
-			// Skip the task that the model gave to a subagent, because the model itself wrote this text.
+			// This prompt is the task that the model gave to a subagent. Skip it, because the model itself wrote it.
 		case q.Prompt != x.receipt.Text:
 			out = append(out, q.Prompt)
 		case q.HasToolResult:
@@ -322,7 +327,7 @@ func (x *attempt) checkDenial(ctx context.Context) error {
 	return errors.Join(x.checkUndone(true), x.checkNextPrompt(ctx), x.checkUndone(true))
 }
 
-// checkNextPrompt sends a prompt and checks that it is answered.
+// checkNextPrompt sends another prompt, and checks that the agent CLI answers it.
 func (x *attempt) checkNextPrompt(ctx context.Context) error {
 	if err := x.Model.SetScript(modelserver.Script{}); err != nil {
 		return err

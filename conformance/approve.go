@@ -28,8 +28,7 @@ func (t *Trial) newCommand() (command, error) {
 	return c, nil
 }
 
-// checkRuns checks how many times the command has run. If this number is not want, checkRuns
-// returns an error.
+// checkRuns returns an error if the command has not run exactly `want` times.
 func (c command) checkRuns(want int) error {
 	raw, err := os.ReadFile(c.log)
 	if err != nil && !os.IsNotExist(err) {

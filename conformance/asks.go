@@ -17,7 +17,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// AskResult is the outcome of the checks of one line of the catalogue.
+// AskResult is the outcome of the checks of one line of a harness's catalogue, which describes one dialog.
 type AskResult struct {
 	Name    string            `json:"name"`
 	Doc     string            `json:"doc"`
@@ -29,7 +29,7 @@ type AskResult struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// AsksReport is the outcome of the checks of a catalogue.
+// AsksReport is the outcome of the checks of a harness's catalogue of dialogs.
 type AsksReport struct {
 	Harness    string      `json:"harness"`
 	AgentCLI   string      `json:"agent_cli,omitempty"` // as in Report
@@ -38,7 +38,7 @@ type AsksReport struct {
 	Asks       []AskResult `json:"asks"`
 }
 
-// These are the names of the two checks of the tools. They run after the checks of the catalogue's
+// These are the names of the two checks of the agent CLI's tools. They run after the checks of the catalogue's
 // lines.
 const (
 	quietCheck  = "quiet_tools"
@@ -56,8 +56,8 @@ type catalogue struct {
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
-// checks returns one check for each of the given lines. If withTools is true, it also returns the
-// checks of the tools.
+// checks returns one check for each of the given lines. If `withTools` is true, it also returns the checks of
+// the agent CLI's tools.
 func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 	var out []Check
 	for _, a := range list {
@@ -114,8 +114,8 @@ func (c *catalogue) noteTools(t *Trial) {
 	}
 }
 
-// checkQuietTools makes the model call the tools that never ask, according to the harness. No
-// dialog may open. Tools for which the harness gives no input are skipped.
+// checkQuietTools makes the model call the tools for which the agent CLI never asks its user, according to the
+// harness. No dialog may open. checkQuietTools skips tools for which the harness gives no input.
 func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 	defer c.noteTools(t)
 	list, called := c.harness.QuietTools(), 0
@@ -195,8 +195,7 @@ func (x *attempt) callsServer() bool {
 	return x.ask.CallsMCP || len(words) > 0 && words[len(words)-1] == mcpserver.AskTool
 }
 
-// mcpCalls returns how many times the model has called the MCP server's tool with the
-// nonce.
+// mcpCalls returns how many times the model has called a tool of the checks' MCP server with the nonce.
 func (t *Trial) mcpCalls(nonce string) (n int) {
 	list, err := mcpserver.ReadRecord(t.mcpRecord())
 	if err != nil {
@@ -210,9 +209,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the script with which the model opens the dialog of a line of the catalogue.
-// The script applies to prompts that contain the given word. The model first sends the line's
-// text, if there is one, and then makes the line's tool calls.
+// scriptOf returns the script with which the model opens the dialog that the line `a` of the catalogue
+// describes. The script applies to prompts that contain the given word. The model first sends the line's text,
+// if there is one, and then makes the line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {
@@ -220,7 +219,8 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			When: modelserver.When{Contains: word, ToolResult: &after}, Reply: []modelserver.Step{step}})
 	}
 	if a.Reply != "" {
-		add(modelserver.Step{Text: a.Reply}, false, 1) // only the first request has no tool result
+		// the model sends the text once, because later requests of the turn have a tool result
+		add(modelserver.Step{Text: a.Reply}, false, 1)
 	}
 	if a.Tool == "" {
 		return script
@@ -232,7 +232,8 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			first.Reply = append(first.Reply, step)
 			continue
 		}
-		add(step, i > 0, min(i, 1)) // the first call has no limit, because the agent CLI can repeat its request
+		// the rule of the first call has no limit, because the agent CLI can repeat its first request
+		add(step, i > 0, min(i, 1))
 	}
 	return script
 }
@@ -245,9 +246,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that the user has selected. names is "all",
-// or the names of lines separated by commas. If the catalogue does not contain one of these lines,
-// the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. `names` is "all", or the
+// names of lines separated by commas. If the catalogue does not contain one of these lines, the error is
+// EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asker, ok := h.(coleo.AskCatalogue)
 	if !ok || len(asker.Asks()) == 0 {
@@ -269,9 +270,9 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	return out, nil
 }
 
-// RunAsks runs the checks of the given lines of a catalogue, one line after another. If these are
-// all lines of the catalogue, RunAsks also runs the checks of the tools. It returns the same errors
-// as Run. A failed check is not an error, because the report contains the failure.
+// RunAsks runs the checks of the given lines of a catalogue, one line after another. If the list contains all
+// lines of the catalogue, RunAsks also runs the checks of the tools. It returns the same errors as Run. A
+// failed check is not an error, because the report contains the failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asker, ok := h.(coleo.AskCatalogue)

@@ -34,8 +34,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks that the answer is wantedAnswer. It also checks that the model
-// received exactly this prompt, and only once.
+// exchange sends a prompt and checks that the answer is `wantedAnswer`. It also checks that the model received
+// exactly this prompt, and only once.
 func (t *Trial) exchange(ctx context.Context, prompt, wantedAnswer string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -93,8 +93,8 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves all dialogs of a turn until the turn ends. It returns how many dialogs it has
-// approved. If beforeFirst is not nil, approveAll calls it before the first approval.
+// approveAll approves all dialogs of a turn until the turn ends. It returns how many dialogs it has approved.
+// If `beforeFirst` is not nil, approveAll calls it before the first approval.
 func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := waitfor.Turn(ctx, t.Session, r)
@@ -256,9 +256,9 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// isCalled reports whether the record of an MCP server contains the first request of the protocol
-// and, after it, a tool call with the nonce. The first request is initialize. Since version
-// 2026-07-28 of the protocol, it can be server/discover instead.
+// isCalled reports whether the record of an MCP server contains the first request of the protocol and, after
+// it, a tool call with the nonce. The first request is `initialize`. Since version 2026-07-28 of the protocol,
+// it can be `server/discover` instead.
 func isCalled(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

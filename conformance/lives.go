@@ -149,9 +149,9 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn approves the dialogs of a turn until a command has written its process id to the file
-// at pidFile, and returns the command's process. If the turn ends or commandTimeout passes before
-// that, it returns the zero Identity.
+// processIn approves the dialogs of a turn until a command has written its process id to the file `pidFile`. It
+// then returns the command's process. If the turn ends or commandTimeout passes before that, it returns the
+// zero Identity.
 func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := patience.With(ctx, commandTimeout)
 	approved := make(chan struct{})

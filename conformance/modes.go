@@ -49,8 +49,8 @@ func switchModes(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// tryMode switches to a mode. It checks that the session reports the mode, and that the mode allows
-// what it should.
+// tryMode switches to a mode, and checks that the session reports the mode and that a prompt reaches the model.
+// If Mode.Permission is "ask" or "edit", it also checks whether the agent CLI asks before it writes a file.
 func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode) error {
 	from, was := t.Session.State(), waitfor.NewestCursor(t.Session)
 	done, err := s.SwitchMode(ctx, m.ID)
@@ -69,7 +69,7 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode)
 		return fmt.Errorf("no change reports the mode")
 	}
 	if m.Confirm {
-		return nil // some agent CLIs ask at the first prompt in such a mode
+		return nil // in such a mode, some agent CLIs open a dialog at the first prompt
 	}
 	if err := t.reachesModel(ctx); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (t *Trial) reachesModel(ctx context.Context) error {
 // reportedMode reports whether the session has reported the mode in a change after the cursor.
 func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so that Changes yields only past changes and does not wait
+	cancel() // with an ended ctx, Changes yields only past changes and does not wait
 	for c := range t.Session.Changes(ctx, after) {
 		if c.Kind == coleo.ChangeMode && c.Reading.Mode == mode {
 			return true

@@ -15,12 +15,12 @@ import (
 	"coleo.dev/harnesses/terminal/mend"
 )
 
-// Played is the result of one play: a recorded session and its label. The label does
-// not come from the session's screen.
+// Played is the result of one play: a recorded session and its label, which says when each state began. The
+// label does not come from the session's screen.
 type Played struct {
 	Name  string // name of the recording, without its suffix
 	Label string // in the format of mend.Case
-	Err   error  // the reason if the play ended early; then the label contains only what was proven before
+	Err   error  // why the play ended early; the label then contains only the states that were proven before
 }
 
 // plays lists sequences of actions of a user. Play carries out each sequence in a separate session.
@@ -130,7 +130,7 @@ type player struct {
 	*Trial
 	ctx    context.Context
 	states []stateSince
-	proven int // number of states that are proven, because a later prompt has reached the model
+	proven int // number of states that are proven: a later prompt has reached the model, so they were true
 }
 
 // stateSince is a state and the time at which it began.
@@ -140,8 +140,8 @@ type stateSince struct {
 	title string
 }
 
-// recordState records that a state began at a given time. Times never go back: if at is earlier
-// than the last recorded time, recordState uses the last recorded time.
+// recordState records that a state began at a given time. Times never go back: if `at` is earlier than the last
+// recorded time, recordState uses the last recorded time.
 func (p *player) recordState(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
@@ -164,8 +164,8 @@ func (p *player) forgetUnproven() {
 }
 
 // changeTo waits until the screen has stopped changing. Then it records two states:
-//   - mend.Changing begins at the time that from() returns.
-//   - The given state begins at the last change of the screen.
+//   - mend.Changing, which begins at the time that `from` returns
+//   - the given state, which begins at the last change of the screen
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	since, err := p.waitForQuiet(quietFor)
 	p.recordState(mend.Changing, from())
@@ -173,7 +173,7 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the recorded states as a label. start is the time at which the recording began.
+// label returns the recorded states as a label. `start` is the time at which the recording began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {
@@ -238,7 +238,8 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	return q, nil
 }
 
-// asking lists prompts that make the agent CLI open a dialog. The first prompt needs no tools.
+// asking lists prompts that make the agent CLI open a dialog. The agent CLI can obey the first prompt even if
+// it offers no tools to the model.
 var asking = []string{"write %s with words", "run touch %s"}
 
 // canAsk reports whether the agent CLI can open a dialog for the prompt asking[i]. The
@@ -289,7 +290,8 @@ func (p *player) playDenials() error {
 		if err != nil {
 			return fmt.Errorf("nothing denies %s: %w", fmt.Sprintf(ask, file), err)
 		}
-		p.recordState(mend.Unjudged, at) // after a denial, some agent CLIs ask the model once more
+		// not judged, because after a denial, some agent CLIs continue the turn with another request
+		p.recordState(mend.Unjudged, at)
 		since, err := p.waitForQuiet(quietFor)
 		if err != nil {
 			return err

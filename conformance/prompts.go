@@ -51,9 +51,10 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 // memories, files or calls for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that look like commands. There are two correct outcomes: the prompt
-// reaches the model as text, with at most a blank before it, or Coleo refuses it with EInvalid. The
-// agent CLI must never run the command.
+// specialLeading sends prompts that look like commands. The agent CLI must never run the command. There are two
+// correct outcomes:
+//   - The prompt reaches the model as text, with at most a blank before it.
+//   - Coleo refuses the prompt with EInvalid.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (t *Trial) finishRecording() {
 func (t *Trial) closeSession() error {
 	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // so that Changes yields only past changes and does not wait
+		cancel() // with an ended ctx, Changes yields only past changes and does not wait
 		for c := range t.Session.Changes(ctx, 0) {
 			t.recordedSessions[n-1].changes = append(t.recordedSessions[n-1].changes, c)
 		}

@@ -21,19 +21,21 @@ const redrawLook = 50 * time.Millisecond
 // transcript above the dialog.
 const redrawStill = time.Second
 
-// wipedRows is how many rows a partial wipe removes, counted upwards from the last row with text.
-// The composers and dialogs of most agent CLIs have more rows.
+// wipedRows is how many rows a partial wipe removes, counted upwards from the last row with text. The composers
+// and dialogs of most agent CLIs have more rows, so a part of them stays on the screen.
 const wipedRows = 5
 
-// lostRows is how many rows above a partial wipe an agent CLI may erase when it redraws. The wipe
-// moves the cursor, and some agent CLIs erase upwards from the cursor. Gemini 0.61.0 first moves
-// the cursor 4 rows down from its composer. If fewer than 4 rows are left below the composer,
-// Gemini erases up to 4 rows too many. Gemini erases 1 more row because the wipe begins 1 row above
-// its composer. No terminal can restore these rows.
+// lostRows is how many rows above a partial wipe may stay blank after the redraw. The wipe moves the cursor,
+// and some agent CLIs erase upwards from the cursor. Gemini 0.61.0 erases up to 5 rows too many:
+//   - It first moves the cursor 4 rows down from its composer. If fewer than 4 rows are left there, it erases
+//     up to 4 rows too many.
+//   - It erases 1 more row because the wipe begins 1 row above its composer.
+//
+// No terminal can restore these rows.
 const lostRows = 5
 
-// redraw wipes the agent CLI's screen. That can also happen by mistake if a command of the model
-// prints directly to the terminal. redraw checks two things:
+// redraw wipes the agent CLI's screen. A command of the model can do the same by mistake, if it prints directly
+// to the terminal. redraw checks two things:
 //   - Coleo makes the agent CLI draw its screen again.
 //   - Until then, Coleo does not report that no rule recognizes the screen.
 func redraw(ctx context.Context, t *Trial) error {
@@ -82,10 +84,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
-// number is 0. It waits until the agent CLI has redrawn the screen, and Coleo reads the same state
-// and dialog as before the wipe. It returns the numbers of rows with text after the redraw and
-// before the wipe.
+// wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the number is 0. It
+// waits until the agent CLI has redrawn the screen, and Coleo reads the same state and dialog as before the
+// wipe. `came` is the number of rows with text after the redraw, and `of` the number before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), waitfor.NewestCursor(t.Session)
@@ -122,8 +123,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. It
-// keeps rowsKept rows with text at the top of the screen.
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. The first
+// `rowsKept` rows with text stay on the screen.
 func wipeBelow(lines []string, rowsKept int) string {
 	y := 0
 	for ; y < len(lines) && rowsKept > 0; y++ {
@@ -173,9 +174,9 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until the state and the dialog are those of `was` and the screen equals the earlier
-// screen `before`, as firstDifference compares them. It returns the number of rows on the screen that have
-// text.
+// awaitPicture waits until a screen has been redrawn: Coleo reads the state and the dialog of `was`, and
+// firstDifference finds no difference from the earlier screen `before`. It returns the number of rows on the
+// screen that have text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -197,10 +198,10 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// firstDifference describes the first difference between a screen and an earlier screen, or returns
-// "". All rows must be equal, with two exceptions. Among the top rowsKept rows, up to lostRows
-// consecutive rows of the earlier screen may be missing. Below them, rows may also be missing,
-// because some agent CLIs do not redraw old parts of the transcript.
+// firstDifference describes the first difference between the screen `now` and the earlier screen `before`. It
+// returns "" if there is none. All rows must be equal, but rows of the earlier screen may be missing:
+//   - Among its first `rowsKept` rows, up to lostRows consecutive rows may be missing.
+//   - Below them, rows may be missing because some agent CLIs do not redraw old parts of the transcript.
 func firstDifference(before, now []string, rowsKept int) string {
 	if len(now) <= max(0, rowsKept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -223,8 +224,8 @@ func without(rows []string, at, n int) []string {
 	return append(rows[:at:at], rows[at+n:]...)
 }
 
-// differentRow describes the first row that differs from the wanted row, or returns "". Both lists
-// must have the same number of rows.
+// differentRow describes the first row of `now` that differs from the same row of `want`. It returns "" if
+// there is none. Both lists must have the same number of rows.
 func differentRow(want, now []string) string {
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])

@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// way is one way to answer a dialog of the catalogue.
+// way is one way to answer a dialog of the harness's catalogue.
 type way struct {
 	name   string
 	choice coleo.Choice
@@ -86,12 +86,12 @@ func (x *attempt) checkRefusal(ctx context.Context, w way) error {
 	return x.checkDenial(ctx)
 }
 
-// checkReplies answers the model's questions one after another. If a dialog follows the questions,
-// checkReplies approves it. The next check depends on the line of the catalogue:
-//   - Usually, the model must have received the picked answers and no others.
-//   - If the line has a Result, the model must have received that result.
-//   - If the line's dialog opens at the start, without the model, or by the prompt itself,
-//     the agent CLI must accept a prompt.
+// checkReplies answers the model's questions one after another. If a dialog follows the questions, checkReplies
+// approves it. Then it checks one of these, depending on the line of the catalogue:
+//   - Usually, the model has received the picked answers and no others.
+//   - If the line has a Result, the model has received that result.
+//   - If the model has no part in the dialog, the agent CLI accepts a prompt. That is the case for a dialog at
+//     the start, after a typed command, or after a Prompt without a Result.
 func (x *attempt) checkReplies(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -131,8 +131,8 @@ func (x *attempt) checkReplies(ctx context.Context, w way) error {
 	return nil
 }
 
-// reply returns the decision that answers one question. The model must receive the texts in yes,
-// and must not receive the texts in no.
+// reply returns the decision that answers one question. After this answer, the model must receive the texts in
+// `yes`, and must not receive the texts in `no`.
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
 	if want := cmp.Or(p.Kind, x.ask.Kind); x.dialog.Kind != want {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s, want %s", x.dialog.Title, x.dialog.Kind, want)

@@ -111,11 +111,11 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for the first change to idle or error after the receipt. If it came before end,
+// idleBefore looks for the first change to idle or error after the receipt. If that change came before `end`,
 // idleBefore returns true and the time of the change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so that Changes yields only past changes and does not wait
+	cancel() // with an ended ctx, Changes yields only past changes and does not wait
 	for c := range t.Session.Changes(ctx, r.Cursor) {
 		over := c.Reading.State == coleo.Idle || c.Reading.State == coleo.Failed
 		if c.Kind == coleo.ChangeState && over && c.Time.Before(end) {
@@ -125,9 +125,8 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of h that the user has selected. names is "all", or the names
-// of settings separated by commas. PickSettings returns EInvalid if h has no settings, or if one of
-// the names is unknown.
+// PickSettings returns the settings of h that the user has selected. `names` is "all", or the names of settings
+// separated by commas. PickSettings returns EInvalid if h has no settings, or if one of the names is unknown.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {

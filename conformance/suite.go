@@ -23,7 +23,7 @@ type Check struct {
 	Name     string
 	Doc      string // the requirement in one line
 	Required bool   // a harness that fails this check is not compatible
-	Shared   bool   // runs in the session of the earlier shared checks; otherwise in a session of its own
+	Shared   bool   // runs in the session that the earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; if nil, it always applies
 	// Reports reports whether the harness's events contain what the check compares. If it is nil,
@@ -56,7 +56,7 @@ type Report struct {
 	Results    []Result `json:"results"`
 }
 
-// WriteJUnit writes a report as JUnit XML to the file at path. It replaces an existing
+// WriteJUnit writes a report as JUnit XML to the file at `path`. It replaces an existing
 // file. If the file cannot be written, WriteJUnit returns an error.
 func WriteJUnit(path string, r Report) error {
 	out := junit.Suite{Name: "coleo harness test " + r.Harness, Class: r.Harness}
@@ -220,8 +220,8 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// afterCheck must be called after each check, with the check's error. It ends the check's trial if
-// the check has failed, or if the trial is not shared.
+// afterCheck ends the trial in which a check ran. It keeps the trial of a shared check that has passed or was
+// skipped, for the next shared check. The caller calls afterCheck after each check, with the check's error.
 func (b *checkRunner) afterCheck(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {

@@ -56,7 +56,7 @@ type Trial struct {
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
-	lives            int                // number of agent CLIs that renew has ended
+	lives            int                // number of agent CLIs that the method renew has ended
 	tmux             *tmux              // shows the windows; nil if the harness has none
 	hosted           *hosted.Arm        // the agent CLI, if a host agent drives it; Session is nil then
 }
@@ -218,12 +218,12 @@ func reasonOf(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is how many requests to the model are reported with a failure. They cover the failed
-// turn and the turn before it.
+// evidenceRequests is how many of the last requests to the model a failure report contains. They cover the
+// failed turn and the turn before it.
 const evidenceRequests = 20
 
-// evidence describes the session for a failed check: the state, the witnesses, the
-// screen and the last requests to the model.
+// evidence describes the session for the report of a failed check. It contains the state, the witnesses (what
+// each source says about the state), the screen, and the last requests to the model.
 func (t *Trial) evidence() string {
 	session := t.Session
 	if t.hosted != nil {

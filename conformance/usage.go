@@ -77,8 +77,8 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// countedUsage adds up the usage that the model counted after the first requestsBefore requests.
-// turn is the sum without side requests, and all is the sum with them.
+// countedUsage adds up the usage that the model counted after the first `requestsBefore` requests. `all` is the
+// sum. `turn` is the sum without side requests, which the agent CLI makes for itself.
 func (t *Trial) countedUsage(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output

@@ -86,9 +86,9 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform
-// first waits for the end of that turn. If the end of the last turn is not proven, perform sends
-// no prompt.
+// perform sends the prompt of the deed d. If the agent CLI is busy with a turn that it has begun by itself,
+// perform waits for the end of that turn and tries again. It does not try again if the session cannot prove
+// that the last turn has ended (coleo.RuleUnprovenIdle).
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := waitfor.Idle(ctx, t.hosted.Session())
@@ -137,7 +137,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	return log.CheckCalls(made)
 }
 
-// callsMade returns the calls that the model has made, with the outcomes in the deeds.
+// callsMade returns the calls that the model has made, with the outcomes that the deeds expect.
 func (t *Trial) callsMade(deeds []deed) ([]workcheck.Made, error) {
 	var want []coleo.ToolOutcome
 	for _, d := range deeds {

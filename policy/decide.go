@@ -72,7 +72,7 @@ type decider struct {
 	workspace reading.Workspace
 	request   Request
 	commands  []commandline.Command
-	unclear   error // the reason if the commands are not known
+	unclear   error // the reason why parse could not find the commands; nil if it found them
 }
 
 // parse finds the commands that the request's command line starts.
@@ -92,8 +92,9 @@ func (d *decider) parse() {
 	}
 }
 
-// withoutPanic calls `judge`, and turns a panic into an error. An agent CLI chooses the text that is judged,
-// so a panic in `judge` must not end the process. The error leads to a question instead.
+// withoutPanic calls `judge`, and turns a panic into an error. An agent CLI chooses the text that `judge`
+// reads, so a defect that this text uncovers must not end the process. After an error, the policy asks a
+// person.
 func withoutPanic(judge func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -103,8 +104,8 @@ func withoutPanic(judge func() error) (err error) {
 	return judge()
 }
 
-// decideScope returns the decision of one scope. If neither a rule nor the preset of the scope decides,
-// the Verdict is "". If the preset does not allow the request, Why contains the reason.
+// decideScope returns the decision of one scope. If neither a rule nor the preset of the scope decides, the
+// Verdict is "". In that case, Why says why the preset does not allow the request.
 func (d *decider) decideScope(s Scope) Decision {
 	best := Decision{}
 	level := 0
@@ -134,8 +135,8 @@ func (r Rule) appliesTo(q Request) bool {
 	return r.Category == q.Category
 }
 
-// byCommand returns what the scope's rules for commands decide about the whole line. The line is
-// allowed only if each of its commands is allowed by a rule or by the preset.
+// byCommand returns what the scope's rules for commands decide about the request's command line. The line is
+// allowed only if a rule or the preset allows each of its commands.
 func (d *decider) byCommand(s Scope) Decision {
 	var ruled []Rule
 	for _, r := range s.Rules {
@@ -165,7 +166,7 @@ func (d *decider) byCommand(s Scope) Decision {
 	return answer
 }
 
-// opensFiles reports whether the shell itself opens a file for one of the commands.
+// opensFiles reports whether the shell itself opens a file for one of the commands, as in `sort < FILE`.
 func (d *decider) opensFiles() bool {
 	return slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return len(c.Inputs) > 0 })
 }
@@ -181,9 +182,10 @@ func strictestRule(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// appliesToCommand reports whether a rule for commands applies to the command. A rule with the verdict allow
-// never applies to a command with an unknown word. For every other rule, an unknown word matches any word of
-// the rule.
+// appliesToCommand reports whether a rule for commands applies to the command. A command can have an unknown
+// word, such as $X:
+//   - A rule with the verdict allow does not apply to such a command.
+//   - For every other rule, an unknown word matches any word of the rule, so that the rule is never too mild.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"
@@ -259,7 +261,8 @@ func (d *decider) decideByGrant(grants []Grant) (Decision, bool) {
 	return Decision{}, false
 }
 
-// covers reports whether a grant applies to the request's arm, start, conversation and time.
+// covers reports whether a grant applies to the arm, the start, the conversation and the time of a request. A
+// field of the grant that is not set applies to all of them.
 func (g Grant) covers(q Request) bool {
 	return (g.Arm == "" || g.Arm == q.Arm) && (g.Start == 0 || g.Start == q.Start) &&
 		(g.Thread == "" || g.Thread == q.Thread) && (g.Ends.IsZero() || q.Now.Before(g.Ends))

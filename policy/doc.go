@@ -1,9 +1,9 @@
 // Package policy decides which requests of an arm need no approval from a person.
 //
-// Decide is a pure function of rules, grants and a request. It answers allow, ask or deny, and
-// names the rule that decided. If no rule allows a request, the answer is ask. Decide asks the
-// Machine of the given workspace about symbolic links and file names.
+// Decide gets rules, grants, a workspace and a request. It answers allow, ask or deny, and names the rule that
+// decided. If no rule allows a request, the answer is ask. Decide changes nothing. It asks the Machine of the
+// workspace about files, programs and variables.
 //
-// A policy saves a person some questions. It does not confine an arm: an allowed command runs with
-// all rights of the arm.
+// A policy saves a person some questions. It does not confine an arm: an allowed command runs with all rights
+// of the arm.
 package policy

@@ -36,7 +36,7 @@ const (
 	Other   Category = "other"
 )
 
-// Rule is one rule. Exactly one of Tool, Category and Command is set.
+// Rule is one rule of a policy. Exactly one of Tool, Category and Command is set.
 type Rule struct {
 	Tool     string   `toml:"tool"` // the agent CLI's name of a tool
 	Category Category `toml:"category"`

@@ -31,15 +31,15 @@ type Core struct {
 	gl       int     // index of the charset in use
 	modes    modeSet
 	tabs     []bool      // by column; nil for a new terminal, which has a tab stop in every 8th column
-	joining  width.State // state of the character that was printed last
+	joining  width.State // the width of the last character, and whether the next one can join it into one cluster
 
 	title    string
 	titles   []string // titles that CSI 22 t has saved
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // at this number of clusters, unused clusters are dropped
-	linkPatience int // number of links to refuse before the next search for unused links
+	clusterLimit int // when the table has this many clusters, those that no cell uses are dropped
+	linkPatience int // number of new links that are still left out before the next search for unused links
 
 	line    []byte // buffer for the text of a row
 	replies []byte
@@ -48,7 +48,7 @@ type Core struct {
 	ended   bool // the last byte ended a synchronized update
 
 	frameCells  int    // number of cells written in the open synchronized update
-	wholeFrames uint64 // number of synchronized updates that wrote about the whole screen
+	wholeFrames uint64 // number of synchronized updates that wrote the whole screen: see wholeFrameSlack
 
 	bytesTaken       int // number of bytes of output since New or Restore
 	allowanceGrownAt int // value of bytesTaken at the last increase of allowance
@@ -85,7 +85,7 @@ func New(cols, rows int) *Core {
 // reset executes RIS (full reset). It keeps the title, the counters, and the replies and notices
 // that the caller has not fetched yet.
 func (c *Core) reset() {
-	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only the ESC of this RIS came since the last RIS
+	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // the program sent this RIS directly after another RIS
 	if c.resetAt = c.bytesTaken + 1; repeated {
 		return // a second reset changes nothing, and takes long on a large screen
 	}
@@ -250,8 +250,8 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack sets a tolerance: a whole frame has as many cells as the screen, plus or minus
-// 1/32. The tolerance is needed because a program and this package can measure the same character
+// wholeFrameSlack is the tolerance for a whole synchronized update: it writes as many cells as the screen has,
+// plus or minus 1/32. The tolerance is needed because a program and this package can measure the same character
 // differently.
 const wholeFrameSlack = 32
 

@@ -8,12 +8,11 @@ type buffer struct {
 	saved       saved
 	keyboard    []uint8 // kitty keyboard flags; the last element applies
 
-	// above and below are the rows that a smaller screen size hides. They are shown again when the
-	// screen becomes larger. On the normal screen above is empty, because rows above the screen go
-	// into the history.
+	// `above` and `below` are the rows that a smaller screen size hides. They are shown again when the screen
+	// becomes larger. On the normal screen, `above` is empty, because rows above the screen go into the history.
 	above, below []*row
 
-	moved [2]int // the next Changed compares the rows moved[0] to moved[1]-1, even if nothing was written
+	moved [2]int // the next Changed compares the rows moved[0] to moved[1]-1, even those that were not written
 	turn  []*row // reused memory for the rows that a shift moves to the other end
 }
 
@@ -189,8 +188,8 @@ func (c *Core) moveDown(n int) {
 	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves the cursor one cell left. In reverse wrap mode, it moves the cursor from the
-// first column to the end of the row above. It does so only if the cursor's row continues that row.
+// backspace moves the cursor one cell left. In reverse wrap mode, it can also move the cursor from the first
+// column to the end of the row above. It does so if the cursor's row continues the row above.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
@@ -206,7 +205,7 @@ func (c *Core) backspace() {
 		b.rows[b.y].wrapped = false
 		b.y--
 		b.x = c.cols - 1
-		if b.rows[b.y].at(b.x).ch == 0 { // this cell is free because a wide character had no room in it
+		if b.rows[b.y].at(b.x).ch == 0 { // the last column is free because a wide character had no room in it
 			b.x--
 		}
 	}

@@ -147,8 +147,8 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the beginning of line that fits into the given number of cells, without trailing
-// blanks. It leaves out a wide character if only half of it would fit.
+// Cut returns the beginning of `line` that fits into the given number of cells, without trailing blanks. It
+// leaves out a wide character if only half of it would fit.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

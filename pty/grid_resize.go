@@ -133,7 +133,7 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	return r, true
 }
 
-// resized returns a copy of r with cols cells. It hides the cells that do not fit into a narrower
+// resized returns a copy of r with `cols` cells. It hides the cells that do not fit into a narrower
 // copy, and shows hidden cells again in a wider copy.
 func (r *row) resized(cols int) *row {
 	all := r.allCells()
@@ -159,7 +159,7 @@ func (r *row) mergeHiddenCells() {
 	edge := r.beforeNarrowing[shown-1]
 	copy(r.beforeNarrowing, r.cells)
 	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
-		if last.ch == 0 { // the edge cuts a wide character in two, and nothing was written here since
+		if last.ch == 0 { // the new edge cuts a wide character in two, and nothing has replaced its left half
 			*last = edge
 		} else {
 			r.beforeNarrowing[shown] = cell{}
@@ -228,7 +228,7 @@ func (c *Core) textLines(b *buffer) []textLine {
 		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
 			n = len(r.cells)
 			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {
-				n-- // this cell is free because a wide character had no room in it
+				n-- // the last column is free because a wide character had no room in it
 			}
 		}
 		s.cells = append(s.cells, r.cells[:n]...)

@@ -65,7 +65,7 @@ func keyBytes(name string) string {
 	return ""
 }
 
-// Paste returns the bytes that type the text as a paste, after Plain has cleaned it. If bracketed
+// Paste returns the bytes that type the text as a paste, after Plain has cleaned it. If `bracketed`
 // is true, Paste puts the markers of mode 2004 around the text.
 func Paste(text string, bracketed bool) []byte {
 	text = Plain(text)

@@ -31,8 +31,8 @@ func (c *Core) Paint() []byte {
 	return p.out
 }
 
-// Between reports whether the output so far is complete. Complete output ends neither inside a
-// character nor inside a sequence.
+// Between reports whether the output so far is complete. Incomplete output ends inside a character or a
+// sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
 // painter writes the output for Paint. Its fields describe a terminal that has read the output so
@@ -96,10 +96,9 @@ func (p *painter) buffer(b *buffer) {
 
 // row paints row y.
 //
-// If row y continues the row above, the terminal itself must wrap, because otherwise it does not
-// record the wrap. So if the painter has just filled the row above, row does not move the cursor.
-// The row above also counts as full if only its last column is free and row y begins with a wide
-// character.
+// If row y continues the row above, the terminal must wrap the text by itself, because it then records that the
+// rows belong together. So row does not move the cursor if the painter has just filled the row above. The row
+// above also counts as full if only its last column is free and row y begins with a wide character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -136,7 +135,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
 		after, joined := p.c.widths.Next(p.joining, r)
-		if i == 0 && joined { // otherwise r would join the character to its left
+		if i == 0 && joined { // the cursor movement separates r from the character to its left, which r would otherwise join
 			p.escape("\x1b[%d;%dH", y+1, x+1)
 			after, _ = p.c.widths.Next(p.joining, r)
 		}

@@ -32,7 +32,7 @@ type parser struct {
 
 	// The following fields describe an incomplete UTF-8 character.
 	need uint8 // number of missing bytes
-	low  rune  // the smallest character that needs this many bytes
+	low  rune  // smallest character whose UTF-8 form is as long as the incomplete one
 	char rune
 
 	// The following fields describe a CSI or DCS that is not complete yet.
@@ -290,8 +290,8 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg returns the parameter with index i. It does not count subparameters, which come after a
-// colon. It returns def if the parameter is 0 or missing.
+// arg returns the parameter with index i. It does not count subparameters, which come after a colon. If the
+// parameter is 0 or missing, arg returns `def`.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {

@@ -287,8 +287,8 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay executes ED, which erases parts of the screen. param is the parameter of the
-// sequence. If selective is true, it executes DECSED, which does not erase protected cells.
+// eraseDisplay executes ED, which erases parts of the screen. `param` is the parameter of the
+// sequence. If `selective` is true, it executes DECSED, which does not erase protected cells.
 func (c *Core) eraseDisplay(param int, selective bool) {
 	b := c.buf
 	switch param {
@@ -331,8 +331,8 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine executes EL, which erases parts of the cursor's row. param is the parameter of the
-// sequence. If selective is true, it executes DECSEL, which does not erase protected cells.
+// eraseLine executes EL, which erases parts of the cursor's row. `param` is the parameter of the
+// sequence. If `selective` is true, it executes DECSEL, which does not erase protected cells.
 func (c *Core) eraseLine(param int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill

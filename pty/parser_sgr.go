@@ -99,7 +99,7 @@ func (c *Core) extendedColour(i, subs int) int {
 		}
 	}
 	var colour uint32
-	most := 0 // number of parameters of a color of this kind, including the kind
+	most := 0 // largest number of parameters that a color of this kind has, including the kind
 	switch v[0] {
 	case 2:
 		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4

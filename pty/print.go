@@ -8,7 +8,7 @@ const maxCluster = 64
 // print prints r at the cursor.
 func (c *Core) print(r rune) {
 	after, joined := c.widths.Next(c.joining, r)
-	oldCells := 0 // number of cells that r shares with the cluster to its left
+	oldCells := 0 // number of cells of the cluster to the left that r joins; 0 if r joins no cluster
 	if joined {
 		oldCells = int(c.joining.Cells)
 	}
@@ -106,8 +106,8 @@ func (c *Core) putCharacter(r rune, width int) {
 	c.frameCells += width
 }
 
-// printASCII prints printable ASCII at the cursor. It has the same effect as print, but is faster,
-// because most output is ASCII.
+// printASCII prints printable ASCII at the cursor. It has the same effect as print, and is faster. Most output
+// is ASCII.
 func (c *Core) printASCII(p []byte) {
 	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.joining.Kind == width.Prepend {
 		for _, ch := range p {

@@ -18,9 +18,9 @@ func (c *Core) repeat(n int) {
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
-	// In insert mode, print shifts the row only by the width of a cluster's first character.
-	// printCells would shift it by the width of the whole cluster, so a cluster in insert mode is
-	// printed below.
+	// In insert mode, print and printCells differ for a cluster. print shifts the row by the width of the
+	// cluster's first character, and printCells by the width of the whole cluster. The effect of print is the
+	// right one, so the code below prints a cluster in insert mode with print.
 	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) {
 		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
@@ -92,7 +92,7 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes a cell n times, beginning at column x. If width is 2, write puts a filler after each
+// write writes a cell n times, beginning at column x. If `width` is 2, write puts a filler after each
 // copy. If insertSpace is true, write first inserts space for all copies.
 func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	pen := cell{style: lead.style}
@@ -111,14 +111,14 @@ func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	r.readBy = 0
 }
 
-// These are the limits for slow sequences. Some sequences touch each cell of many rows, and take a
-// thousand times as long as other sequences of the same length. They are SL, SR, DECIC, DECDC,
-// DECSED on a full screen, and REP for more than freeRepeats cells.
+// These are the limits for slow sequences. Some sequences touch each cell of many rows, and take a thousand
+// times as long as other sequences of the same length. They are SL, SR, DECIC, DECDC, DECSED on a full screen,
+// and REP for more than freeRepeats cells.
 //
-// The slow sequences share an allowance, in cells. Each byte of output increases the allowance. A
-// sequence that needs more than the allowance is ignored. On a screen of 120x40, a full allowance
-// is enough for 430 slow sequences in a row, and after that for one every 300 bytes. No known
-// program comes near this limit.
+// The slow sequences share an allowance, in cells. Each byte of output increases the allowance. A sequence that
+// needs more than the allowance is ignored. On a screen of 120x40, a full allowance lasts for 430 slow
+// sequences in a row. After that, every 300 bytes of output allow one more. No known program comes near this
+// limit.
 const (
 	maxAllowance     = 2 << 20 // in cells; the emulator moves this many cells in about 10 ms
 	allowancePerByte = 16

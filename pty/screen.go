@@ -16,9 +16,9 @@ type Screen interface {
 	// Write draws a program's output. It takes all of the output and never returns an
 	// error.
 	io.Writer
-	// Feed draws a program's output up to and including the byte that ends a synchronized update.
-	// If no update ends in p, Feed draws all of p. It returns the number of bytes that it has read.
-	// So the caller can look at the screen after each synchronized update.
+	// Feed draws a program's output up to and including the byte that ends a synchronized update. If no update
+	// ends in p, Feed draws all of p. It returns the number of bytes that it has read. With Feed, a caller can
+	// look at the screen after each synchronized update.
 	Feed(p []byte) int
 	// Resize changes the size in cells. If a size is outside the range from 2x1 to 1000x1000,
 	// Resize takes the nearest size in this range. Text that no longer fits goes into the history,

@@ -45,7 +45,7 @@ func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
 
-// body returns the state of c as a tape writes it.
+// body returns the state of c as the bytes that a tape writes.
 func (c *Core) body() []byte {
 	t := &tape{}
 	c.walk(t)
@@ -146,7 +146,7 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
-	if p.need == 0 { // low and char belong to the last character, so they are not kept
+	if p.need == 0 { // no character is incomplete, so low and char have no meaning
 		p.low, p.char = 0, 0
 	}
 	number(t, &p.low, 0, 0x10000)

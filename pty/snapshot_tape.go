@@ -17,7 +17,7 @@ type tape struct {
 	err error         // the first error of a tape that reads
 }
 
-// check records an error of the tape if ok is false. It does nothing if the tape writes.
+// check records an error of the tape if `ok` is false. It does nothing if the tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot

@@ -63,7 +63,7 @@ func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e))
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is how often a request is repeated at most.
+	// retries is the largest number of times that a request is repeated.
 	retries = 5
 	// retryAfter is the pause before a request is repeated. It is longer than the time after
 	// which a harness reports idle. So a harness that mistakes this pause for the end of the turn

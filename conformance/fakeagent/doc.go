@@ -31,7 +31,7 @@
 //	    3. No
 //	  Esc to cancel
 //
-// A digit chooses an option. The arrows move the mark, Enter chooses the marked option, and Esc
+// A digit chooses an option. The arrows move the mark ❯, Enter chooses the option at the mark, and Esc
 // chooses No. As with real agent CLIs, other text that is typed into a dialog is lost. But if such
 // a text contains a digit or an Enter, that key chooses an option.
 //
@@ -73,7 +73,7 @@
 //	hasty                acts before the user has answered its question for permission
 //	narrow               replaces characters that are not ASCII
 //	careless             drops prompts that are submitted during a turn
-//	anonymous            runs commands without the mark of its arm in their environment
+//	anonymous            runs commands without the variable COLEO_ARM of its arm in their environment
 //	brittle              ends when its terminal changes size
 //	stubborn             does not redraw its screen at SIGWINCH
 //	mingling             notes what its subagents do as if it had done it itself

@@ -164,7 +164,7 @@ func (p *program) run(ctx context.Context) int {
 }
 
 // read reads the terminal in the background, and sends the bytes to the returned channel. If the file supports
-// deadlines, stop ends the reading at once. Otherwise the reading ends after the next input.
+// deadlines, the function `stop` ends the reading at once. Otherwise the reading ends after the next input.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {

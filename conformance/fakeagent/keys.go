@@ -78,10 +78,9 @@ func (p *program) key(ctx context.Context, s string) int {
 	return 1
 }
 
-// escape handles an escape sequence at the beginning of s, and returns its length in bytes. In a
-// dialog, the arrows move the mark. As in some real agent CLIs, Shift-Tab in a dialog allows the
-// action permanently. Without a dialog, Shift-Tab switches to the next mode. Other sequences have
-// no effect.
+// escape handles an escape sequence at the beginning of s, and returns its length in bytes. In a dialog, the
+// arrows move the mark ❯ from option to option. As in some real agent CLIs, Shift-Tab in a dialog allows the
+// action permanently. Without a dialog, Shift-Tab switches to the next mode. Other sequences have no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()

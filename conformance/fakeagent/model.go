@@ -149,8 +149,8 @@ func (p *program) delegate(ctx context.Context, task string) result {
 	return result{talk[len(talk)-1].Content, succeeded}
 }
 
-// reply sends the whole conversation to the model and returns the model's reply. After
-// a failure that can be temporary, it repeats the request up to retries times.
+// reply sends the whole conversation to the model and returns the model's reply. After a failure that can be
+// temporary, it repeats the request up to `retries` times.
 func (p *program) reply(ctx context.Context, talk []message, below bool) (message, error) {
 	talk = append([]message{{Role: "system", Content: systemText}}, talk...)
 	show := func(string) {}
@@ -172,8 +172,8 @@ func (p *program) reply(ctx context.Context, talk []message, below bool) (messag
 	}
 }
 
-// newReplyPrinter returns a function that shows the text of one reply. The function must be called
-// each time the text grows. It replaces the text that it has shown before.
+// newReplyPrinter returns a function that shows the text of one reply. The caller passes the whole text each
+// time it has grown, and the function replaces the text that it has shown before.
 func (p *program) newReplyPrinter() func(string) {
 	begun := -1
 	return func(text string) {
@@ -203,8 +203,8 @@ func (p *program) compact(ctx context.Context) error {
 // the command has left behind can keep the output open.
 const shellGrace = 100 * time.Millisecond
 
-// armMark begins the environment variable by which Coleo finds the processes of an arm. With the
-// fault anonymous, the commands of the fake do not have this variable.
+// armMark begins the environment variable by which Coleo finds the processes of an arm. With the fault
+// `anonymous`, the commands of the fake do not have this variable.
 const armMark = "COLEO_ARM="
 
 // shell runs a command line and returns its output. As in real agent CLIs, the command

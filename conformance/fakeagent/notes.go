@@ -65,8 +65,8 @@ func (m *Model) beginNotes() error {
 	return f.Close()
 }
 
-// note writes a line of the notes. With the fault mingling, the line hides that a subagent has
-// done the work.
+// note writes a line of the notes. With the fault `mingling`, the line does not say that a subagent has done
+// the work.
 func (p *program) note(n Note) {
 	path := p.cfg.Model.Keep
 	if path == "" {
@@ -84,7 +84,7 @@ func (p *program) note(n Note) {
 		return
 	}
 	defer f.Close()
-	_, _ = f.Write(append(line, '\n')) // without the line, a test that needs it fails
+	_, _ = f.Write(append(line, '\n')) // an error needs no report, because a test that needs the line then fails
 }
 
 // noteReply notes the text and the calls of a reply.

@@ -30,9 +30,8 @@ func permission(subject string) *dialog {
 // options lists the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// These constants are indexes of options. forEver is the index of the option that allows an action
-// permanently. refused is the index of the option that denies an action. Esc chooses this option,
-// too.
+// These constants are indexes of `options`. `forEver` is the index of the option that allows an action
+// permanently. `refused` is the index of the option that denies an action. Esc chooses this option, too.
 const (
 	forEver = 1
 	refused = len(options) - 1
@@ -154,7 +153,7 @@ func (p *program) transcriptRows(cols, rows int) []string {
 	return lines
 }
 
-// wrap breaks text into lines of at most cols cells. It always returns at least one
+// wrap breaks text into lines of at most `cols` cells. It always returns at least one
 // line.
 func wrap(text string, cols int) []string {
 	var lines []string

@@ -82,9 +82,8 @@ func (p *program) useTool(ctx context.Context, c call, bySubagent bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// doIfPermitted carries out an action of the model by calling the given function. If the action
-// needs permission, doIfPermitted first asks the user. With the fault hasty, it calls the function
-// before it asks.
+// doIfPermitted carries out an action of the model by calling the given function. If the action needs
+// permission, doIfPermitted first asks the user. With the fault `hasty`, it calls the function before it asks.
 func (p *program) doIfPermitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.hasFault(hasty) {
 		did = do()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// act runs a command. rest is the text after the command's word. If the command is interrupted, act
-// returns the error of ctx.
+// act runs a command. `rest` is the text after the command's word. If the command is interrupted, act returns
+// the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {

@@ -76,8 +76,8 @@ func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error)
 	return a, nil
 }
 
-// openBus makes the folder, starts the bus in it, and makes the connection a.serve, which gives
-// orders.
+// openBus makes the arm's folder and starts the bus in it. It also makes the connection a.serve, over which
+// this package gives orders to the host agent.
 func (a *Arm) openBus() (err error) {
 	if err = os.Mkdir(a.config.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the host agent's folder: %w", err)
@@ -145,8 +145,8 @@ func (a *Arm) order(ctx context.Context, op bus.Op, in, out any) error {
 // host agent types.
 func (a *Arm) Session() coleo.Session { return a.seeing.newest() }
 
-// Prompt sends a prompt, and answers each dialog with the result of decide. It returns when the end
-// of the prompt's run is in the log.
+// Prompt sends a prompt, and answers each dialog with the result of `decide`. It returns when the end of the
+// prompt's run is in the log.
 func (a *Arm) Prompt(ctx context.Context, text string, decide func(coleo.Dialog) coleo.Decision) error {
 	var r coleo.Receipt
 	if err := a.order(ctx, bus.OpPrompt, bus.PromptOrder{Arm: a.id, Prompt: coleo.Prompt{Text: text}}, &r); err != nil {

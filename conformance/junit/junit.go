@@ -68,7 +68,7 @@ func formOf(s Suite) suite {
 	return out
 }
 
-// Write writes a report as JUnit XML to the file at path. It replaces an existing file. If the file cannot be
+// Write writes a report as JUnit XML to the file at `path`. It replaces an existing file. If the file cannot be
 // written, Write returns an error.
 func Write(path string, s Suite) error {
 	raw, err := xml.MarshalIndent(formOf(s), "", "  ")

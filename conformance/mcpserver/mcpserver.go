@@ -1,7 +1,6 @@
-// Package mcpserver is a small MCP server for tests, which agent CLIs start. The server has the
-// tool ping, and records each request. The record proves that an MCP connection works, whatever the
-// agent CLI itself reports. If an agent CLI allows servers to ask its user, the server also has the
-// tool ask.
+// Package mcpserver is a small MCP server for tests, which agent CLIs start. The server has the tool `ping`,
+// and records each request. The record proves that an MCP connection works, whatever the agent CLI itself
+// reports. If an agent CLI allows servers to ask its user, the server also has the tool `ask`.
 //
 // The server uses only standard input and output. It offers nothing except the tools.
 package mcpserver
@@ -77,7 +76,7 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// offerAsk adds the tool ask when a client declares that servers may ask its user.
+// offerAsk adds the tool `ask` when a client declares that servers may ask its user.
 func offerAsk(s *mcp.Server) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -90,8 +89,8 @@ func offerAsk(s *mcp.Server) mcp.Middleware {
 	}
 }
 
-// letsServersAsk reports whether the parameters of a request contain the capability elicitation.
-// Since the protocol of 2026-07-28, each request contains the capabilities of the client.
+// letsServersAsk reports whether the parameters of a request contain the capability `elicitation`. Since the
+// protocol of 2026-07-28, each request contains the capabilities of the client.
 func letsServersAsk(p mcp.Params) bool {
 	if first, ok := p.(*mcp.InitializeParams); ok {
 		return first.Capabilities != nil && first.Capabilities.Elicitation != nil

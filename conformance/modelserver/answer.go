@@ -45,9 +45,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.answerFixed(q, r.URL.Path, body, o)
 }
 
-// fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
-// This excludes pages in a browser: the owner of a page can make the page's own host name lead to
-// a loopback address.
+// fromHere reports whether a request has a loopback name as its Host, or came over a unix socket. Requests of
+// pages in a browser have another Host. The owner of a page can make the page's host name lead to a loopback
+// address, but the Host is still that name.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how request number n ended. If neither the script nor the server has caused err,
-// the client has disconnected.
+// finish records how request number n ended. If err is nil, the whole reply was sent. If the script or the
+// server has caused err, finish records err. Otherwise it also records that the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

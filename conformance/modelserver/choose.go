@@ -21,9 +21,10 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to the turn t. source says what has chosen the steps: it is
-// the name of a rule of the script, "side" or "words". It is "side" for one of the agent CLI's own
-// requests, and "words" if the words of the prompt have chosen the steps.
+// choose returns the steps of the reply to the turn t. `source` says what has chosen the steps:
+//   - the name of a rule of the script
+//   - "side": the turn is a side request, which the agent CLI makes for itself
+//   - "words": the words of the prompt
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (source string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps

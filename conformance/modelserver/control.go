@@ -38,7 +38,7 @@ func (s *Server) controlRecord(o *httpWriter, r *http.Request) {
 	if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil {
 		ctx, stop := context.WithTimeout(r.Context(), min(wait, longestWait))
 		defer stop()
-		// When the time is over, the response is an empty list.
+		// An error is ignored: if no such request comes in time, the response is an empty list.
 		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from })
 	}
 	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})

@@ -66,11 +66,11 @@ var (
 		`\t]*(/[^\r\n]*?)[ \t]*$|<cwd>(/[^<]*)</cwd>|working in the directory:? *(/\S+)`)
 	pasted = regexp.MustCompile(`(?s)^\s*<pasted_content id="[^"]*">\n(.*)\n</pasted_content[^>]*>\s*$`)
 	dated  = regexp.MustCompile(`^<current_datetime>[^<]*</current_datetime>\n\n`)
-	// deferredTools finds the names of deferred tools. Each name is on a separate line (Claude Code
-	// 2.1.329).
+	// deferredTools finds the names of deferred tools, whose schemas are not in the request. Each name is on a
+	// separate line (Claude Code 2.1.329).
 	deferredTools = regexp.MustCompile(`deferred tools are now available[^\n]*\n((?:[A-Za-z0-9_.-]+\n)+)`)
-	// reachableTools finds the text that lists deferred tools, and quotedTool finds
-	// each name in that text (Qwen Code 0.24.4).
+	// reachableTools finds the text that lists deferred tools, whose schemas are not in the request. quotedTool
+	// finds each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
 	// turnNotice finds the notice that a background task has ended. With such a notice, an agent CLI
@@ -90,23 +90,23 @@ func folderIn(text string) string {
 	return ""
 }
 
-// turnReader makes a Turn from the messages of a request. The messages must be given in
+// turnReader makes a Turn from the messages of a request. A dialect calls its methods for the messages in their
 // order.
 type turnReader struct {
 	turn       Turn
 	newMessage bool // the user's next text begins a new message
-	answered   bool // a tool has answered the model's last reply, so that the next request continues the turn
+	answered   bool // a tool result has followed the model's last reply, so the request continues a turn
 }
 
-// beginMessage must be called at the beginning of each message of the user, before user is called
-// for the texts of the message.
+// beginMessage begins a message of the user. A dialect calls it before it calls `user` for the texts of the
+// message.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// reply must be called for each reply of the model in the conversation.
+// reply notes that the conversation contains a reply of the model at this place.
 func (r *turnReader) reply() { r.answered = false }
 
-// user reads one text from a message of the user. If the agent CLI has added the text, the text
-// does not become the prompt. A notice that begins a turn is an exception: it is the prompt of that
+// user reads one text from a message of the user. A text that the agent CLI has added does not become the
+// prompt. There is one exception: a notice with which the agent CLI has begun the turn is the prompt of that
 // turn.
 func (r *turnReader) user(text string) {
 	notice := turnNotice.FindStringSubmatch(text)

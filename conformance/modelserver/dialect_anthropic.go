@@ -113,8 +113,8 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	return r.finish(), nil
 }
 
-// read adds a message to the turn. A message with the role system contains instructions, which some
-// agent CLIs send among the other messages.
+// read adds a message to the turn. A message with the role "system" contains instructions, which some agent
+// CLIs send among the other messages.
 func (m anthropicMessage) read(r *turnReader) {
 	switch m.Role {
 	case "system":

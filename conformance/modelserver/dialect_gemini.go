@@ -154,8 +154,8 @@ func geminiUsage(u Usage) fields {
 	return out
 }
 
-// geminiChunk returns a document that is a whole reply or a piece of a stream. finishReason is why
-// the reply ended, and "" in all pieces except the last.
+// geminiChunk returns a document that is a whole reply or a piece of a stream. `finishReason` says why the
+// reply ended. It is "" in all pieces except the last.
 func geminiChunk(t Turn, id string, parts []fields, finishReason string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finishReason != "" {
@@ -197,7 +197,7 @@ type geminiStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
-	usage Usage // usage of the request for all pieces; the last piece reports that of the whole reply
+	usage Usage // tokens of the request, for each piece; the last piece reports the tokens of request and reply
 	begun bool
 }
 

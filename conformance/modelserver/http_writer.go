@@ -47,8 +47,8 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends a value as a JSON document, unless the reply has already begun. The value can always be
-// encoded, because it comes from this package.
+// json sends a value as a JSON document. If the reply has already begun, json sends nothing. The value comes
+// from this package, so JSON can always represent it.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -70,7 +70,7 @@ func (o *httpWriter) fail(f Failure, v any) {
 	o.json(f.Status, v)
 }
 
-// event sends a server-sent event. It has no name if name is "".
+// event sends a server-sent event. If `name` is "", the event has no name.
 func (o *httpWriter) event(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {

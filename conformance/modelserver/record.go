@@ -22,15 +22,15 @@ type Request struct {
 
 	Turn // empty if the request does not ask for a reply of the model
 
-	// Rule is what has chosen the reply: "rule 2 (name)", "side" or "words". It is "" if the
-	// request does not ask for a reply of the model.
+	// Rule says what has chosen the reply: "rule 2 (name)", "side" or "words". It is "" if the request does not
+	// ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
 	Reply   []Step    `json:"reply,omitempty"`   // the chosen steps, with their placeholders replaced
 	Calls   []Made    `json:"calls,omitempty"`   // the tool calls in the reply, as they were sent
 	Status  int       `json:"status,omitempty"`  // HTTP status that was sent; 0 until then
 	Stalled bool      `json:"stalled,omitempty"` // the reply is waiting for a release
 	Aborted bool      `json:"aborted,omitempty"` // the client disconnected before the reply was complete
-	Error   string    `json:"error,omitempty"`   // the reason if the reply differs from the script
+	Error   string    `json:"error,omitempty"`   // how the reply differs from the script, if it does
 	Usage             // the usage that the reply has reported; 0 until the reply is complete
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
@@ -39,7 +39,8 @@ type Request struct {
 
 // Made is a tool call that the model has made.
 type Made struct {
-	ID        string `json:"id"` // a client of the chat dialect or the Gemini dialect may use other ids
+	// in its next request, a client of the chat or Gemini dialect may use another id for this call
+	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"` // the text that was sent, which need not be JSON
 }
@@ -86,8 +87,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce must be called after each change of a request. It wakes everybody who waits for a
-// request, and writes the request to the log.
+// announce wakes everybody who waits for a request, and writes the request to the log. The methods that change
+// a request call announce after each change.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -119,8 +120,8 @@ func (r *record) count(matches func(Request) bool) int {
 
 var errClosed = errors.New("model server closed")
 
-// wait returns the first request for which matches returns true. If there is no such request yet,
-// it waits for one. It returns an error if the server is closed or ctx ends.
+// wait returns the first request for which `matches` returns true. If there is no such request yet, it waits
+// for one. It returns an error if the server is closed or ctx ends.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

@@ -77,7 +77,7 @@ func (s scenario) show(what string) []Step {
 	return []Step{{Text: text}}
 }
 
-// cutLast is like strings.Cut, but it cuts s around the last sep.
+// cutLast is like strings.Cut, but it cuts s around the last `sep`.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

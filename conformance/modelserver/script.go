@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Script is a list of rules. The first matching rule chooses the reply to a request. If no rule
-// matches a side request, the reply is fixed. If no rule matches a main request, the built-in
-// scenario chooses the reply.
+// Script is a list of rules. The first matching rule chooses the reply to a request. If no rule matches, the
+// reply depends on the request:
+//   - A side request, which the agent CLI makes for itself, gets a fixed reply.
+//   - The built-in scenario chooses the reply to a main request.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -30,7 +31,7 @@ type Rule struct {
 type When struct {
 	Contains string `json:"contains,omitempty"` // text that the prompt must contain
 	Matches  string `json:"matches,omitempty"`  // regular expression (RE2) that matches in the prompt
-	// If true, a tool result must follow the prompt; if false, none may follow.
+	// ToolResult says whether a tool result must follow the prompt: true if it must, false if it must not.
 	ToolResult *bool       `json:"tool_result,omitempty"`
 	Dialect    string      `json:"dialect,omitempty"`
 	Side       SideRequest `json:"side,omitempty"` // SideAny matches all requests
@@ -113,8 +114,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether a request meets the condition. groups contains the matches of the pattern's
-// groups, or is nil without a pattern.
+// match reports whether a request meets the condition. `groups` contains what the groups of the pattern match,
+// or is nil without a pattern.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||

@@ -32,7 +32,7 @@ type Config struct {
 	Control string // path of a unix socket for the same requests, with mode 0600; "" for none
 	Log     string // path of a file for a line of JSON at each change of the record; "" for none
 	Script  Script // if it is empty, the built-in scenario answers
-	Keep    int    // number of requests that the record keeps at least; it keeps at most twice as many; 0 keeps all
+	Keep    int    // the record keeps at least the last Keep requests, and at most 2*Keep; 0 keeps all
 }
 
 // Server is a running model server.
@@ -150,9 +150,8 @@ func (s *Server) URL() string { return s.url }
 // Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request for which matches returns true. If there is none yet, Wait calls
-// matches again after each change of the record. It returns an error if ctx ends or the server is
-// closed.
+// Wait returns the first request for which `matches` returns true. If there is none yet, Wait calls `matches`
+// again after each change of the record. It returns an error if ctx ends or the server is closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }

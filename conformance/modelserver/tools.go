@@ -159,8 +159,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name that a tool uses for an argument. names contains the possible names in
-// lower case. If the tool uses none of them, argument returns the first one.
+// argument returns the name that a tool uses for an argument. `names` contains the possible names in lower
+// case. If the tool uses none of them, argument returns the first one.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {

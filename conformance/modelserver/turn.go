@@ -26,8 +26,8 @@ type Turn struct {
 	// Notice is true if Prompt does not come from a user. The agent CLI has then begun the turn by
 	// itself, and Prompt is the notice that explains the reason to the model.
 	Notice bool `json:"notice,omitempty"`
-	// Notices is the number of such notices in the conversation. It includes notices that the agent CLI
-	// has added to a running turn.
+	// Notices is the number of notices in the conversation that explain to the model what has ended in the
+	// background. It includes notices that the agent CLI has added to a running turn.
 	Notices int `json:"notices,omitempty"`
 	// Texts contains all texts of the user's last message. The last text is Prompt.
 	Texts []string `json:"texts,omitempty"`

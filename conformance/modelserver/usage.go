@@ -24,8 +24,8 @@ func (u Usage) check() error {
 	return nil
 }
 
-// usageOf returns the usage that a step of the reply sets. If no step sets it, usageOf estimates
-// one token per four bytes. sentBytes is the size of the sent texts, thoughts and arguments.
+// usageOf returns the usage that a step of the reply sets. If no step sets it, usageOf estimates one token per
+// four bytes. `sentBytes` is the size of the sent texts, thoughts and arguments.
 func usageOf(t Turn, steps []Step, sentBytes int) Usage {
 	for _, s := range steps {
 		if s.Usage != nil {

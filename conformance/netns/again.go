@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// RunAgain runs the command line of this process in a new process with its own network namespace.
-// The new process's environment is environ plus variable. RunAgain returns the exit code of the new
+// RunAgain runs the command line of this process in a new process with its own network namespace. The
+// environment of the new process is `environ` with `variable` added. RunAgain returns the exit code of the new
 // process, or 1 if it cannot be started or a signal ends it.
 //
 // Test binaries call RunAgain so that the programs that they start have no network.
@@ -16,7 +16,7 @@ func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	runtime.LockOSThread() // the new process would receive SIGTERM if this thread ended
+	runtime.LockOSThread() // the kernel sends SIGTERM to the new process when the thread that started it ends
 	Isolate(cmd)
 	err := cmd.Run()
 	if cmd.ProcessState == nil {

@@ -69,10 +69,10 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns arguments to put before the command line of a program. They make the program run in
-// its own network namespace, without another process in between. Without root, the program also has
-// its own user namespace. The program must call LoopbackUp before it uses the network. If the
-// command unshare (from util-linux) is missing, Own returns an error.
+// Own returns arguments to put before the command line of a program. They make the program run in its own
+// network namespace, without another process in between. Without root, the program also has its own user
+// namespace. The program must call LoopbackUp before it uses the network. If the command `unshare` (from
+// util-linux) is missing, Own returns an error.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -85,9 +85,9 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns arguments to put before the command line of a program, for example as
-// SpawnConfig.Wrap. They make the program run in the network namespace of the process pid. If the
-// command nsenter (from util-linux) is missing, Enter returns an error.
+// Enter returns arguments to put before the command line of a program, for example as SpawnConfig.Wrap. They
+// make the program run in the network namespace of the process `pid`. If the command `nsenter` (from
+// util-linux) is missing, Enter returns an error.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

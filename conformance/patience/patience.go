@@ -26,10 +26,10 @@ const (
 // errTimeout is the cause of a patientContext that has ended because its time is over.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
-// patientContext ends with DeadlineExceeded when its time is over, like a context with a deadline.
-// Its inner context can only be canceled. If Done returned the channel of the inner context,
-// contexts derived from a patientContext would end with Canceled. So a patientContext has its own
-// channel.
+// patientContext is a context that lasts longer on a loaded machine. Like a context with a deadline, it ends
+// with DeadlineExceeded. Its inner context can only be canceled. If Done returned the channel of the inner
+// context, contexts derived from a patientContext would end with Canceled. So a patientContext has a channel of
+// its own.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -66,8 +66,8 @@ func With(ctx context.Context, d time.Duration) (context.Context, context.Cancel
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns how many times slower this machine is than a quiet, fast one. threadCount is the
-// number of threads that run or want to run. The result is at most mostPatience.
+// slowness returns how many times slower this machine is than a quiet, fast one. `threadCount` is the number of
+// threads that run or want to run. The result is at most mostPatience.
 func slowness(threadCount int) float64 {
 	load := max(1, float64(threadCount)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())

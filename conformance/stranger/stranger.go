@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// UID is the user id and the group id of the stranger. On Debian, this is the id of the user
-// nobody.
+// UID is the user id and the group id of the stranger. On Debian, the user `nobody` has this id.
 const UID = 65534
 
 // partVariable is the name of an environment variable. Its value is the name of the
@@ -37,11 +36,11 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start runs the test binary again, as the user stranger. In the new process, Play runs the part with
-// the given name and arguments. Start returns the process, and a reader for its standard output. The
-// standard error of the process is that of the test. When the test ends, the process is killed.
+// Start runs the test binary again, as the user stranger. In the new process, Play runs the part with the given
+// name and arguments. Start returns the process, and a reader for its standard output. The standard error of
+// the process is that of the test. When the test ends, Start kills the process.
 //
-// Start skips the test unless root runs it, because only root can become another user.
+// Only root can become another user, so Start skips the test if any other user runs it.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
 	if os.Geteuid() != 0 {

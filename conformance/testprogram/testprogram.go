@@ -83,8 +83,8 @@ var built = sync.OnceValue(func() string {
 	if err != nil {
 		return ""
 	}
-	// go keeps a program for `go run` in its build cache, but not for `go build`. Here, go run copies the program
-	// instead of starting it. So only the first test binary after a change links the program.
+	// `go run` keeps the linked program in the build cache, and `go build` does not. So only the first test binary
+	// after a change links the program. With -exec cp, `go run` copies the program instead of starting it.
 	build := exec.Command("go", "run", "-ldflags", "-s -w", "-exec", "cp",
 		"coleo.dev/conformance/testprogram/program", filepath.Join(dir, "coleo"))
 	if build.Run() != nil {
@@ -121,6 +121,6 @@ func Run(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// HoldCommand returns the command that becomes a holder. It has the form of Coleo's own command, so a harness
-// concludes that the program is also the hook.
+// HoldCommand returns the command that becomes a holder. A harness uses a program with such a command as the
+// hook, too, because Coleo's own command has this form.
 func HoldCommand() []string { return []string{Path(), Hold, "--stdin"} }

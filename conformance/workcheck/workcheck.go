@@ -37,10 +37,11 @@ type Reply struct {
 	Text string // all texts of the reply, one after another
 }
 
-// inRunOf reports whether work for the given prompt may be in the given run. If the run has this
-// prompt, the work may be in it. If the prompt is a notice with which the agent CLI began the turn by
-// itself, the run must be marked accordingly. If no run has the prompt and it is no notice, the agent
-// CLI made the prompt itself. Then the work may be in any run.
+// inRunOf reports whether work for the given prompt may be in the given run. There are three cases:
+//   - The prompt is a notice, with which the agent CLI began a turn by itself. The run must have this prompt,
+//     and must be marked as begun by the agent CLI.
+//   - A run has the prompt. The work must be in a run with this prompt.
+//   - No run has the prompt, because the agent CLI made it. The work may be in any run.
 func (l Log) inRunOf(run, prompt string, notice bool) bool {
 	same := func(r coleo.Receipt) bool { return strings.TrimSpace(r.Text) == strings.TrimSpace(prompt) }
 	if notice {

@@ -9,7 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// This file follows the syntax tree of a command line.
+// The functions in this file go through the syntax tree of a command line to find the commands that the line
+// starts.
 
 const (
 	// MaxLine is the largest size of a command line that Parse accepts, in bytes. People
@@ -20,8 +21,8 @@ const (
 	mostCommands = 500
 	// deepest is the deepest nesting of groups, loops and substitutions that Parse accepts.
 	deepest = 20
-	// mostExpanded is the largest total size of all words after their expansion, in bytes. Without a
-	// bound, a line that repeats x=$x$x would double a word each time.
+	// mostExpanded is the largest total size of all words after their expansion, in bytes. Without a bound, a line
+	// could assign x=$x$x many times, and each time would double the value.
 	mostExpanded = 1 << 20
 	// mostPiped is the largest number of commands in one pipe. Many programs can print more than they
 	// read, so the output of a long pipe could be very large.
@@ -66,7 +67,7 @@ type Word struct {
 	// Variable is true if the text depends on a variable of the environment, which can contain a
 	// secret. Unknown is then also true.
 	Variable bool
-	// Matched is true if the word is a name that a file name pattern matched.
+	// Matched is true if the word is a file name that the shell puts in place of a pattern such as *.go.
 	Matched bool
 }
 
@@ -134,13 +135,14 @@ type walker struct {
 	// expanded is the total size of the expanded words so far, in bytes.
 	expanded *int
 	depth    int
-	// piped is the number of pipes around the current command.
+	// piped is the number of pipes that contain the current command.
 	piped int
-	// substituted is the number of substitutions around the current part of the line.
+	// substituted is the number of nested substitutions, such as $(COMMAND), that contain the current part of the
+	// line.
 	substituted int
 
 	dir   string
-	moved bool // a cd has changed the folder for the rest of the first statement of the line
+	moved bool // true after a cd, which changes the folder for the rest of the first statement
 	// set contains the variables that the line sets to known values.
 	set map[string]string
 	// conditional means that the shell may skip the current command. Such a command must not change
@@ -148,8 +150,9 @@ type walker struct {
 	conditional bool
 }
 
-// followPart calls part to follow one part of the line. That part must not change anything on which
-// the rest of the line depends.
+// followPart calls `part` to follow one part of the line. It sets w.conditional meanwhile, so that the walker
+// refuses a part that sets a variable or changes the folder. The rest of the line could depend on such a
+// change, and the shell may skip the part.
 func (w *walker) followPart(part func(*walker) error) error {
 	w.depth++
 	if w.depth > deepest {
@@ -310,7 +313,7 @@ func (w *walker) branches(c *syntax.IfClause) error {
 	return nil
 }
 
-// loop follows the body once for each word.
+// loop follows the body of a `for` loop once for each word of the loop.
 func (w *walker) loop(c *syntax.ForClause) error {
 	over, ok := c.Loop.(*syntax.WordIter)
 	if c.Select || !ok || !over.InPos.IsValid() {

@@ -29,9 +29,9 @@ var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt"
 
 func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
 
-// plainLanguage matches the values that a line may assign to the variables in languageNames. It matches
-// no slash, because the value would then name a file. It matches no backslash, because some character
-// sets use it as a part of a character.
+// plainLanguage matches the values that a line may assign to the variables in languageNames. A value with a
+// slash would name a file, so it does not match. A value with a backslash does not match either, because some
+// character sets use a backslash as a part of a character.
 var plainLanguage = regexp.MustCompile(`(?i)^(C|POSIX|en_[A-Z]{2}|(C|[a-z]{2,3}_[A-Z]{2})\.UTF-?8)?$`)
 
 // plainValue matches the values that a line may assign to NO_COLOR.
@@ -217,7 +217,7 @@ func (w *walker) checkSize(more int) error {
 	return nil
 }
 
-// opensAfterDollar reports whether a $ directly before the part has a meaning in some shell.
+// opensAfterDollar reports whether a $ directly before the part has a meaning in some shell, as in $"TEXT".
 func opensAfterDollar(part syntax.WordPart) bool {
 	switch x := part.(type) {
 	case *syntax.Lit:
@@ -230,7 +230,7 @@ func opensAfterDollar(part syntax.WordPart) bool {
 
 // literal adds literal text of the line. It removes the backslashes that quote characters.
 func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "!=" || s == "[" || s == "]" { // as whole words, these are commands and operators
+	if s == "!" || s == "!=" || s == "[" || s == "]" { // each of these words is a command or an operator, not a pattern
 		p.add(s, false)
 		return nil
 	}
@@ -367,11 +367,11 @@ func matchesWild(pattern []byte, special []bool, name string) bool {
 		case special[i] && c == '*':
 			expr.WriteString(`.*`)
 		case special[i]:
-			expr.WriteString(`.{1,4}`) // some shells treat each byte as a character
+			expr.WriteString(`.{1,4}`) // a ? of the pattern: some shells match one byte, others a character of up to 4 bytes
 		default:
 			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // an extra match is harmless, because the name is judged too
+	return err != nil || re.MatchString(name) // a name too many is harmless, because each name is judged too
 }

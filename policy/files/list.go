@@ -1,8 +1,7 @@
 package files
 
-// List is the path of a file in which Coleo stores the files that the user trusts. For each trusted
-// file, it stores the hash of the trusted content. Other packages use a List of their own for other
-// files of projects.
+// List is the path of a file that lists the files which the user trusts. The list has the hash of the trusted
+// content for each of them. Other packages use a List of their own for other files of projects.
 type List string
 
 // Hash returns the hash of a file's trusted content. If the file is not trusted, Hash returns "".
@@ -11,7 +10,8 @@ func (l List) Hash(path string) (string, error) {
 	return trusted[path], err
 }
 
-// Set makes the file at `path` trusted, as long as its content has the given hash.
+// Set adds the file at `path` to the list of trusted files. The file is trusted as long as its content has the
+// given hash.
 func (l List) Set(path, hash string) error {
 	return l.paths().changeTrust(func(trusted map[string]string) { trusted[path] = hash })
 }

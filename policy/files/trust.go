@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.changeTrust(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// changeTrust reads the list of trusted files, passes it to fn, and writes the changed list.
+// changeTrust reads the list of trusted files, passes it to `fn`, and writes the changed list.
 func (p Paths) changeTrust(fn func(map[string]string)) error {
 	trusted, err := p.readTrusted()
 	if err != nil {

@@ -89,7 +89,8 @@ var (
 	number  = regexp.MustCompile(`^-?[0-9]{1,18}$`)
 )
 
-// judgeTest checks the arguments of test. Some operators of test run code in their operands.
+// judgeTest checks the arguments of the command `test`. It refuses operators that it does not know. For -eq and
+// similar operators, it refuses operands that are not numbers, because some shells run code in them.
 func judgeTest(w Workspace, dir string, words []commandline.Word) error {
 	var args []string
 	if len(words) > 1 && words[0].Text == "!" {
@@ -116,8 +117,8 @@ func judgeTest(w Workspace, dir string, words []commandline.Word) error {
 	return fmt.Errorf("this condition is not known to only read")
 }
 
-// These lists contain the words of find's expression that only select and print files. They are
-// grouped by the kind of their argument.
+// These lists contain words of find that only select and print files. They are grouped by the argument that
+// follows the word: none, a text, or a file.
 var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
 		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
@@ -167,11 +168,12 @@ func judgeFind(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// opensKernel reports whether find opens a file of the kernel to print the given part of a format.
+// opensKernel reports whether find must open a file of the kernel to print the given directive of a format. It
+// must open one for %F and %Z, but not for %m, which prints permissions.
 func opensKernel(part string) bool { return part[len(part)-1] != 'm' }
 
-// refusePrivateNames refuses a test of find that looks for private names. words[i] is the pattern
-// of the test. A test may exclude private names: `! -name .git`, or `-name .git -prune`.
+// refusePrivateNames refuses a test of find that looks for private files, such as `-name .git`. words[i] is the
+// pattern of the test. A test may exclude private files: `! -name .git`, or `-name .git -prune`.
 func refusePrivateNames(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")

@@ -240,7 +240,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 }
 
 // checkAbove checks the ignore lists that rg reads outside of the searched folders. These are the lists in the
-// folders above paths, and the user's ignore lists of git.
+// folders above `paths`, and the user's ignore lists of git.
 func (w Workspace) checkAbove(dir string, paths []commandline.Word) error {
 	if len(paths) == 0 {
 		paths = []commandline.Word{{Text: "."}}
@@ -310,12 +310,14 @@ func (w Workspace) exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden file. It does not
-// match a line with a brace or a bracket, because these can stand for a dot.
+// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden file. Such a line
+// makes rg read files that an earlier line excludes. takesBack matches no line with a brace or a bracket,
+// because these can stand for a dot.
 var takesBack = regexp.MustCompile(`^!([^{[]*/)?[A-Za-z0-9_][^/{[]*/?\s*$`)
 
-// checkList refuses an ignore list that can make rg read a hidden file, and a list that is a symbolic link. If
-// the path is a folder .git, checkList checks the ignore list in that folder. It accepts every other path.
+// checkList checks the ignore list at `path`. If the path is a folder .git, it checks the ignore list in that
+// folder. It accepts a path of any other file. It refuses a list that can make rg read a hidden file, and a
+// list that is a symbolic link.
 func (w Workspace) checkList(path string) error {
 	name := filepath.Base(path)
 	switch {

@@ -161,9 +161,9 @@ func (w Workspace) onlyPlainRevisions(dir string, a arguments) error {
 	return nil
 }
 
-// checkRevisionFile checks the file of an operand REVISION:FILE. It checks the lists of attributes in all
-// folders on the way to the file. A path that begins with ./ or ../ is relative to dir, and every other path is
-// relative to the top of the work tree.
+// checkRevisionFile checks the file of an operand REVISION:FILE. It also checks the lists of attributes
+// (.gitattributes) in all folders on the way to the file. A path that begins with ./ or ../ is relative to dir,
+// and every other path is relative to the top of the work tree.
 func (w Workspace) checkRevisionFile(dir, rev, file string) error {
 	if err := w.checkCommit(dir, rev); err != nil {
 		return err
@@ -201,7 +201,8 @@ func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
 	return nil
 }
 
-// readsAttributes reports whether the command compares files, because git then reads lists of attributes.
+// readsAttributes reports whether an option makes the command compare the contents of files. Git then reads
+// lists of attributes (.gitattributes).
 func (a arguments) readsAttributes() bool {
 	return slices.ContainsFunc([]string{"stat", "shortstat", "numstat", "dirstat", "compact-summary", "S", "G", "p",
 		"patch", "U", "unified"}, func(option string) bool { return a.given[option] })

@@ -79,9 +79,9 @@ func (w Workspace) inIndex(dir, path string) (bool, error) {
 	return isBelow && names[below], err
 }
 
-// checkAllAttributes refuses a repository in which a list of attributes is not a plain file. Git reads the
-// list in each folder in which a shown commit changes a file. The check covers only the folders that contain
-// files of the index.
+// checkAllAttributes refuses a repository in which a list of attributes (.gitattributes) is not a plain file.
+// Git reads the list in each folder in which a shown commit changes a file. The check covers only the folders
+// that contain files of the index.
 func (w Workspace) checkAllAttributes(dir string) error {
 	repository, err := w.repositoryOf(dir)
 	if err != nil {

@@ -66,8 +66,8 @@ var (
 	refText = regexp.MustCompile(`^(?:ref: (refs/\S+)\n?$|([0-9a-f]{40})(?:\s|$))`)
 )
 
-// namesCommit returns an error unless name certainly is a commit. If several refs have this name, each of
-// them must be a commit, because git could choose any of them.
+// namesCommit returns an error unless `name` is certainly the name of a commit. If several refs have this name,
+// each of them must be a commit, because git could choose any of them.
 func (w Workspace) namesCommit(repository, name string) error {
 	if name == "@" {
 		name = "HEAD"
@@ -124,7 +124,7 @@ func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	}
 	if err != nil {
 		if w.exists(filepath.Dir(path)) && !w.Machine.IsFolder(filepath.Dir(path)) {
-			return w.packedRef(repository, ref) // a part of the path is a file, not a folder
+			return w.packedRef(repository, ref) // a part of the path is a file, so this ref has no file of its own
 		}
 		return "", err
 	}
@@ -155,8 +155,8 @@ func (w Workspace) packedRef(repository, ref string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// wholeHash returns the full hash of an object from the beginning of its hash. It returns an error unless
-// exactly one object matches.
+// wholeHash finds the object whose hash begins with the given digits, and returns its full hash. It returns an
+// error if no object matches, or more than one.
 func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 	objects := filepath.Join(repository, "objects")
 	var all []string
@@ -189,8 +189,8 @@ func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 	return all[0], nil
 }
 
-// checkIsCommit returns an error unless an object is a commit or a tag of a commit. It follows at most the
-// given number of tags that name another tag.
+// checkIsCommit returns an error unless an object is a commit or a tag of a commit. A tag can name another tag.
+// checkIsCommit reads at most `steps` objects.
 func (w Workspace) checkIsCommit(repository, hash string, steps int) error {
 	if steps == 0 {
 		return fmt.Errorf("too many objects lead to %s", hash)

@@ -6,7 +6,8 @@ var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true, paths: true},
 	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: shownCommits},
 	"diff": {options: gitLog, patches: true, always: true, paths: true, check: onlyRevisions},
-	// For a stash list, git starts a second git, which shows the log of refs/stash.
+	// For `git stash list`, git starts a second git, which shows the log of refs/stash. So these are options of
+	// git log.
 	"stash list": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "stat": optional,
 		"name-only": none, "name-status": none, "date": text, "format": optional, "pretty": optional, "no-color": none}},
 		check: noNames},
@@ -76,6 +77,6 @@ type gitCommand struct {
 	always  bool // the command shows content even without an option
 	named   bool // for an operand REVISION:FILE, the command shows only this file
 	paths   bool // the words after -- are paths
-	texts   bool // the command prints only names or settings, so that check judges its operands and the words after --
+	texts   bool // the command prints only names or settings; `check` judges its operands and the words after --
 	check   func(w Workspace, dir string, a arguments) error
 }

@@ -116,8 +116,9 @@ func (p gitPack) offset(number, all int64) (int64, error) {
 // most 4095 in a chain.
 const mostDeltas = 4095
 
-// readObject returns the kind of the object at an offset of the pack. For a tag that git has stored whole,
-// readObject also returns the beginning of its content. It follows at most the given number of deltas.
+// readObject returns the kind of the object at an offset of the pack. For a tag, it also returns the beginning
+// of its content. If the pack stores the object as a difference from another object (a delta), readObject
+// returns only the kind. It follows at most `deltas` such differences.
 func (p gitPack) readObject(offset int64, deltas int) (kind, content string, err error) {
 	data, err := p.machine.Part(p.path+".pack", offset, firstBytes)
 	if err != nil {

@@ -75,7 +75,7 @@ func (a arguments) checkRefs() error {
 	return nil
 }
 
-// onlyRefs accepts patterns for the names of refs.
+// onlyRefs refuses operands that are not patterns for the names of refs.
 func onlyRefs(_ Workspace, _ string, a arguments) error {
 	for _, o := range a.operands {
 		if !refPattern.MatchString(o.Text) {
@@ -96,8 +96,8 @@ func onlyNames(names ...string) func(Workspace, string, arguments) error {
 	}
 }
 
-// secretURL matches an address that can contain a password: before an @ or after a ?. The name before the @
-// of an address for ssh is not secret, so secretURL does not match it.
+// secretURL matches an address that can contain a password: before an @ or after a ?. The caller first removes
+// the users of ssh addresses, such as ssh://git@, because these are not secret.
 var secretURL = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^/\s"]*@|://[^\s"]*\?`)
 
 var sshURL = regexp.MustCompile(`(?i)\b(git\+)?ssh://[a-z0-9._-]+@`)
@@ -125,7 +125,8 @@ func noAddresses(w Workspace, dir string, a arguments) error {
 // :(attr).
 var filePattern = regexp.MustCompile(`^[A-Za-z0-9_./*?+@-]+$`)
 
-// onlyPatterns accepts patterns for the names that the index contains.
+// onlyPatterns refuses operands that are not patterns for names of files. Such a pattern selects names in git's
+// index.
 func onlyPatterns(_ Workspace, _ string, a arguments) error {
 	for _, o := range slices.Concat(a.operands, a.files) {
 		if o.Unknown || !filePattern.MatchString(o.Text) {
@@ -160,8 +161,8 @@ func oneBlamed(w Workspace, dir string, a arguments) error {
 	return w.onlyPlainRevisions(dir, arguments{operands: revisions})
 }
 
-// checkAttributes refuses a list of attributes that is not a plain file. Git reads the lists in all folders
-// from the top of the work tree down to the file.
+// checkAttributes refuses a list of attributes (.gitattributes) that is not a plain file. Git reads the lists
+// in all folders from the top of the work tree down to the file.
 func (w Workspace) checkAttributes(dir, file string) error {
 	at := filepath.Join(dir, filepath.Dir(file))
 	for len(at) >= len(w.Root) {

@@ -22,8 +22,8 @@ type Line struct {
 	Shadowed []string
 }
 
-// Judge returns nil if the line only reads, and reads only files that need no question. Otherwise
-// it returns an error that explains the reason to users.
+// Judge returns nil if the line only reads, and reads only files of the workspace that are not private.
+// Otherwise it returns an error that explains the reason to users.
 func (w Workspace) Judge(l Line) error {
 	commands, err := w.Commands(l)
 	if err != nil {
@@ -119,8 +119,8 @@ func (w Workspace) checkProgram(name string, builtin bool) error {
 	return nil
 }
 
-// checkFile refuses a path that must not be read. It treats - as the name of a file, because the shell and a
-// few programs open a file with this name. Most programs read standard input instead.
+// checkFile refuses a path that must not be read. It judges the word - like a file with this name, because the
+// shell and a few programs open such a file. For most programs, the word - stands for standard input.
 func (w Workspace) checkFile(dir, path string) error {
 	if path == "/dev/null" {
 		return nil
@@ -245,8 +245,9 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// deepNames returns a check for a program that can list the names in hidden folders. The program lists them if its
-// options include deepOption and one of hiddenOptions. If deepOption is "", one of hiddenOptions is enough.
+// deepNames returns a check that refuses a command if it can list the names in hidden folders. The program
+// lists them if its options include deepOption and one of hiddenOptions. If deepOption is "", one of
+// hiddenOptions is enough.
 func deepNames(hiddenOptions, deepOption string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if !strings.ContainsFunc(hiddenOptions, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&

@@ -29,12 +29,12 @@ type options struct {
 	texts  string // letters of options whose value is no path
 	counts string // letters of options whose value is a number
 	files  string // letters of options whose value is a path to read
-	// joined contains letters of options with an optional number. The number is in the same word, so the next
-	// word is an operand.
+	// joined contains letters of options with an optional number. The number stands in the same word, as in -n5,
+	// so the next word is not the number.
 	joined string
 	digits bool // an option such as -5 is allowed
-	// single is true if the program does not read options in the usual way. Then each option is a word with
-	// one letter, and its value is the next word.
+	// single is true if the program reads options in an unusual way. Each option is then a word of its own with
+	// one letter, as in `-a -L 2`, because the program would read -aL differently.
 	single bool
 	// anywhere is true if options may follow operands on every system.
 	anywhere bool
@@ -190,8 +190,8 @@ var (
 	matching = []string{"grep", "rg", "sed", "awk", "find", "nl", "git", "jq", "tac"}
 )
 
-// mostRepeated is the largest number of parts that a pattern may have after its repetitions are written out.
-// Programs keep a table of the parts, and a table of 30,000 parts takes gigabytes.
+// mostRepeated is the largest number of parts that a pattern may have after its repetitions are written out,
+// such as a{3} as aaa. Programs keep a table of the parts, and a table of 30,000 parts takes gigabytes.
 const mostRepeated = 2000
 
 // repeatsTooOften reports whether the repetitions of a pattern make more than mostRepeated parts.
@@ -217,7 +217,7 @@ func repeatsTooOften(pattern string) bool {
 		} else {
 			parts = min(parts+n, mostRepeated+1)
 		}
-		at += m[1] - 1 // the last sign of one repetition can begin the next match
+		at += m[1] - 1 // the last character of this match can be the first of the next match
 	}
 	return max(1, parts)*times > mostRepeated
 }

@@ -1,14 +1,15 @@
 package reading
 
-// operandKind is what the operands of a program are.
+// operandKind says how a program uses its operands, for example as paths to read.
 type operandKind int
 
 const (
 	toFiles        operandKind = iota + 1 // each operand is a path to read
 	toTexts                               // no operand is a path
 	toPatternFiles                        // the first operand is a pattern, and the others are paths
-	toOneFile                             // at most one operand, a path: the program would write to a second one
-	toNothing                             // no operands are allowed
+	// at most one operand, a path to read; the program would write to the file of a second operand
+	toOneFile
+	toNothing // no operands are allowed
 )
 
 // program describes one known program.

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// sedText returns a regular expression for the pattern or the replacement of a sed command. The given sign
-// ends the pattern.
+// sedText returns a regular expression for the pattern or the replacement of a sed command. `end` is the
+// character that ends the pattern, such as /.
 func sedText(end string) string {
 	if end == "/" {
 		return `(?:[^][/\\;\n]|\\[^;\n]|` + lengthening.Bracketed + `)*`
@@ -24,10 +24,11 @@ func sedText(end string) string {
 	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + bracketed + `)*`
 }
 
-// sedScript matches a sed script that only prints, deletes or changes lines of sed's output. It does not
-// match the commands w, e and r, or the flags w and e of s. These would write a file, start a program or read
-// another file. It does not match commands that keep text from line to line either. sedCommand matches a
-// single command.
+// sedScript matches a sed script that only prints, deletes or changes lines of sed's output. sedCommand matches
+// a single command of such a script. Neither matches:
+//   - the commands w, e and r, and the flags w and e of the command s. These write a file, start a program or
+//     read another file.
+//   - commands that keep text from line to line.
 var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 	text := sedText("/")
 	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`

@@ -60,7 +60,7 @@ func Shadowed(home string) []string {
 	return shadowedBy(text.String())
 }
 
-// expanded returns path as an absolute path. It replaces ~ and the variable HOME with the given home folder.
+// expanded returns `path` as an absolute path. It replaces ~ and the variable HOME with the given home folder.
 // A relative path is relative to this folder.
 func expanded(path, home string) string {
 	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {

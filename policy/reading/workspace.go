@@ -50,8 +50,8 @@ func NewWorkspace(dir string, m Machine) (Workspace, error) {
 	return Workspace{Root: root, Machine: m}, nil
 }
 
-// CheckPath returns an error if the file must not be read without a question. A relative path is
-// relative to the folder dir.
+// CheckPath returns an error if a command must not read the file without a question, because the file is
+// private, special or outside of the workspace. A relative path is relative to the folder dir.
 func (w Workspace) CheckPath(dir, path string) error {
 	_, err := w.readable(dir, path)
 	return err
@@ -104,8 +104,8 @@ func compilePrivate(list string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(` + strings.Join(all, "|") + `)$`)
 }
 
-// privateName returns the first private name in the path. If no name is private, it returns "".
-// Names that begin with a dot are private.
+// privateName returns the first private name in the path. If no name is private, it returns "". A name is
+// private if it begins with a dot or matches a pattern in private.txt.
 func privateName(path string) string {
 	for name := range strings.SplitSeq(path, "/") {
 		if name != "." && name != ".." && strings.HasPrefix(name, ".") || privatePatterns.MatchString(name) {

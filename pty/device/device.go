@@ -67,9 +67,9 @@ func Start(c Command) (*Terminal, error) {
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible returns a copy of f that the Go runtime polls. It closes f itself. creack/pty
-// leaves the master in blocking mode, in which Close would wait for a Read that waits for the
-// program. The program would then never receive SIGHUP.
+// interruptible returns a copy of f that the Go runtime polls, and closes f. creack/pty leaves the master in
+// blocking mode. In this mode, Close would wait for a Read, and the Read waits for output of the program. The
+// program would then never receive SIGHUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A holder needs more access to the master than Read and Write give. It reads output and journals
-// it in one step, and it must know whether the terminal has unread output.
+// The methods in this file are for a holder, the process that owns a terminal. A holder needs more than Read
+// and Write: it reads output and journals it in one step, and it must know whether the terminal has unread
+// output.
 
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }

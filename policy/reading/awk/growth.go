@@ -14,7 +14,8 @@ import (
 // This file bounds the memory that an awk script can need.
 
 const (
-	// mostNamed is the largest number of times that one expression may name the same value.
+	// mostNamed is the largest number of times that one expression may name the same value. With `x x x`, the
+	// result is three times as long as x.
 	mostNamed = 10
 	// mostAdded is the largest number of bytes that a script may keep for each record, in addition to the
 	// record's own text. mostOnce is the largest number of bytes that it may make in BEGIN and END.
@@ -27,13 +28,13 @@ const (
 type use struct {
 	kind    useKind
 	target  string       // the variable or array that is set; $ for a field
-	words   []scriptWord // the words of the expression that gives the value
+	words   []scriptWord // the words of the expression whose value is made or kept
 	isOnce  bool         // the use is in BEGIN or END
 	loops   []loop
 	fresh   map[string]bool // the variables that hold only parts of the current record
 	literal int             // the total size of the string literals in the value, in bytes
 	joins   bool            // the value is concatenated from several parts
-	ofMade  bool            // one of the parts is a variable that the script assigns
+	ofMade  bool            // the value is concatenated, and one of its parts is a variable that the script assigns
 }
 
 type useKind int
@@ -55,8 +56,8 @@ type loop struct {
 }
 
 // growth checks that a script makes no text that grows without a bound. A text that the script keeps from
-// record to record may grow by parts of each record. It must not grow by a copy of itself or of another kept
-// text.
+// record to record may grow by parts of each record, as in `s = s $1`. It must not grow by a copy of itself or
+// of another kept text, as in `s = s s`.
 type growth struct {
 	uses []use
 	// `long` contains the variables that can hold a part of an earlier record. `joined` contains the
@@ -68,7 +69,7 @@ type growth struct {
 
 func (g *growth) check() error {
 	g.long, g.joined, g.factor = map[string]bool{}, map[string]bool{}, 1
-	made := map[string]bool{} // the variables that the script sets to something other than a literal or a number
+	made := map[string]bool{} // the variables to which the script assigns a text other than a literal
 	for _, u := range g.uses {
 		made[u.target] = made[u.target] || u.target != "$" && !isCalculated(u.words) && len(valuesOf(u.words)) > 0
 	}
@@ -130,7 +131,7 @@ func (g *growth) noteUse(u use) {
 	maps.DeleteFunc(g.joined, func(_ string, is bool) bool { return !is })
 }
 
-// isBounded reports whether the text that a use keeps is at most a bounded multiple of the record.
+// isBounded reports whether the text that a use keeps is at most a fixed number of times as long as the record.
 func (g *growth) isBounded(u use) bool {
 	values := valuesOf(u.words)
 	switch {
@@ -161,7 +162,7 @@ func (g *growth) partsAreBounded(u use, values []value) bool {
 		case g.isStepOfLoop(u, v):
 		case v.name == "$" && !g.long["$"]:
 			if len(u.loops) > 0 {
-				return false // each step of the loop would append the whole record
+				return false // each step of the loop could append the whole record
 			}
 			if u.target == "$" {
 				ofRecord++

@@ -54,8 +54,8 @@ func (r *reader) loop() error {
 	return r.statement()
 }
 
-// isBound reports whether name is the variable or the bound of an enclosing loop. If a statement in the loop
-// set such a variable, the loop might never end.
+// isBound reports whether `name` is the variable or the bound of an enclosing loop. If a statement in the loop
+// set one of these, the loop might never end.
 func (r *reader) isBound(name string) bool { return slices.Contains(r.loops, name) }
 
 // loopBound reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
@@ -87,7 +87,7 @@ func (r *reader) loopBound(name string) (string, bool) {
 	return limit.text, stepped && r.take(")") && isPlain && r.isLimit(limit)
 }
 
-// isLimit reports whether a word is acceptable as the larger end of a counting loop.
+// isLimit reports whether a word may be the larger end of a counting loop, such as the NF of `i <= NF`.
 func (r *reader) isLimit(limit scriptWord) bool {
 	switch {
 	case limit.kind == kindNumber:
@@ -120,7 +120,7 @@ func (r *reader) expression(prints bool) error {
 }
 
 // parts reads the words of an expression. The expression ends at the end of the statement, at a block, or at a
-// closing parenthesis that it has not opened itself. If prints is true, parts refuses >, because > after print
+// closing parenthesis that it has not opened itself. If `prints` is true, parts refuses >, because > after print
 // writes a file.
 func (r *reader) parts(prints bool) error {
 	var open []string
@@ -202,7 +202,7 @@ func (r *reader) name(begin int) error {
 		return nil
 	case slices.Contains(functions, name) && called:
 		if (name == "sub" || name == "gsub") && r.inFor > 0 {
-			return r.wordError() // such a call could set the loop's variable, or add fields
+			return r.wordError() // in a loop, sub and gsub could set the loop's variable, or add fields
 		}
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
@@ -244,9 +244,14 @@ func (r *reader) setsThird() {
 	}
 }
 
-// isField reports whether the script may name the field after the sign $. The field must be a small number, NF,
-// the variable of a counting loop, or a variable that the script never sets. It can also be a sum of these in
-// parentheses. Large numbers are refused because some awk programs create all fields up to the number.
+// isField reports whether the script may name the field after the sign $. The field must be one of these, or a
+// sum of them in parentheses:
+//   - a small number
+//   - NF
+//   - the variable of a counting loop
+//   - a variable that the script never sets
+//
+// Large numbers are refused because some awk programs create all fields up to the number.
 func (r *reader) isField() bool {
 	if !r.isAt(1, "(") {
 		return r.isSmall(r.look(1))
@@ -293,7 +298,7 @@ func (r *reader) mayAssign() bool {
 	case r.isAt(-1, "]"):
 		return !r.isFieldOfArray()
 	}
-	// In `$(NF+1)++ x`, the ++ belongs to the field before it, and would create that field.
+	// In `$(NF+1)++ x`, the ++ changes the field before it, not the x, and would create a new field.
 	return ofNext && !r.isAt(-1, ")")
 }
 

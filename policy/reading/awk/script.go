@@ -42,7 +42,7 @@ type reader struct {
 	// `counted` contains the variables that are set to the result of split. `stepped` contains those that ++
 	// increments outside of loops. `set` contains the variables that are set in any other way.
 	counted, stepped, set map[string]bool
-	isCount               bool // the current operator is ++ outside of loops
+	isCount               bool // the current operator is a ++ that no loop encloses
 }
 
 // bound is a variable that is the bound of a counting loop.

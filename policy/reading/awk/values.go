@@ -250,9 +250,9 @@ func (r *reader) recordSet(begin int) {
 	}
 }
 
-// noteFresh updates r.fresh after the script has set a variable to the words in `from`. If these words hold
-// text from an earlier record, the variable is no longer fresh. It becomes fresh only if `always` is true,
-// which means that the statement always runs.
+// noteFresh updates r.fresh after the script has set a variable to the words in `from`. If these words can hold
+// text from an earlier record, noteFresh removes the variable from r.fresh. Otherwise it adds the variable, but
+// only if `always` is true, which means that the statement always runs.
 func (r *reader) noteFresh(name string, from []scriptWord, always bool) {
 	for _, v := range valuesOf(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {

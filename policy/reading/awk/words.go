@@ -36,7 +36,8 @@ var (
 	forbidden = regexp.MustCompile(`\b(system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|SYMTAB|FUNCTAB|OFMT|` +
 		`CONVFMT)\b`)
 	numbers = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6})?`)
-	// afterNumber matches a character that would make the number before it another number or a name.
+	// afterNumber matches a character that may not follow a number directly, as in 2e or 2_. awk programs differ
+	// in where such a number ends.
 	afterNumber = regexp.MustCompile(`^[A-Za-z0-9_.]`)
 	texts       = regexp.MustCompile(`^"([^"\\\n]|\\[\\"nrt])*"`)
 	patterns    = regexp.MustCompile(`^/([^][/\\\n]|\\[.*+?^$(){}|tswSWdb/"[\]-]|` + lengthening.Bracketed + `)+/`)

@@ -38,7 +38,7 @@ type reader struct {
 	// words contains all words so far, without blanks. A string begins with ", and a filter within a string
 	// begins with \(.
 	words []string
-	// slow is true if a string of the filter matches slowPattern. searches is true if the filter uses regular
+	// `slow` is true if a string of the filter matches slowPattern. `searches` is true if the filter uses regular
 	// expressions.
 	slow, searches bool
 }

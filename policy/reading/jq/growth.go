@@ -22,7 +22,8 @@ var lengthens = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 
 	"@csv": 2, "@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100,
 	"leaf_paths": 100, "fromjson": 2}
 
-// ofInput lists the words of jq whose result contains parts of the input without naming the input.
+// ofInput lists the words of jq that use the input although the filter does not name it. Their results contain
+// parts of the input.
 var ofInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max
 	min_by max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr
 	rtrimstr split join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json
@@ -31,12 +32,12 @@ var ofInput = strings.Fields(`values select to_entries from_entries sort sort_by
 // plainArguments lists the words of jq whose first argument must be a string or a number in the filter itself.
 var plainArguments = strings.Fields("flatten join split range limit nth sub")
 
-// mixes lists the signs that combine two streams and make one value from each pair. makes lists the words
+// `mixes` lists the signs that combine two streams and make one value from each pair. `makes` lists the words
 // that make a string or an array from many values.
 var (
 	mixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	makes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
-	// goesOn lists the words that go through many values.
+	// goesOn lists the words that make many values from one, or go through many values.
 	goesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
 	// inStep lists the words that the step of a reduce may contain, in addition to signs.
 	inStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
@@ -94,12 +95,12 @@ func isPath(word string) bool {
 type segment struct {
 	words      []string
 	named      map[string]int // how often the segment names each path of the input and each variable
-	whole      int            // how often it names the whole input, or uses a word of ofInput
-	paths      int            // how often it names the input or a variable at all
-	iterations int            // how often it goes through the members of one value
-	goesOn     int            // how many of its words go through many values
-	mixes      bool           // it combines two streams, and makes one value from each pair
-	makes      bool           // it makes a string or an array from many values
+	whole      int            // how often the segment names the whole input, or uses a word of ofInput
+	paths      int            // how often the segment names the input or a variable, or a part of one
+	iterations int            // how often the segment goes through the members of one value
+	goesOn     int            // how many words of the segment go through many values
+	mixes      bool           // the segment combines two streams, and makes one value from each pair
+	makes      bool           // the segment makes a string or an array from many values
 	inSource   bool           // the current word is in the source of a reduce
 }
 
@@ -120,15 +121,15 @@ func (s *segment) namesInput(i int) bool {
 	return s.words[i][0] == '.' && !isPath(s.at(i-1)) || slices.Contains(ofInput, s.words[i])
 }
 
-// usesVariable reports whether the word with index i reads a variable. After `as` or a semicolon, the segment
-// sets the variable instead.
+// usesVariable reports whether the word with index i reads a variable. After `as`, the segment sets the
+// variable instead. The same is true after a semicolon, which isShortReduce writes in place of `as`.
 func (s *segment) usesVariable(i int) bool {
 	before := s.at(i - 1)
 	return s.words[i][0] == '$' && before != "as" && before != ";"
 }
 
-// takesWhole reports whether the word with index i names the input, other than as .[$VARIABLE], which names
-// only one member.
+// takesWhole reports whether the word with index i names the input. The input in .[$VARIABLE] does not count,
+// because this expression names only one member.
 func (s *segment) takesWhole(i int) bool {
 	isMember := s.words[i] == "." && s.at(i+1) == "[" && strings.HasPrefix(s.at(i+2), "$")
 	return s.namesInput(i) && !isMember
@@ -204,10 +205,12 @@ func (g *growth) multiplyBy(n int) {
 	g.factor = min(g.factor*n, lengthening.Most+1)
 }
 
-// noteVariables records in g which variables a segment sets. A segment that goes through many values while a
-// variable is set can be too expensive. noteVariables returns false for such a segment if the variable takes
-// many values too, or if the segment sets another variable. It also returns false if the values are put into a
-// string or an array.
+// noteVariables records in g which variables a segment sets. It returns false if the filter can be too
+// expensive, because it goes through many values while a variable is set. This is the case if one of these is
+// also true:
+//   - the same segment sets another variable
+//   - the variable that is set takes many values
+//   - the segment puts the values into a string or an array
 func (g *growth) noteVariables(s *segment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
@@ -223,8 +226,7 @@ func (g *growth) noteVariables(s *segment) bool {
 }
 
 // hasPlainArgument reports whether the first argument of a function is a plain string or number in the filter.
-// It also multiplies g.factor, because a string that is put between values or replaces other text makes the
-// result longer.
+// For `join` and `range`, it also multiplies g.factor, because these functions make the result longer.
 func (g *growth) hasPlainArgument(name string, words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -297,7 +299,9 @@ func (g *growth) isShortReduce(at int) bool {
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
 		return false
 	}
-	g.words[at+as] = ";" // the variable is set only within this expression
+	// The semicolon tells usesVariable that the variable is set here. noteVariables does not count the variable,
+	// because it looks for `as`. That is right, because the variable exists only within the reduce.
+	g.words[at+as] = ";"
 	variable, begin := g.words[at+as+1], at+as+3
 	depth, part, inputs := 1, 0, 0
 	for i := begin; i < len(g.words); i++ {

@@ -20,8 +20,8 @@ const Bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n]
 var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + Bracketed +
 	`|[ ]\*|\$$)*$`)
 
-// By returns the largest factor by which a substitution can lengthen a text. The text `by` replaces a
-// match of the pattern. If all is false, only the first match is replaced.
+// By returns the largest factor by which a substitution can lengthen a text. The substitution replaces a match
+// of the pattern with the text `by`. If `all` is false, it replaces only the first match.
 func By(pattern, by string, all bool) int {
 	refs := strings.Count(by, "&") + strings.Count(by, `\`)
 	switch {
