@@ -67,5 +67,5 @@ const (
 	Blank = "\x1b[2J\x1b[H" // no rule recognizes this picture
 )
 
-// WorkClaim is an escape sequence with which the program reports that it works.
+// WorkClaim is an escape sequence with which the program of PlainSpec reports that it works.
 const WorkClaim = "\x1b]7501;state=working:app=x\x07"

@@ -15,7 +15,7 @@ import (
 // receive them, because an image has its own programs and files.
 var imageEnv = []string{"SHELL", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// The names of a container's files in the folder of a start.
+// The names of the files about a container. They are in the folder of one start of the arm.
 const (
 	containerPlan = "container.json"
 	containerLink = "container.link"
@@ -30,8 +30,9 @@ func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	return []string{hookCommand[0], container.CleanVerb, filepath.Join(c.Dir, containerPlan)}
 }
 
-// addContainer puts the command line of the arm's container between the wrapper and the agent CLI,
-// and writes the plan of the container. program is the path of Coleo's own program.
+// addContainer adds the command line of the arm's container to argv, between the wrapper in c.Wrap and
+// the agent CLI. It also writes the plan of the container. The parameter `program` is the path of
+// Coleo's own program.
 func addContainer(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []string,
 	env map[string]string) ([]string, error) {
 	if c.Sandbox.Image == "" {

@@ -41,7 +41,8 @@ func hookFor(s *rules.Spec, c *coleo.SpawnConfig, program []string) *hookFacts {
 	return h
 }
 
-// readUserHook returns the content of the user's file, and whether the file names a hook.
+// readUserHook returns the content of the user's file that u describes, and whether this file names a
+// hook.
 func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has bool) {
 	if u.Pattern == "" {
 		return nil, false

@@ -55,7 +55,8 @@ func joinOption(argv []string, option, workdir string) ([]string, error) {
 	return slices.Insert(out, at, option, string(text)), err
 }
 
-// jsonTable returns the JSON object in value, or in the file whose path is value.
+// jsonTable returns the JSON object in `value`. If `value` is no JSON object, it is the path of a file
+// with a JSON object.
 func jsonTable(value, workdir string) (map[string]any, error) {
 	text := []byte(value)
 	if !strings.HasPrefix(strings.TrimSpace(value), "{") {

@@ -33,9 +33,9 @@ type launchFacts struct {
 	Hook                           *hookFacts    // nil if there is no hook
 }
 
-// Plan turns a configuration into the Launch that the holder runs. It sets the defaults in c, and
-// writes the first files of a hermetic HOME. hookCommand is the command line of the hook program,
-// or nil. Plan returns one of these errors:
+// Plan turns a configuration into the Launch that the holder runs. It sets the defaults in c. If the
+// arm has a hermetic HOME, a HOME of its own, Plan also writes the first files there. The parameter
+// `hookCommand` is the command line of the hook program, or nil. Plan returns one of these errors:
 //
 //   - EInvalid if the configuration is wrong
 //   - EUnsupported if the agent CLI cannot do what the configuration asks
@@ -95,9 +95,9 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 	}, nil
 }
 
-// checkReached returns EUnsupported if the agent CLI would not know the MCP server with Coleo's own
-// tools. Some agent CLIs read their MCP servers only from a file, which Coleo writes only into a
-// hermetic HOME.
+// checkReached returns EUnsupported if the agent CLI would not learn of the MCP server with Coleo's own
+// tools. Some agent CLIs read their MCP servers only from a file. Coleo writes this file only into a
+// hermetic HOME, a HOME of the arm's own.
 func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files map[string]string) error {
 	texts := append(slices.Collect(maps.Values(env)), argv...)
 	if c.Profile == coleo.ProfileHermetic {
@@ -268,8 +268,9 @@ func applyPart(p rules.Part, facts launchFacts, argv *[]string, env, files map[s
 }
 
 // mergedFile returns the text of a file that two parts of the launch write. It merges JSON objects and
-// TOML tables like join. In any other file, it puts the text of the later part above the text of the
-// earlier part. In the opposite order, keys of the later part could belong to the last section of the earlier part.
+// TOML tables with the function join. In any other file, it puts the text of the later part above the
+// text of the earlier part. In the opposite order, keys of the later part could belong to the last
+// section of the earlier part.
 func mergedFile(path, old, text string) (string, error) {
 	var out string
 	var err error

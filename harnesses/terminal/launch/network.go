@@ -10,19 +10,19 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// The names of the network's files in the folder of a start.
+// The names of the files about the network. They are in the folder of one start of the arm.
 const (
 	networkRules  = "network.json"
 	networkRecord = "network.jsonl"
 )
 
-// NetworkRecord returns the path of a file in the folder dir of a start. The file lists the hosts
-// that a sandboxed arm has reached, and the hosts that its sandbox has refused. It exists only for
-// a sandbox that may reach some hosts.
+// NetworkRecord returns the path of the file with the hosts that a sandboxed arm has reached, and the
+// hosts that its sandbox has refused. The parameter `dir` is the folder of one start of the arm. The
+// file exists only if the sandbox may reach some hosts but not all.
 func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord) }
 
 // networkFile writes a file with the hosts that the arm's sandbox may reach, and returns the file's
-// path. env is the environment of the agent CLI.
+// path. The parameter `env` is the environment of the agent CLI.
 func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (string, error) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if env[name] != "" {
@@ -77,9 +77,9 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 	return out, nil
 }
 
-// addServer adds a server to the rules. private is true if the user has named the server. Its name
-// may then lead to a private address. If the server is on this machine, the same port inside the
-// sandbox leads to it.
+// addServer adds a server to the hosts that the sandbox may reach. `private` is true for a model server
+// that the user has chosen. The name of such a server may lead to a private address. If the server is
+// on this machine, the sandbox reaches it at the same port of its own loopback address.
 func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	rule := proxy.Rule{Host: server.Host, Port: server.Port, Private: private || server.Loopback()}
 	to.Allow = append(to.Allow, rule)

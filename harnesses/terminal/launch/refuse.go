@@ -28,7 +28,8 @@ func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[
 	return nil
 }
 
-// findSign reports whether the start shows the sign, and names the place of the sign.
+// findSign reports whether the start shows a sign that the user has chosen a setting. It also returns
+// the place of the sign, in words.
 func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[string]string) (string, bool) {
 	switch {
 	case sign.Arg != "":

@@ -20,9 +20,9 @@ import (
 // CLI does not receive them from the user's environment.
 var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 
-// addSandbox puts the command line of the arm's sandbox between the wrapper and the agent CLI. It
-// returns argv unchanged if the arm has no sandbox. hookCommand is the command line of the hook
-// program.
+// addSandbox adds the command line of the arm's sandbox to argv, between the wrapper in c.Wrap and the
+// agent CLI. It returns argv unchanged if the arm has no sandbox. The parameter `hookCommand` is the
+// command line of the hook program.
 func addSandbox(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	env map[string]string) ([]string, error) {
 	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
@@ -66,7 +66,7 @@ func addSandbox(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
-// limitBox adds the arm's limits to the box. It also notes in the configuration which mechanism
+// limitBox adds the arm's limits to its sandbox. It also notes in the configuration which mechanism
 // enforces these limits.
 func limitBox(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	wanted, err := c.Sandbox.Limit.Parse()
@@ -119,8 +119,8 @@ func addOwnFiles(box *sandbox.Box, s *rules.Spec, c *coleo.SpawnConfig) error {
 	return homeFiles(box, s.Launch.Sandbox)
 }
 
-// addFolder adds the arm's folder to the box. It returns EInvalid if the sandbox would then contain
-// something that must stay outside.
+// addFolder adds the arm's work folder to the sandbox. It returns EInvalid if this folder contains
+// something that must stay outside, such as the user's HOME.
 func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	if !filepath.IsAbs(box.Home) || box.Home == "/" {
 		return coleo.Errorf(coleo.EInvalid, "a sandbox needs HOME, and it is %q: nothing was started", box.Home)
@@ -145,8 +145,8 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	return nil
 }
 
-// ownFiles creates the files of this start to which the agent CLI and its hook write, and returns
-// them. The other files in their folder stay outside the sandbox.
+// ownFiles creates the files of this start to which the agent CLI and its hook write, and returns them.
+// The other files in c.Dir, the folder of this start, stay outside the sandbox.
 func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	paths, err := hook.Make(c.Dir)
 	if err != nil {
@@ -164,10 +164,10 @@ func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	return out, f.Close()
 }
 
-// homeFiles adds the agent CLI's own files below HOME to the box.
+// homeFiles adds the agent CLI's own files below HOME to the sandbox.
 //
-// It follows symbolic links only where no sandbox can write. Otherwise an agent CLI could put a
-// link into one of its writable folders, and the next sandbox would contain the link's target.
+// It follows symbolic links only where no sandbox can write. Otherwise an agent CLI could put a link
+// into one of its writable folders, and the next sandbox would contain the link's target.
 func homeFiles(box *sandbox.Box, files rules.SandboxFiles) error {
 	for _, name := range files.Writable {
 		path := filepath.Join(box.Home, name)

@@ -38,8 +38,8 @@ func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	return InstalledVersion(program, s.Package)
 }
 
-// InstalledVersion returns the version of an installed program, or "" if no file shows the version.
-// pkg is the package of the agent CLI, in the form npm:NAME or pip:NAME.
+// InstalledVersion returns the version of an installed program, or "" if no file shows the version. The
+// parameter `pkg` is the package of the agent CLI, in the form npm:NAME or pip:NAME.
 func InstalledVersion(program, pkg string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// feature is a condition that a new rule can have.
+// feature is a condition that a new rule or dialog can have.
 type feature struct {
 	where, pattern string
 	negated        bool
 	re             *regexp.Regexp
 	own            bool // a rule or dialog of the description already has this condition
-	hits, misses   int  // the number of the group's pictures, and of other pictures, on which the condition holds
+	hits, misses   int  // on how many wrongly read pictures, and on how many others, the condition holds
 }
 
 func (f feature) holds(p *rules.Picture) bool {
@@ -47,13 +47,15 @@ var featureParts = []string{"title", "below composer", "above composer 2", "abov
 	"bottom 1", "bottom 3", "bottom 6", "bottom 12"}
 
 // anyText is a pattern that matches any text. As a condition for the composer, it holds whenever the
-// screen shows a composer, even with a draft. A rule of idle needs such a condition, because Coleo
-// types a prompt only while a rule of idle holds. A hint below the composer is less useful, because
-// it often disappears with the first character.
+// screen shows a composer, even if the composer contains text. A rule of idle needs such a condition.
+// Coleo types a prompt only while a rule of idle holds, so the rule must still hold while the prompt is
+// in the composer. A hint below the composer is less useful as a condition, because it often disappears
+// with the first character.
 const anyText = `(?s).*`
 
-// newItems returns changes that add a new rule or dialog. The conditions of the rule or dialog hold
-// on pictures of the group, and on few pictures of other states.
+// newItems returns changes that add a new rule or dialog for the group, a set of wrongly read pictures.
+// The conditions of the rule or dialog hold on pictures of the group, and on few pictures of other
+// states.
 func (e *editor) newItems(all []caseReading) []change {
 	e.out = nil
 	if e.group.isStart() {
@@ -80,8 +82,9 @@ func (e *editor) newItems(all []caseReading) []change {
 	return e.out
 }
 
-// deriveByTitle proposes new dialogs. Their condition is that the screen shows one of the labelled titles.
-// Some of them also have a condition of an existing dialog, for example for the row that names the keys.
+// deriveByTitle proposes new dialogs for wrongly read pictures. Their condition is that the screen
+// shows one of the dialog titles in the labels of these pictures. Some of them also have a condition of
+// an existing dialog, for example for the row that names the keys.
 func (e *editor) deriveByTitle(list []feature) {
 	for _, where := range []string{"bottom 12", "screen"} {
 		pattern := e.titleCondition()
@@ -90,7 +93,7 @@ func (e *editor) deriveByTitle(list []feature) {
 			return
 		}
 		title := feature{where: where, pattern: pattern, re: re}
-		title.own = true // dialogs usually have a condition for their title, so this condition counts as own
+		title.own = true // as cheap as an existing condition, because most dialogs have one for their title
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
@@ -102,8 +105,9 @@ func (e *editor) deriveByTitle(list []feature) {
 	}
 }
 
-// picturesOfOtherStates returns pictures whose labelled state differs from the wanted state of the
-// group.
+// picturesOfOtherStates returns pictures on which the proposed new rule must not hold. Their label
+// wants another state than the new rule has. Either no rule recognizes such a picture, or the rule that
+// correctly recognizes it comes after the new rule.
 func (e *editor) picturesOfOtherStates(all []caseReading) []*rules.Picture {
 	var shots []shot
 	for i := range all {
@@ -121,8 +125,8 @@ func (e *editor) picturesOfOtherStates(all []caseReading) []*rules.Picture {
 	return out
 }
 
-// comesLater reports whether Coleo would try a new rule for the group before the rule with this name. If
-// so, the new rule must not hold on pictures for which the other rule decides. Coleo tries a new dialog
+// comesLater reports whether the existing rule with the given name comes after the proposed new rule.
+// The new rule must then not hold on pictures that the existing rule recognizes. A new dialog comes
 // before all rules.
 func (e *editor) comesLater(rule string) bool {
 	if e.group.want.state == coleo.WaitingApproval {
@@ -133,8 +137,8 @@ func (e *editor) comesLater(rule string) bool {
 	return at >= 0 && its >= at
 }
 
-// rankedFeatures returns the conditions that hold on at least one picture of the group, best conditions
-// first.
+// rankedFeatures returns the conditions that hold on at least one wrongly read picture of the group,
+// best conditions first.
 func (e *editor) rankedFeatures(others []*rules.Picture) []feature {
 	var out []feature
 	for _, f := range append(e.ownFeatures(), e.newFeatures()...) {
@@ -173,8 +177,9 @@ func (f feature) rank(pictures int) int {
 	return r
 }
 
-// partnersOf returns conditions to combine with the feature f. Together with any of them, f keeps at
-// least 90 % of its matches on the group. Of its matches on other pictures, it loses more than half.
+// partnersOf returns conditions that can make a rule with the condition f more exact. A rule with f and
+// such a condition holds on at least 90 % of the wrongly read pictures on which f holds. It holds on
+// less than half of the other pictures on which f holds.
 func (e *editor) partnersOf(f feature, list []feature, others []*rules.Picture) []feature {
 	if f.misses == 0 || f.negated {
 		return nil
@@ -233,8 +238,8 @@ func (e *editor) ownFeatures() []feature {
 	return out
 }
 
-// newFeatures returns new conditions from the rows of the pictures. It skips rows that repeat what a
-// user has typed.
+// newFeatures returns new conditions from the rows of the wrongly read pictures. It skips rows that
+// repeat what a user has typed.
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {
@@ -268,15 +273,15 @@ func (e *editor) newFeatures() []feature {
 	return out
 }
 
-// mayLookAt reports whether a new condition for the wanted state may use a part of the screen. A
+// mayLookAt reports whether a condition of the proposed new rule may use a part of the screen. A
 // condition of idle may not use the transcript, because the transcript can contain any text.
 func (e *editor) mayLookAt(where string) bool {
 	return e.group.want.state != coleo.Idle || !strings.HasPrefix(where, "above") && where != "bottom 6" &&
 		where != "bottom 12"
 }
 
-// longPattern is the smallest length of a new condition for a dialog, in characters. A shorter
-// condition could find a dialog where there is none, and Coleo would then send no prompt.
+// longPattern is the smallest length of a new condition for a dialog, in bytes. A shorter condition
+// could find a dialog where there is none, and Coleo would then send no prompt.
 const longPattern = 14
 
 func (e *editor) shortestPattern(where string) int {
@@ -329,7 +334,7 @@ func rowPatterns(row, where string) []string {
 	return out
 }
 
-// derive proposes a new rule or new dialogs. Their conditions are the features in list.
+// derive proposes a new rule or new dialogs. The features in `list` become their conditions.
 func (e *editor) derive(list []feature) {
 	if list[0].negated {
 		return
@@ -353,7 +358,7 @@ func (e *editor) derive(list []feature) {
 	}
 	at := e.doc.find("rule", e.group.rule)
 	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
-		return // a new rule comes after all dialogs, so it could not decide here
+		return // an existing dialog decides, and Coleo would try a new rule only after all dialogs
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)

@@ -29,7 +29,7 @@ type document struct {
 // item is a table of the harness.toml.
 type item struct {
 	kind, name string // kind is for example "rule", and name is then the name of the rule
-	start, end int    // offsets; a comment directly above the table belongs to the item
+	start, end int    // offsets in the file; a comment directly above the table belongs to the table
 }
 
 // field is a string in the harness.toml.
@@ -46,8 +46,8 @@ var (
 	keyName     = regexp.MustCompile(`([A-Za-z0-9_-]+)\s*=\s*$`)
 )
 
-// keyBefore is the number of bytes before a string in which scan searches for the string's key. All
-// keys are shorter.
+// keyBefore is the number of bytes before a string in which the method scan searches for the string's
+// key. All keys are shorter.
 const keyBefore = 60
 
 func parseDocument(text string) *document {
@@ -82,7 +82,7 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// scan collects the strings of the item with the index i, beginning at the given offset.
+// scan collects the strings of the table d.items[i], beginning at the offset `from`.
 func (d *document) scan(i, from int) {
 	end := d.items[i].end
 	top, cond, depth := "", -1, 0

@@ -61,7 +61,7 @@ func (e *editor) deriveDialogs(when string, cost int) {
 func (e *editor) variants(body, name, when string) []string {
 	kinds := []string{e.kindLike(name)}
 	if kinds[0] != string(coleo.DialogOther) {
-		kinds = append(kinds, string(coleo.DialogOther)) // a dialog of this kind may lack options
+		kinds = append(kinds, string(coleo.DialogOther)) // only a dialog of the kind "other" may lack options
 	}
 	title := "title = " + quote(e.titlePattern()) + "\n"
 	retitled := strings.Replace(titleKey.ReplaceAllLiteralString(body, ""), "select = ", title+"select = ", 1)
@@ -85,8 +85,8 @@ func (e *editor) kindLike(name string) string {
 	return string(coleo.DialogOther)
 }
 
-// titlesRead reports whether a new dialog finds the labelled title on at least one picture of the
-// group.
+// titlesRead reports whether the new dialog in `table` finds the right title on at least one picture of
+// the group. The right title is the one in the label of the picture.
 func (e *editor) titlesRead(table string) bool {
 	spec, err := rules.ParseSpec("new", []byte("name = \"x\"\ncommand = \"x\"\n[keys]\nsubmit = \"ENTER\"\n"+
 		"[composer]\nbottom = 'x'\n"+table))
@@ -102,17 +102,17 @@ func (e *editor) titlesRead(table string) bool {
 	return false
 }
 
-// titleWords is the largest number of words of a title in a condition. A narrow terminal wraps
-// longer texts.
+// titleWords is the largest number of words of a title that a condition contains. A narrow terminal
+// wraps longer texts.
 const titleWords = 5
 
-// titleCondition returns a pattern for the beginning of the labelled titles.
+// titleCondition returns a pattern for the beginning of the dialog titles in the labels.
 func (e *editor) titleCondition() string {
 	words := strings.Split(e.titleText(), " ")
 	return `(?m)^\W*` + strings.Join(words[:min(len(words), titleWords)], " ")
 }
 
-// titlePattern returns a pattern for a row that shows one of the labelled titles.
+// titlePattern returns a pattern for a row that shows one of the dialog titles in the labels.
 func (e *editor) titlePattern() string {
 	if text := e.titleText(); text != "" {
 		return `^\W*(` + text + `)(?: |\W*$)`

@@ -19,8 +19,8 @@ type change struct {
 	cost int    // the size of the change; see the costs below
 }
 
-// These constants are the costs of a change. The number of changed characters is added to them. A
-// kind of change costs less if it is often right.
+// These constants are the costs of a change. Propose prefers changes with lower costs. The number of
+// changed characters is added to the cost. A kind of change costs less if it is often right.
 const (
 	costAnchor = 1  // for each row by which a part of the screen grows or shrinks
 	costRegion = 8  // another part of the screen
@@ -40,11 +40,12 @@ const (
 const (
 	mostAway  = 24 // rows of another part of the screen
 	mostRows  = 15 // rows by which a part of the screen grows or shrinks
-	mostFound = 8  // texts that are found in a gap on one picture
-	mostTexts = 4  // texts that one change puts into a gap
+	mostFound = 8  // texts that are found on one picture for a gap of a pattern
+	mostTexts = 4  // texts that one change puts into a gap of a pattern
 )
 
-// editor collects changes to one description that may mend a group of breaks.
+// editor collects changes to one description that may mend a group, which is a set of wrongly read
+// pictures.
 type editor struct {
 	doc      *document
 	spec     *rules.Spec
@@ -73,8 +74,8 @@ func (e *editor) set(f field, value, what string, cost int) {
 	e.add(e.doc.withValue(f, value), fmt.Sprintf("%s: %s", named, what), cost+changedRunes(f.value, value))
 }
 
-// changedRunes returns the number of characters that differ between two texts, without their common
-// beginning and their common end.
+// changedRunes removes the common beginning and the common end of two texts. It returns how many
+// characters are left of the text with more characters.
 func changedRunes(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -86,10 +87,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// changeConds proposes changes of the conditions in list, which belong to one item. The parameter
-// `it` is the index of this item. If shouldHold is true, the item should hold on all pictures of
-// the group, and the changes make the item hold on more of them. Otherwise the item should hold on
-// none of them, and the changes keep the item from holding.
+// changeConds proposes changes of the conditions in `list`, which belong to one rule or dialog. The
+// parameter `it` is the index of this item in e.doc.items. If `shouldHold` is true, the item should
+// hold on all pictures of the group, and the changes make it hold on more of them. Otherwise the item
+// should hold on none of them, and the changes make it fail.
 func (e *editor) changeConds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
@@ -141,7 +142,9 @@ func (e *editor) partText(p *rules.Picture, where string) []string {
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)
 
-// changeRegions proposes changes after which condition c looks at another part of the screen.
+// changeRegions proposes changes after which condition c looks at another part of the screen. If `must`
+// is true, the changed condition must hold on pictures of the group. Otherwise it must not hold on
+// them.
 func (e *editor) changeRegions(f field, c rules.Cond, must bool) {
 	re, err := regexp.Compile(c.Pattern)
 	if err != nil {
@@ -198,9 +201,9 @@ func (e *editor) changeRegions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// changePatterns proposes changes of the pattern in field f. Coleo matches the pattern with the
-// texts that textsOf returns for a picture. findsIt reports whether a changed pattern finds the
-// right text on a picture.
+// changePatterns proposes changes of the pattern in field f. Coleo matches this pattern with certain
+// texts of a picture, which textsOf returns. findsIt reports whether a changed pattern finds the right
+// text on a picture.
 func (e *editor) changePatterns(f field, textsOf func(*rules.Picture) []string,
 	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
@@ -222,10 +225,12 @@ func (e *editor) changePatterns(f field, textsOf func(*rules.Picture) []string,
 	}
 }
 
-// letterOrDigit matches one letter or digit. No change replaces a glyph by such a character.
+// letterOrDigit matches one letter or digit. No change replaces a symbol in a pattern, such as ❯, by
+// such a character.
 var letterOrDigit = regexp.MustCompile(`^[A-Za-z0-9]$`)
 
-// fillGap proposes changes that put another text into gap g of the pattern in field f.
+// fillGap proposes changes that put another text into gap g of the pattern in field f. A gap is a piece
+// of the pattern that may be wrong.
 func (e *editor) fillGap(f field, g gap, texts func(*rules.Picture) []string, useful func(string) bool) {
 	found := map[string]int{} // for each text, the number of pictures that show it
 	for _, p := range e.pictures {
@@ -315,11 +320,11 @@ func (e *editor) changeOrder(laterIndex int, earlierName string) {
 		costMove*(laterIndex-earlier))
 }
 
-// rowKeys are the dialog keys with patterns that are matched with single rows.
+// rowKeys are the keys of a dialog whose patterns are matched with single rows.
 var rowKeys = []string{"title", "option", "top", "end", "strip"}
 
 // changeDialogParts proposes changes of the patterns that find the parts of a dialog, such as its
-// title. The parameter `it` is the dialog's index in the list of items.
+// title. The parameter `it` is the dialog's index in e.doc.items.
 func (e *editor) changeDialogParts(it int) {
 	for _, key := range rowKeys {
 		if f, ok := e.doc.field(it, key, key, -1); ok {
@@ -352,7 +357,8 @@ func (e *editor) changeRowPatterns(f field) {
 	})
 }
 
-// changes returns all changes to existing rules, dialogs and the composer that may mend the group.
+// changes returns changes to existing rules, dialogs and the composer, after which the wrongly read
+// pictures of the group may read as their labels say.
 func (e *editor) changes() []change {
 	for _, s := range e.group.shots {
 		e.pictures = append(e.pictures, rules.NewPicture(s.screen, &e.spec.Composer))
@@ -369,8 +375,8 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// changeItem proposes changes of one rule or dialog. The parameter meansLabel is true if the
-// labelled state is the state of this rule or dialog.
+// changeItem proposes changes of one rule or dialog. The parameter `meansLabel` is true if the rule or
+// dialog has the state that the label wants.
 func (e *editor) changeItem(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {

@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// settling is the longest time, in seconds, from a wrong picture to the wrong reading that it
+// settling is the longest time, in seconds, from a wrongly read picture to the wrong reading that it
 // causes. The reading can come later than the picture, because idle and error become a reading only
 // after they have lasted for some time.
 const settling = 0.8
@@ -21,7 +21,7 @@ type group struct {
 	cases     []string
 }
 
-// groupsOf returns the groups of wrong pictures. Groups with more recordings come first.
+// groupsOf returns the groups of wrongly read pictures. Groups with more recordings come first.
 func groupsOf(all []caseReading) []group {
 	var wrong, fine []group
 	for i := range all {
@@ -55,8 +55,8 @@ func groupsOf(all []caseReading) []group {
 	return wrong
 }
 
-// isStart reports whether the wanted state of the group is the start of the agent CLI. Propose looks at
-// such groups last, because that state needs no rule.
+// isStart reports whether the label says that the agent CLI is still starting on the pictures of the
+// group. Propose looks at such groups last, because that state needs no rule.
 func (g group) isStart() bool { return g.want.state == coleo.Initializing }
 
 func (g group) isNoStart() bool { return !g.isStart() }

@@ -10,8 +10,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// labelEntry is one state of a label or of a reading, with the time at which it begins, and with the
-// title of a dialog.
+// labelEntry is one state in the label of a recording or in a reading. A label lists the states that
+// are right. A reading lists the states that the rules found. The entry also has the time at which the
+// state begins, and the title of a dialog.
 type labelEntry struct {
 	at    float64 // seconds since the recording's start
 	state coleo.State
@@ -21,8 +22,9 @@ type labelEntry struct {
 // forever is the end of the last state of a label.
 const forever = math.MaxFloat64
 
-// These words of a label accept more than one reading. They are for labels that are made from the
-// record of a model server, because such a record contains no more detail.
+// These words can stand in a label in place of a state or a title. Each of them accepts more than one
+// reading. They are for labels that are made from the record of a model server, because such a record
+// contains no more detail.
 const (
 	Working  coleo.State = "working"  // processing or executing
 	Unjudged coleo.State = "unjudged" // accepts any state
@@ -50,13 +52,13 @@ func allowsAt(label []labelEntry, i int, got labelEntry) bool {
 		i+1 < len(label) && (label[i+1].allows(got) || label[i+1].isUndrawn(got))
 }
 
-// isUndrawn reports whether a reading is the labelled dialog at a time when its options are not
-// drawn yet.
+// isUndrawn reports whether a reading is the labelled dialog at a time when the agent CLI has not drawn
+// the whole dialog yet. Such a reading has no title.
 func (t labelEntry) isUndrawn(got labelEntry) bool { return t.state == got.state && got.title == "" }
 
-// wantedFor returns the state that the label wants for a picture with the given reading. If a word of
-// the label accepts the reading, the result has the reading's state. An empty title in the result
-// accepts any title.
+// wantedFor returns the state that the label wants for a picture with the given reading. If the label
+// has a word such as Working that accepts the reading, the result has the reading's state. An empty
+// title in the result accepts any title.
 func (t labelEntry) wantedFor(reading labelEntry) labelEntry {
 	switch {
 	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(reading):
@@ -158,9 +160,9 @@ func differences(want, got []labelEntry, slack float64) []span {
 	return out
 }
 
-// lateUntil returns the time until which a reading counts as late instead of wrong. w is the index
-// of the labelled state. A reading is late if a state before state w accepts it, or if it is the
-// labelled dialog without its options. lateUntil returns 0 if the reading is not late.
+// lateUntil returns the time until which a reading counts as late instead of wrong. The parameter w is
+// the index of the labelled state. A reading is late in two cases: if a state before state w accepts
+// it, or if it is the labelled dialog before the whole dialog is drawn. Otherwise lateUntil returns 0.
 func lateUntil(label []labelEntry, w int, got labelEntry, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
@@ -173,9 +175,9 @@ func lateUntil(label []labelEntry, w int, got labelEntry, slack float64) float64
 	return 0
 }
 
-// earlyFrom returns the time from which a reading counts as early instead of wrong. w is the index
-// of the labelled state. A reading is early if a state after state w accepts it. Idle may be early
-// only by rounding. earlyFrom returns forever if the reading is not early.
+// earlyFrom returns the time from which a reading counts as early instead of wrong. The parameter w is
+// the index of the labelled state. A reading is early if a state after state w accepts it. Otherwise
+// earlyFrom returns forever. Idle may be early only by the time in the constant `rounding`.
 func earlyFrom(label []labelEntry, w int, got labelEntry, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding
@@ -195,8 +197,8 @@ func endOf(list []labelEntry, i int) float64 {
 	return forever
 }
 
-// rounding is the largest difference between two equal times after rounding, in seconds. A label rounds
-// times to 0.01 s. The rest is for the errors of floating-point numbers.
+// rounding is the largest difference, in seconds, that rounding can make between two equal times. A
+// label rounds times to 0.01 s. The rest allows for the errors of floating-point numbers.
 const rounding = 0.0101
 
 // agrees reports whether a reading is the same as its label.

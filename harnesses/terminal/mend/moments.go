@@ -20,7 +20,7 @@ type Case struct {
 	Slack float64 // seconds by which states may begin earlier or later than labelled
 }
 
-// caseReading is a Case together with its readings by a description.
+// caseReading is a recording with its label, and with what a description reads in the recording.
 type caseReading struct {
 	Case
 	want, got []labelEntry
@@ -211,6 +211,6 @@ func (t *caseReading) picturesWithin(s span) []shot {
 	return out
 }
 
-// isShort reports whether the picture was on the screen for so short a time that no label can
-// describe it.
+// isShort reports whether the picture was on the screen only for a very short time. Labels round times,
+// so no label can describe such a picture.
 func (s *shot) isShort() bool { return s.until-s.at < 2*rounding }

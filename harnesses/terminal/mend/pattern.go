@@ -88,7 +88,7 @@ type gap struct {
 	kind       gapKind
 }
 
-// gapKind is the kind of text that can fill a gap.
+// gapKind is the kind of text that can fill a gap, a piece of a pattern that may be wrong.
 type gapKind string
 
 const (
@@ -133,7 +133,8 @@ func replaceablePieces(pattern string) []gap {
 	return append(out, insertGaps(all)...)
 }
 
-// addRun adds the gaps in a run of literal characters.
+// addRun adds the gaps in a run of literal characters: each word, each symbol, and the whole run. A gap
+// is a piece of the pattern that may be wrong.
 func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	word := from
 	for i := from; i <= end; i++ {
@@ -163,8 +164,8 @@ func addRun(all []token, from, end int, add func(from, to int, kind gapKind)) {
 	}
 }
 
-// insertGaps returns an empty gap before each word that follows a blank. The pattern may lack a word
-// there.
+// insertGaps returns an empty gap before each word that follows a blank, because the pattern may lack a
+// word there.
 func insertGaps(all []token) []gap {
 	var out []gap
 	for i, t := range all {
@@ -184,8 +185,9 @@ var holes = map[gapKind][]string{
 	gapNew:   {`(?:\S+ ){1,3}`},
 }
 
-// findIn matches text with a copy of the pattern that accepts any text in the gap. It returns the texts
-// that it finds in the gap. The parameter `limit` is the largest number of these texts.
+// findIn returns the texts that could fill the gap of a pattern. To find them, it matches `text` with a
+// copy of the pattern that accepts any text in the gap. The parameter `limit` is the largest number of
+// results.
 func (g gap) findIn(pattern, text string, limit int) []string {
 	var out []string
 	for _, hole := range holes[g.kind] {

@@ -17,17 +17,17 @@ type Options struct {
 	Time time.Duration // how long the search may take; 0 means DefaultTime
 }
 
-// DefaultTime is how long Propose searches by default. On a slow machine, one round with two
-// hundred recordings takes about half a minute.
+// DefaultTime is how long Propose searches by default. A search has several rounds. On a slow machine,
+// one round with two hundred recordings takes about half a minute.
 const DefaultTime = 5 * time.Minute
 
 // These are the limits of a search.
 const (
 	mostSteps    = 4   // steps of one proposal; an agent CLI that needs more counts as another program
 	mostGroups   = 4   // groups in one round
-	mostTried    = 160 // changes of one kind for one group that are tried on pictures
-	mostReplayed = 12  // changes for one group that are tried on recordings
-	mostSample   = 5   // wrong recordings on which a change is tried first
+	mostTried    = 160 // changes of one kind that are tried on pictures, for each group of wrongly read pictures
+	mostReplayed = 12  // changes that are tried on recordings, for each group of wrongly read pictures
+	mostSample   = 5   // wrongly read recordings on which a change is tried first
 	mostShots    = 12  // pictures of a group
 	mostGood     = 120 // pictures that are read as labelled
 	mostNearest  = 5   // failed changes that a Result names
@@ -61,12 +61,12 @@ type search struct {
 	nearest []Attempt // changes that failed on recordings, by round
 }
 
-// Propose reads the new recordings with a description. If some of them do not read as labelled,
-// Propose searches for the smallest change after which all of them read as labelled. Every old
-// recording that read as labelled before must also read as labelled after the change.
+// Propose reads the new recordings with a description. If some of them do not read as labelled, Propose
+// searches for the smallest change after which all of them read as labelled. Every old recording that
+// read as labelled before must also read as labelled after the change.
 //
-// The error is EInvalid if the description or a label cannot be read. The result depends only on
-// the arguments, unless the time runs out.
+// The error is EInvalid if the description or a label cannot be read. If the search ends before the
+// time is over, the result depends only on the arguments.
 func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 	if o.Time == 0 {
 		o.Time = DefaultTime
@@ -170,8 +170,8 @@ func whatGotWorse(before, after *caseReading) string {
 	return ""
 }
 
-// falseIdle returns the number of seconds in which a recording reads as idle although its label
-// differs.
+// falseIdle returns the number of seconds in which a recording reads as idle although its label has
+// another state.
 func falseIdle(t *caseReading) float64 {
 	sum, end := 0.0, endOfCast(t.Cast)
 	for _, d := range differences(t.want, t.got, t.Slack) {
@@ -221,8 +221,9 @@ func bestOf(list []scored, n int) []scored {
 	return list[:min(len(list), n)]
 }
 
-// tryOnPictures tries changes on single pictures, because that is quick. It returns the changes,
-// with their scores, that make at least one picture of the group read as labelled.
+// tryOnPictures tries changes on single pictures, because that is quicker than with recordings. It
+// returns each change that makes at least one picture of the group read as labelled, with the score of
+// the change.
 func (s *search) tryOnPictures(desc Description, list []change, g group, good []shot) []scored {
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Or(a.cost-b.cost, cmp.Compare(a.text, b.text)) })
 	var out []scored

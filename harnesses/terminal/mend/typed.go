@@ -41,8 +41,8 @@ func typedIn(spec *rules.Spec, all []caseReading) (out typedTexts) {
 	return slices.Compact(out)
 }
 
-// repeats reports whether a row repeats a typed text, or a part of one. The row may have a mark before
-// the text.
+// repeats reports whether a row repeats a typed text, or a part of one. Before the text, the row may
+// have a sign such as ">".
 func (t typedTexts) repeats(row string) bool {
 	text := strings.Join(strings.Fields(row), " ")
 	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

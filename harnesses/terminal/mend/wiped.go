@@ -9,20 +9,22 @@ import (
 )
 
 const (
-	// wipedRows is how many rows a wipe removes, counted upward from the last row with text. Most
-	// composers have fewer rows.
+	// wipedRows is how many rows wipeEnd blanks at the end of a screen, counted upward from the last row
+	// with text. Most composers have fewer rows.
 	wipedRows = 5
 	// mostWiped is the largest number of wiped pictures that a change is tried on.
 	mostWiped = 24
-	// A guard may fail on one in mostMissed pictures with text in the composer, because the label of
-	// such a picture can be late.
+	// mostMissed limits how often a guard, which is a second condition of a rule of idle, may fail. It may
+	// fail on one in mostMissed pictures with text in the composer, because the label of such a picture can
+	// be late.
 	mostMissed = 20
 )
 
-// wipedScreens returns screens of an idle agent CLI whose last rows are wiped, including the whole
-// composer. A command that prints directly to the terminal can cause this. Such a screen must not read
-// as idle, even if the transcript shows a prompt in a box like the composer's. If it reads as unknown,
-// Coleo asks the agent CLI to draw its screen again.
+// wipedScreens returns screens of an idle agent CLI on which the last rows are blank, including the
+// whole composer. On a real screen, a command can cause this if it prints directly to the terminal.
+//
+// Such a wiped screen must not read as idle, even if the transcript shows a prompt in a box like the
+// composer's. If it reads as unknown, Coleo asks the agent CLI to draw its screen again.
 func wipedScreens(spec *rules.Spec, all []caseReading) []coleo.Screen {
 	var out []coleo.Screen
 	for i := range all {
@@ -39,8 +41,9 @@ func wipedScreens(spec *rules.Spec, all []caseReading) []coleo.Screen {
 	return evenlySpaced(out, mostWiped)
 }
 
-// wipeEnd returns a screen without its last rows. The parameter `composer` is the index of the first
-// row of the composer. If the wipe leaves a part of the composer, whole is false.
+// wipeEnd returns a copy of a screen on which the last rows are blank. The parameter `composer` is the
+// index of the first row of the composer. If a part of the composer would stay on the screen, wipeEnd
+// changes nothing, and `whole` is false.
 func wipeEnd(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
 	last := len(s.Lines) - 1
 	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {
@@ -74,7 +77,8 @@ func picturesOfDrafts(spec *rules.Spec, all []caseReading) (out []*rules.Picture
 	return evenlySpaced(out, mostOthers)
 }
 
-// trustsWiped reports whether a description reads a wiped screen as idle.
+// trustsWiped reports whether a description wrongly reads a screen without its composer as idle: see
+// wipedScreens.
 func trustsWiped(spec *rules.Spec, screens []coleo.Screen) bool {
 	return slices.ContainsFunc(screens, func(s coleo.Screen) bool {
 		return spec.Read(rules.NewPicture(s, &spec.Composer)).State == coleo.Idle
@@ -91,10 +95,10 @@ func (f feature) countMissing(list []*rules.Picture) (n int) {
 	return n
 }
 
-// guardsAmong returns further conditions for a new rule of idle that has a condition for the composer.
-// With a guard, the rule holds on no wiped screen. A guard holds on all pictures of the group. It also
-// holds while the composer contains text, because Coleo types a prompt only while a rule of idle
-// holds.
+// guardsAmong returns guards for a new rule of idle whose first condition looks at the composer. A
+// guard is a second condition, with which the rule holds on no wiped screen: see wipedScreens. A guard
+// holds on all pictures of the group. It must also hold while the composer contains text, because Coleo
+// types a prompt only while a rule of idle holds.
 func (e *editor) guardsAmong(list []feature, all []caseReading) (out []feature) {
 	var wiped []*rules.Picture
 	for _, s := range wipedScreens(e.spec, all) {

@@ -47,8 +47,8 @@ const (
 	headLines     = 4 // the lines before the TOML text
 )
 
-// harnessName and versionName match the values of a pack's keys. The name of a harness is also the
-// name of a file.
+// harnessName and versionName match the values of the keys `harness` and `versions` of a pack. The name
+// of a harness is also the name of a file, so it can contain no slash.
 var (
 	harnessName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	versionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)

@@ -19,8 +19,8 @@ type Installed struct {
 	Wrong   error // why the pack is not used; nil if it is used
 }
 
-// AtLeast reports whether the installed pack is for the same harness as the pack in data, and has
-// the same serial or a higher one.
+// AtLeast reports whether the installed pack is for the same harness as the pack in `data`, and has the
+// same serial or a higher one.
 func (i Installed) AtLeast(file string, data []byte) bool {
 	p, _ := Check(file, data)
 	return p != nil && i.Pack != nil && i.Harness == p.Harness && i.Pack.Serial >= p.Serial

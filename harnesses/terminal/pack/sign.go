@@ -23,8 +23,8 @@ const (
 	maxKeyFile = 4 << 10
 )
 
-// NewKey creates a key pair. It writes the private key to a file at path, which only the owner can
-// read. It writes the public key to a second file, whose name ends with ".pub". NewKey never
+// NewKey creates a key pair. It writes the private key to the file `path`, and only the owner can read
+// this file. It writes the public key to a second file, whose name ends with ".pub". NewKey never
 // overwrites a file.
 func NewKey(path string) (ed25519.PublicKey, error) {
 	public, private, err := ed25519.GenerateKey(nil)
@@ -148,7 +148,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	return data, nil
 }
 
-// seal returns a signed pack file. body is the TOML text of the pack.
+// seal returns a signed pack file. The parameter `body` is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
 	public, _ := key.Public().(ed25519.PublicKey) // an ed25519.PublicKey, as the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))

@@ -21,7 +21,8 @@ const (
 	pieceEvents = 2000
 )
 
-// archive is the recorded terminal of one generation: its journal, index and snapshots.
+// archive is the recorded terminal of one generation, which is one start of an arm. It consists of a
+// journal, an index and snapshots.
 type archive struct {
 	folder     Folder
 	dir        string // the folder of the journal
@@ -73,8 +74,9 @@ func LastKey(handle coleo.Handle, at time.Time) (last time.Time) {
 	return last
 }
 
-// marksFrom yields the marks of the given moment and all later marks. It also yields the earlier
-// marks of the same millisecond, because the times in the index are truncated to milliseconds.
+// marksFrom yields the marks of the given moment and all later marks. A mark records the time of a
+// piece of output, of a key or of a resize. marksFrom also yields the earlier marks of the same
+// millisecond, because the times in the index are truncated to milliseconds.
 func (a *archive) marksFrom(at time.Time) iter.Seq[journal.Mark] {
 	at = at.Truncate(time.Millisecond)
 	return a.index.From(a.index.Find(func(m journal.Mark) bool { return !m.Time.Before(at) }))
@@ -103,8 +105,8 @@ func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.
 	return a.play(screen, from, until, last)
 }
 
-// endAt returns how long the output was at a time, as an offset. It also returns how many marks of the index are
-// not later than that time.
+// endAt returns the offset at which the output ended at a given time. It also returns how many marks of
+// the index are not later than that time.
 func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	marks = a.index.Find(func(m journal.Mark) bool { return m.Time.After(at) })
 	for m := range a.index.From(marks) {
@@ -285,8 +287,8 @@ func (a *archive) sizeAt(mark int) (cols, rows int) {
 	return cols, rows
 }
 
-// timeAt returns the time of the mark with the number mark-1. If mark is 0, it returns the time of
-// the first mark.
+// timeAt returns the time of the output before a mark. This is the time of the mark with the number
+// mark-1. If `mark` is 0, timeAt returns the time of the first mark.
 func (a *archive) timeAt(mark int) time.Time {
 	for m := range a.index.From(max(0, mark-1)) {
 		return m.Time.UTC()
@@ -294,8 +296,8 @@ func (a *archive) timeAt(mark int) time.Time {
 	return time.Time{}
 }
 
-// collect adds output and resizes to the piece `out`. It begins with the output at out.Next and with the
-// mark that has the number `mark`.
+// collect adds output and resizes to the piece `out`. It begins with the output at offset out.Next, and
+// with the index's mark number `mark`.
 func (a *archive) collect(out *coleo.Recording, mark int) error {
 	output := journal.NewReader(a.dir, out.Next)
 	defer output.Close()

@@ -20,8 +20,8 @@ const (
 	unfinished  = ".new"
 )
 
-// Folder is the folder with the snapshots of one generation. The snapshots are only a cache, so a
-// snapshot can be missing, or come from another version of Coleo.
+// Folder is the folder with the snapshots of one generation, which is one start of an arm. The
+// snapshots are only a cache, so a snapshot can be missing, or come from another version of Coleo.
 type Folder struct {
 	dir   string
 	nonce string // the nonce of usable snapshots; "" accepts any generation

@@ -23,10 +23,10 @@ type Replay struct {
 // Size is the size of a terminal in cells. It is zero if the size is unknown.
 type Size struct{ Cols, Rows int }
 
-// From makes r begin at offset in the journal in dir. It returns the size of the terminal at that
-// offset, and whether a resize is exactly there. It ignores the resizes before the offset resizedFrom.
-// A caller that begins with a snapshot passes the snapshot's offset as resizedFrom, because the
-// snapshot already has the size that earlier resizes set.
+// From makes r begin at `offset` in the journal in the folder `dir`. It returns the size of the
+// terminal at that offset, and whether a resize is exactly there. It ignores the resizes before the
+// offset `resizedFrom`. A caller that begins with a snapshot passes the snapshot's offset as
+// `resizedFrom`, because the snapshot already has the size that earlier resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
@@ -61,8 +61,9 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 // opened.
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
-// Next returns how many of the n bytes at the given offset can be fed without a break. After these
-// bytes, the session must do something else first, such as apply a resize or take a snapshot.
+// Next returns how many of the n bytes at the given offset the session can write to its screen without
+// a break. After these bytes, it must do something else first, such as apply a resize or take a
+// snapshot.
 func (r *Replay) Next(offset int64, n int) int {
 	for _, stop := range []int64{r.Answered, r.Until} {
 		if stop > offset {

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is a limit: a session that is being closed takes another snapshot only after at least
-// this many bytes of new output. The emulator reads about 200 MB/s, so it reads less output again
-// in 1 or 2 ms. A snapshot that saves so little time is not worth a write to the disk.
+// lastBytes is how much new output there must be before a session that is being closed takes another
+// snapshot. The emulator reads about 200 MB/s. So the next host agent needs only 1 or 2 ms to read less
+// output than lastBytes again. To save so little time is not worth a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
@@ -19,7 +19,7 @@ const lastBytes = 256 << 10
 type Writer struct {
 	folder      Folder
 	journal     string             // the journal's folder
-	noteCovered func(offset int64) // tells the holder that a snapshot replaces the output before offset
+	noteCovered func(offset int64) // tells the holder that a snapshot replaces the output before `offset`
 	writing     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -49,9 +49,10 @@ func (w *Writer) Newest() int64 {
 	return w.newest
 }
 
-// Capture writes a snapshot if a segment of the journal ends at the given offset. That may be in the middle
-// of a picture or an escape sequence. It calls the function `take` before it returns, and writes the snapshot
-// in the background. It skips the snapshot if an earlier one is still being written.
+// Capture writes a snapshot if a segment of the journal ends at the given offset. Such an end may be in
+// the middle of a picture or an escape sequence. Capture calls the function `take` before it returns,
+// and writes the snapshot in the background. It skips the snapshot if an earlier one is still being
+// written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -89,10 +90,9 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// writeSnapshot writes a snapshot, and tells the holder that the snapshot replaces the output
-// before the given offset. It then deletes the snapshots that are no longer needed. It returns
-// silently if it cannot write the snapshot, because the holder keeps its journal, and itself
-// reports that the disk is full.
+// writeSnapshot writes a snapshot, and tells the holder that the snapshot replaces the output before
+// the given offset. It then deletes the snapshots that are no longer needed. It ignores an error of the
+// disk: the holder then keeps its journal, and the holder reports that the disk is full.
 func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return

@@ -24,7 +24,9 @@ type AnswerRule struct {
 	begin, end, strip *regexp.Regexp
 }
 
-// Read returns the last answer after the last echo of the prompt.
+// Read returns the last answer below the last echo of the prompt. The echo is the row in which the
+// agent CLI shows the submitted prompt. Without an echo, Read searches all rows. If there is no answer,
+// Read returns "".
 func (a *AnswerRule) Read(rows []string, prompt string) string {
 	if a.begin == nil {
 		return ""
@@ -48,7 +50,8 @@ func (a *AnswerRule) Read(rows []string, prompt string) string {
 	return strings.Trim(strings.Join(out, "\n"), "\n ")
 }
 
-// ShowsAnswer reports whether the screen shows the end of an answer below the echo of the prompt.
+// ShowsAnswer reports whether rows show the end of an answer below the echo of the prompt. The echo is
+// the row in which the agent CLI shows the submitted prompt.
 func ShowsAnswer(rows []string, prompt, answer string) bool {
 	return showsEndOf(afterEcho(rows, prompt), answer)
 }
@@ -91,8 +94,8 @@ func WithoutPrompt(rows []string, prompt string) []string {
 	return rows
 }
 
-// rowsOf returns how many of the first rows consist of the given text. It returns 0 if the first
-// rows show another text.
+// rowsOf returns how many rows at the beginning of `rows` together show the text, which has no blanks.
+// It returns 0 if these rows do not show the whole text.
 func rowsOf(text string, rows []string) int {
 	for n, row := range rows {
 		rest, ok := strings.CutPrefix(text, squeeze(row))

@@ -9,9 +9,12 @@ import (
 	"coleo.dev/printable"
 )
 
-// layBase fills s with the keys of the base that the file names, if any. The method `inherit` later
-// merges some lists of the base with those of the file. layBase removes these lists from s and
-// returns them in under. A base cannot have a base of its own.
+// layBase fills s with the keys of the file's base: the built-in harness that the key `base` names.
+// Without this key, layBase does nothing.
+//
+// The method `inherit` later merges the rules, dialogs, limits, modes and asks of the base with those
+// of the file. So layBase moves these lists of the base from s to `under`. A base cannot have a base of
+// its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -33,9 +36,9 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	return under, nil
 }
 
-// inherit appends the rules, dialogs, limits, modes and asks of a base to those of s. It skips an element
-// if s already has one with the same name. It also appends s.Launch.More to s.Launch.Parts, which are the
-// parts of the base.
+// inherit appends the rules, dialogs, limits, modes and asks of a base to those of s. It skips a rule,
+// dialog, mode or ask if s already has one with the same name. It also appends s.Launch.More, the
+// further parts of the file, to s.Launch.Parts, the parts of the base.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {

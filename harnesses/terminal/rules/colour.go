@@ -8,9 +8,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// colours are the colors that a condition can name. Each one is a component of an RGB color that must
-// be stronger than the other two. Shades do not count, because a theme can choose any shade of red
-// for its errors, but rarely chooses another color.
+// colours are the names of colors in a condition. A color has one of these names if that component of
+// its RGB value is stronger than the other two. All shades of a color have the same name, because a
+// theme can choose any shade of red for its errors, but rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the strongest component of a color: "red", "green" or "blue". It must be at least
@@ -58,12 +58,13 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 	return false
 }
 
-// markedOption returns the index of the only option whose background stands out, or -1 if there is
-// not exactly one.
+// markedOption returns the index of the option whose background stands out. It returns -1 if no option
+// or more than one stands out.
 //
-// All options are on one row, and markedOption uses the lowest row that shows all of them. A
-// background does not stand out if it is the most frequent background of this row or of a row
-// above. The rows above count because buttons can have the background of the box above them.
+// All options are on one row, and markedOption uses the lowest row that shows all of them. The most
+// frequent background of this row is ordinary, and any other background stands out. If several options
+// stand out, the most frequent backgrounds of the rows above are ordinary too, because buttons can have
+// the background of the box above them. If several options still stand out, optionOfFrame decides.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {
@@ -84,10 +85,12 @@ func (p *Picture) markedOption(options []string) int {
 	return found
 }
 
-// optionOfFrame returns the index of the only option whose background is the color of the frame, or
-// -1 if there is not exactly one. The frame is the first character of row y. optionOfFrame is for
-// themes without a background, in which the background of every button of OpenCode 1.18.33 stands
-// out.
+// optionOfFrame returns the index of the only option whose background has the color of the frame. It
+// returns -1 if no option or more than one has this background. The color of the frame is the
+// foreground of the first character in row y that is not blank.
+//
+// OpenCode 1.18.33 makes this necessary: in a theme without a background, the background of each of its
+// buttons stands out.
 func (p *Picture) optionOfFrame(y int, columns []int) int {
 	frame := p.cell(len(p.rows[y])-len(strings.TrimLeft(p.rows[y], " ")), y).Fg
 	found := -1
@@ -103,9 +106,9 @@ func (p *Picture) optionOfFrame(y int, columns []int) int {
 	return found
 }
 
-// otherBackgrounds searches the given columns of row y for cells with a background that is not in
-// grounds. It returns the index of the first such column in the list, or -1. It also returns the
-// number of further columns with such a background.
+// otherBackgrounds searches the given columns of row y for cells whose background is not in `grounds`.
+// `found` is the index in `columns` of the first such cell, or -1. `others` is the number of further
+// such cells.
 func (p *Picture) otherBackgrounds(y int, columns []int, grounds map[pty.Colour]bool) (found, others int) {
 	found = -1
 	for i, x := range columns {
@@ -131,8 +134,9 @@ func (p *Picture) optionRow(options []string) (y int, columns []int) {
 	return -1, nil
 }
 
-// columnsOf returns the column of the row at which each text begins. It returns nil if a text is
-// missing, or if the texts are in another order. Each character of the row must be one cell wide.
+// columnsOf returns, for each text, the column of the row at which the text begins. It returns nil if a
+// text is missing, or if the texts are in another order. Each character of the row must be one cell
+// wide.
 func columnsOf(row string, texts []string) []int {
 	var columns []int
 	at := 0
@@ -162,17 +166,19 @@ func (p *Picture) backgroundOf(y int) pty.Colour {
 
 // optionMark is the place and the colors of one option in the rows of a dialog.
 type optionMark struct {
-	row, tail   int        // tail is the offset of the sign of an earlier choice in the row, or -1
-	label, sign pty.Colour // colors of the first character of the label, and of the last character of the row
+	row, tail   int        // tail is the offset in the row of the ✔ or other sign of an earlier choice, or -1
+	label, sign pty.Colour // the color of the label's first character, and the color of the row's last character
 	mark        pty.Colour // color of the mark; the default color if the option is not marked
 }
 
-// dropTails removes the sign of an earlier choice, such as ✔, from the end of the chosen option: see
-// DialogRule.Tail. The options are below the title. If another option has the same sign at the end of
-// its label, dropTails keeps that sign.
+// dropTails removes the sign of an earlier choice, such as ✔, from the end of the option that the user
+// chose before: see DialogRule.Tail. The options are below the row `title`.
 //
-// The chosen option has a color that no other option has. If the mark has the default color, the
-// screen has no colors, and the conditions TailWhen decide.
+// On a screen with colors, the sign of that option has a color that no mark and no other label has. If
+// another option has the same sign at the end of its label, dropTails keeps that sign.
+//
+// If all marks have the default color, the screen has no colors. dropTails then removes the sign from
+// all options, if the conditions TailWhen hold or if there are none.
 func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	if d.tail == nil || d.option == nil {
 		return
@@ -197,8 +203,9 @@ func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
 	}
 }
 
-// optionMark reads the option in row i. The parameter m is the match of the pattern `option`. An
-// option with a tick has no tail, because it shows its choice before the label.
+// optionMark reads the option in row i. The parameter m is the match of the pattern `option`. The tail
+// of an option is the sign of an earlier choice behind its label. An option with the group `tick` has
+// no tail, because its tick already shows the choice.
 func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optionMark {
 	row, o := w.rows[i], optionMark{row: i, tail: -1}
 	group := func(name string) (at int, text string) {

@@ -17,12 +17,13 @@ import (
 )
 
 // These constants limit a harness.toml. Each limit is several times the value in any built-in
-// harness.toml. A larger value is a mistake, and would slow down each look at a screen.
+// harness.toml. A larger value is a mistake, and would slow down each check of a screen against the
+// rules.
 const (
 	maxSpec     = 256 << 10 // size of the file in bytes
 	maxRules    = 100       // number of rules, and also of dialogs
-	maxSettings = 60        // number of settings that users may have chosen
-	maxAsks     = 60        // number of actions that the agent CLI asks about
+	maxSettings = 60        // number of [[setting]] tables
+	maxAsks     = 60        // number of [[asks]] tables
 	maxConds    = 16        // conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
 	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
@@ -34,17 +35,17 @@ const (
 // file name or in a URL.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// ParseSpec parses a harness.toml without a base. Its errors are EInvalid, and name the file and
+// ParseSpec parses a harness.toml that names no base. Its errors are EInvalid, and name the file and
 // the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn parses a harness.toml that may have a base. The function `bases` returns the
-// harness.toml of a base, or nil if there is no base with that name. The errors of ParseSpecOn are
-// EInvalid, and name the file and the line.
+// ParseSpecOn parses a harness.toml that may name a base, which is a built-in harness. The function
+// `bases` returns the harness.toml of a base, or nil if there is no base with that name. The errors of
+// ParseSpecOn are EInvalid, and name the file and the line.
 //
-// Keys of the file replace those of the base. Rules, dialogs and asks of the file come before those
-// of the base, and replace those with the same name. Any other list of the file replaces the whole
-// list of the base.
+// Keys of the file replace those of the base. Rules, dialogs, limits, modes and asks of the file come
+// before those of the base, and replace those with the same name. Any other list of the file replaces
+// the whole list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)
@@ -112,14 +113,14 @@ func (c *compiler) screen(s *Spec) {
 	c.transcript(&s.Transcript)
 }
 
-// compiler checks a Spec and keeps the first error. In its methods, a path is the path of a key in
-// the form of config.Line.
+// compiler checks a Spec and keeps the first error. In its methods, `path` is the path of a key, such
+// as "rule[2].when": see config.Line.
 type compiler struct {
 	file string
 	data []byte
 	err  error
 
-	counted   bool // true if stepsLeft limits the patterns that are still to be compiled
+	counted   bool // true if all further patterns together may have only stepsLeft steps
 	stepsLeft int
 }
 
@@ -169,8 +170,8 @@ func (c *compiler) timing(t Timing) {
 	}
 }
 
-// plain checks that a text is one line of limited length without control characters, because a
-// terminal would execute them.
+// plain checks that a text is one line of limited length. The text must not contain control characters,
+// because a terminal would execute them.
 func (c *compiler) plain(path, text string) {
 	if len([]rune(text)) > maxLineText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(path, "%s is %.*q: it must be at most %d characters that can be printed", path, maxLineText, text,
@@ -198,8 +199,8 @@ type pattern struct {
 	to   **regexp.Regexp
 }
 
-// regexps compiles the patterns of one TOML table. table is the path of the table, with a dot at
-// its end. The keys of the map `list` are the keys in that table.
+// regexps compiles the patterns of one TOML table. The parameter `table` is the path of that table,
+// with a dot at its end. The keys of the map `list` are the keys in that table.
 func (c *compiler) regexps(table string, list map[string]pattern) {
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		*list[key].to = c.regexp(table+key, list[key].text)

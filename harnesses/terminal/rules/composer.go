@@ -33,17 +33,17 @@ func (c *Composer) cutSidebar(rows []string) {
 // composer ends at the cursor's row, or below that row if its text continues there.
 const cursorEdge = "cursor"
 
-// cursorInside and cursorNotOutside are the values of Composer.Cursor: the places where the cursor
-// must be. The cursor leaves the composer when an overlay opens. It also leaves the composer when
-// the agent CLI ends. The composer itself stays on the screen then.
+// cursorInside and cursorNotOutside are the values of Composer.Cursor. They say where the cursor must
+// be, so that the composer counts as present. When an overlay opens or the agent CLI ends, the composer
+// stays on the screen, but the cursor leaves it.
 const (
 	cursorInside     = "inside"
 	cursorNotOutside = "not outside"
 )
 
-// pasteMode is the terminal mode that some agent CLIs switch on while they accept input. The mode
-// can be on although Coleo never saw the agent CLI switch it on. Coleo may have begun to read
-// later, or the recording lacks that moment.
+// pasteMode is the terminal mode that some agent CLIs switch on while they accept input. Coleo can miss
+// the moment at which an agent CLI switches it on: Coleo may have begun to read later, or a recording
+// may lack that moment. So the mode can be on although Coleo does not know it.
 const pasteMode = string(pty.ModeBracketedPaste)
 
 // ComposerView is the composer on one picture.
@@ -56,9 +56,9 @@ type ComposerView struct {
 // Composer describes the area where the agent CLI accepts text: the rows between an upper and a
 // lower edge.
 type Composer struct {
-	// Bottom is the pattern of the row below the composer: `^─{20,}`. Coleo searches for that row
-	// from the bottom of the screen up. With `cursor` the composer ends at the cursor's row. The
-	// key is required.
+	// Bottom is the pattern of the row below the composer: `^─{20,}`. Coleo searches for that row from the
+	// bottom of the screen up. The special value `cursor` means that the composer ends at the cursor's row.
+	// The key is required.
 	Bottom patternText `toml:"bottom"`
 	// Leaves reports whether the composer counts as absent while the cursor is on an empty row. Set
 	// this key if the cursor moves to an empty row when the agent CLI accepts the text above that
@@ -98,9 +98,9 @@ type Composer struct {
 	// Tab is the text that the composer shows in place of a tab. Use this key only if the text is
 	// not blanks.
 	Tab string `toml:"tab"`
-	// TabGarbles reports whether the agent CLI draws rows over each other after a tab. If so, Coleo
-	// compares only parts of a text with tabs. The beginning of the text must be at the beginning
-	// of the composer. The end of the text must be at the beginning of the composer's last row.
+	// TabGarbles reports whether the agent CLI draws rows over each other after a tab. Coleo then cannot
+	// compare the whole text if it has tabs. It only checks that the composer begins with the beginning of
+	// the text, and that the composer's last row begins with the end of the text.
 	TabGarbles bool `toml:"tab_garbles"`
 	// Mode is a terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
 	// that switches the mode on only while it accepts input.
@@ -121,8 +121,8 @@ type Composer struct {
 	// Lead is the text that Coleo types before prompts that match `refuse`, such as a blank.
 	// Without this key, Coleo refuses those prompts.
 	Lead string `toml:"lead"`
-	// Trap is the pattern of the screen in a mode in which submit would not send the prompt, such
-	// as the agent CLI's shell mode: `(?m)^ ! for bash mode`.
+	// Trap is the pattern of the screen while the submit keys would not send a prompt. An example is the
+	// shell mode of the agent CLI: `(?m)^ ! for bash mode`.
 	Trap patternText `toml:"trap"`
 	// Breaks reports whether the submit keys sometimes only add an empty row below the text. If
 	// Coleo sees such a row, it presses the submit keys once more.
@@ -187,9 +187,12 @@ func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 	return topRow <= y && y < endRow
 }
 
-// findBottom returns the index of the row after the composer's last row, or -1 if the picture shows
-// no lower edge. A composer without a lower edge ends at the cursor's row. But if somebody has
-// moved the cursor up in a long text, the text continues below the cursor's row.
+// findBottom returns the index of the row after the composer's last row, or -1 if the picture shows no
+// lower edge.
+//
+// A composer with the lower edge `cursor` ends at the cursor's row. If a row further down matches
+// c.first, the composer ends at the last such row, because somebody may have moved the cursor up in a
+// long text.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))
@@ -211,9 +214,9 @@ func (c *Composer) findBottom(p *Picture) int {
 	return -1
 }
 
-// openBottom handles a composer without a lower edge. It returns the index of the row after the
-// consecutive composer rows around the cursor. It returns -1 if the cursor is not in a composer
-// row.
+// openBottom is for a composer whose lower edge is missing: see Composer.Open. It returns the index of
+// the row after the consecutive composer rows around the cursor. It returns -1 if the cursor is not in
+// a composer row.
 func (c *Composer) openBottom(p *Picture) int {
 	y := p.Screen.Cursor[1]
 	if y < 0 || y >= len(p.rows) || !p.Screen.CursorVisible || !c.row.MatchString(p.rows[y]) {
@@ -270,9 +273,10 @@ func (c *Composer) findTop(p *Picture, endRow int) int {
 	}
 }
 
-// topOfRun looks at the rows right above row bottom. It returns the index of the topmost row in the
-// unbroken run of rows that match c.first. These rows are the rest of a composer whose upper edge has
-// scrolled away. Without a head, topOfRun returns -1, because only one row can then match c.first.
+// topOfRun is for a composer whose upper edge has scrolled away. Directly above the row `bottom` there
+// can be an unbroken run of rows that match c.first. topOfRun returns the index of the topmost row in
+// this run. Without the key `head`, c.first matches only one row, so there is no such run, and topOfRun
+// returns -1.
 func (c *Composer) topOfRun(p *Picture, bottom int) int {
 	if c.head == nil || c.first == nil {
 		return -1

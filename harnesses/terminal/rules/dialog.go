@@ -20,8 +20,8 @@ import (
 //
 // The patterns of the identity must not match state, such as a mark, a tick, a cursor or typed text.
 type DialogRule struct {
-	// Name is the name of the rule. `coleo harness explain` shows it. A rule replaces the rule of
-	// the base with the same name.
+	// Name is the name of the rule. `coleo harness explain` shows it. If the key `base` names a base, a
+	// rule replaces the rule of the base with the same name.
 	Name string `toml:"name"`
 	// Kind is what the dialog is about: `permission`, `question`, `trust`, `login`, `plan`, `update` or
 	// `other`. The kind is part of the dialog's identity. Use `permission`, `question` and `plan` only for
@@ -46,8 +46,8 @@ type DialogRule struct {
 	// such paragraph.
 	Block bool `toml:"block"`
 	// Heading reports whether Coleo looks for the title at the row of `top` if no row matches `title`. If
-	// the row of `top` contains text, this text is the title. Otherwise the title is the first row with
-	// text below it. A line of a frame is no text. This key needs `top`.
+	// the row of `top` contains text, this text is the title. Otherwise the title is the next row that
+	// contains text. A line of a frame is no text. This key needs `top`.
 	Heading bool `toml:"heading"`
 	// Top is the pattern of the row above the dialog: `^ Permission required`. The subject begins
 	// below this row. Without `top` the subject is the one row above the title.
@@ -56,18 +56,19 @@ type DialogRule struct {
 	// file that the dialog is about. It is part of the dialog's identity. Without this key the dialog has
 	// no subject.
 	Subject string `toml:"subject"`
-	// Option is the pattern of an option's row, below the title: `^(?P<mark>❯| ) (?P<number>\d)\.
-	// (?P<label>.*)$`. The group `label` is required. The label is part of the dialog's identity, so a
-	// tick that can change must be outside the group `label`. The group `mark` is state: it matches a sign
-	// at the marked option, and blanks at the other options. The group `number` is the digit that Coleo
-	// types. The group `tick` is state, too. It matches a blank, or a sign if the option is ticked:
-	// `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several options can be ticked.
+	// Option is the pattern of an option's row, below the title:
+	// `^(?P<mark>❯| ) (?P<number>\d)\. (?P<label>.*)$`. The group `label` is required. The label is part of
+	// the dialog's identity, so a tick that can change must be outside the group `label`. The group `mark`
+	// is state: it matches a sign at the marked option, and blanks at the other options. The group `number`
+	// is the digit that Coleo types. The group `tick` is state, too. It matches a blank, or a sign if the
+	// option is ticked: `\[(?P<tick>[ ✔])\]`. If an option has the group `tick`, several options can be
+	// ticked.
 	Option patternText `toml:"option"`
-	// Unnumbered is the pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
-	// (?P<label>\S.*)$`. Coleo uses this pattern if the dialog has no key `option`, or if no row matches
-	// `option`. The options are the marked row and the rows next to it whose text begins in the same
-	// column. The group `label` is required. In such a list Coleo moves the mark, whatever the value of
-	// `select` is.
+	// Unnumbered is the pattern of the marked row of a list without numbers:
+	// `^ *(?P<mark>❯) (?P<label>\S.*)$`. Coleo uses this pattern if the dialog has no key `option`, or if
+	// no row matches `option`. The options are the marked row and the rows next to it whose text begins in
+	// the same column. The group `label` is required. In such a list Coleo moves the mark, whatever the
+	// value of `select` is.
 	Unnumbered patternText `toml:"unnumbered"`
 	// Options are the labels of the options if they are always the same: `["Yes", "No"]`. This key
 	// replaces `option`. The labels are part of the dialog's identity.
@@ -100,14 +101,15 @@ type DialogRule struct {
 	// they hold on such a screen, Coleo removes the text that `tail` matches from each option.
 	TailWhen []Cond `toml:"tail_when"`
 	// Text is a pattern for the free-text option. It matches the label of that option while the option is
-	// empty: `^Type something\.?$`. A typed text in place of this label is state. This key needs the group
-	// `number` in `option`, because Coleo finds the option again by its number after the label has changed.
+	// empty: `^Type something\.?$`. A text that the user types there replaces the label, and counts as
+	// state. This key needs the group `number` in `option`, because Coleo finds the option again by its
+	// number after the label has changed.
 	Text patternText `toml:"text"`
 
-	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^ *← (.*)
-	// Submit →$`. The first group contains the names. Coleo applies the pattern before `strip`. The name
-	// of the visible question must stand out: either only this name is bold, or only this name has
-	// another background.
+	// Tabs is for a dialog that shows several questions, one at a time. It is the pattern of the row with
+	// the names of these questions: `^ *← (.*) Submit →$`. The first group contains the names. Coleo
+	// applies the pattern before `strip`. The name of the visible question must stand out: either only this
+	// name is bold, or only this name has another background.
 	Tabs patternText `toml:"tabs"`
 	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group is the
 	// name. `tabs` and `tab` must be set together.
@@ -116,8 +118,8 @@ type DialogRule struct {
 	// `\[(Yes|No)\]: ?$`. The group is the label of the option.
 	Chosen patternText `toml:"chosen"`
 	// Default is the index, from 0, of the option that counts as marked if Coleo finds no mark. Without
-	// this key the first option counts as marked. -1 means that the marked option is unknown. With `select
-	// = "arrows"` or `select = "row"` this key has no effect, because Coleo must see the mark.
+	// this key the first option counts as marked. -1 means that the marked option is unknown. With
+	// `select = "arrows"` or `select = "row"` this key has no effect, because Coleo must see the mark.
 	Default int `toml:"default"`
 	// Mark has only one value: `background`. Use it if only a background color shows which of `options` is
 	// marked. All options must be on one row.
@@ -134,11 +136,11 @@ type DialogRule struct {
 	// as cut off.
 	Draft []Cond `toml:"draft"`
 	// Gutter is the pattern of the text before the content of a subject's row, such as a line number or a
-	// bar: `^ *\d+ `. Coleo removes the match from the title of a `block`, and from rows before it
-	// compares them with a hook's report.
+	// bar: `^ *\d+ `. Coleo removes the match from the title of a `block`. It also removes the match from
+	// rows of the subject before it compares them with the tool's input that a hook has reported.
 	Gutter patternText `toml:"gutter"`
 	// Changed is the pattern of a changed row if the subject is a diff: `^ *\d+ ([-+])`. The last group is
-	// the sign. Coleo compares only changed rows with a hook's report.
+	// the sign. Coleo compares only changed rows with the tool's input that a hook has reported.
 	Changed patternText `toml:"changed"`
 
 	// The next keys describe how Coleo answers the dialog.
@@ -167,16 +169,17 @@ type DialogRule struct {
 	// All is a pattern for the label of an option that ticks all options above it: `^All of the above$`.
 	// The option itself has no tick. To choose this option means to choose all options above it.
 	All patternText `toml:"all"`
-	// More is the pattern of a row below the title which shows that more options may be out of sight: `^
-	// *▼`. If a row matches, Coleo searches for the free-text option, and does not type `submit_keys`.
+	// More is the pattern of a row below the title which shows that more options may be out of sight:
+	// `^ *▼`. If a row matches, Coleo searches for the free-text option, and does not type `submit_keys`.
 	More patternText `toml:"more"`
-	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. Coleo answers
-	// such a dialog only if the screen proves that all options are in sight. So this key needs `text` or
-	// `more`. With `text`, the free-text option must be in sight. Without `more`, it must be the last option
-	// with a tick. If `tick` is a key that ticks the marked option, Coleo types the submit keys at the last
-	// option with a tick. If that option is an empty free-text option, Coleo types them at the nearest
-	// option with a tick above it. With `tick`, either `submit` or `submit_keys` is required. `tick =
-	// "digit"` needs `submit_keys`. Without `tick`, neither is allowed.
+	// SubmitKeys are the keys that submit the ticked options if no row submits them: `TAB`. With `tick`,
+	// either `submit` or `submit_keys` is required. `tick = "digit"` needs `submit_keys`. Without `tick`,
+	// neither key is allowed. Coleo types the submit keys only if the screen proves that all options are in
+	// sight. For this proof, the dialog needs `text`, `more` or both. With `text`, the free-text option
+	// must be in sight. With `more`, no row may match `more`. With `text` alone, the free-text option must
+	// also be the last option with a tick. If `tick` is a key that ticks the marked option, Coleo first
+	// moves the mark to the last option with a tick. If that option is an empty free-text option, Coleo
+	// moves the mark to the nearest option with a tick above it.
 	SubmitKeys keysText `toml:"submit_keys"`
 	// DenyKeys are the keys that deny the dialog, whatever its options are: `ESCAPE`. They replace
 	// `deny`.
@@ -264,13 +267,13 @@ func (c *compiler) dialogParts(path string, d *DialogRule) {
 	}
 }
 
-// SubjectIsPartOf reports whether the visible rows of a subject that the screen cuts off are part of a
-// tool's input.
+// SubjectIsPartOf reports whether a tool's input contains the visible rows of the subject. It is for a
+// subject of which the screen shows only a part.
 func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.shown, input) }
 
-// showsPartOf reports whether the visible rows are part of a tool's input. If the rows show a diff, only
-// the changed rows count, because the input does not contain the unchanged ones. The removed rows and the
-// added rows must each be in the input in order.
+// showsPartOf reports whether a tool's input contains the visible rows. If the rows show a diff, only
+// the changed rows count, because the input does not contain the unchanged ones. The input must contain
+// all removed rows in order, and all added rows in order.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder

@@ -1,12 +1,13 @@
 // Package rules reads the description of an agent CLI with a screen, which is its harness.toml. It
 // applies the description to a single picture.
 //
-// ParseSpec reads and checks a description, and returns a Spec. NewPicture prepares a screen and
-// finds the composer on it. Spec.Read applies the dialogs and then the rules of the description to
-// a Picture, and returns a Verdict.
+// ParseSpec reads and checks a description, and returns a Spec. NewPicture prepares a screen and finds
+// the composer on it. Spec.Read applies the dialogs and then the rules of the description to a Picture,
+// and returns a Verdict.
 //
-// Everything here is pure: it uses no clock, no process and no file. A Picture and a Verdict
-// describe one moment. Package reading adds the knowledge from earlier pictures.
+// A Picture and a Verdict describe one moment. Package reading adds the knowledge from earlier
+// pictures. Package rules uses no clock and no process. It looks at files only in Sign.Files, which
+// searches for the root of a repository.
 //
 // The files, by subject:
 //

@@ -11,9 +11,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// Hook describes what an agent CLI reports to a hook program, and what each report proves. The parts
-// of Launch pass the hook to the agent CLI on the command line or in the environment. They never
-// write it into one of the user's files.
+// Hook describes what an agent CLI reports to a hook program, and what each report proves. Launch.Parts
+// pass the hook to the agent CLI on the command line or in the environment. They never write it into
+// one of the user's files.
 type Hook struct {
 	// The key that names the event in a report: `hook_event_name`. This key is required if the
 	// table has a `report`.
@@ -28,9 +28,9 @@ type Hook struct {
 	// supports only one hook. If the file names a hook program, the agent CLI keeps using it, and
 	// Coleo adds its own hook only if `key` is set.
 	UserHook UserHook `toml:"unless"`
-	// The proof that one event of the agent CLI gives. An event can have several reports. Coleo uses
-	// the first report whose `when` conditions all hold. In a part, `.Hook.Events` is the list of the
-	// events that have a report.
+	// What one event of the agent CLI proves, such as that a prompt arrived or that a turn ended. An event
+	// can have several reports. Coleo uses the first report whose `when` conditions all hold. In the
+	// templates of `[[launch.part]]`, `.Hook.Events` is the list of the events that have a report.
 	Reports []Report `toml:"report"`
 
 	strip *regexp.Regexp
@@ -46,7 +46,7 @@ type UserHook struct {
 	FolderEnv string `toml:"folder_env"`
 	// The folder of the file, as a path below HOME, such as `.mine`.
 	Folder string `toml:"folder"`
-	// The name of the file in that folder, such as `config.toml`.
+	// The name of the file in `folder`, such as `config.toml`.
 	File string `toml:"file"`
 	// The pattern that matches the file's text if the file names a hook: `(?m)^notify`.
 	Pattern patternText `toml:"pattern"`
@@ -58,8 +58,8 @@ type UserHook struct {
 	pattern *regexp.Regexp
 }
 
-// Report is the proof that one event gives. An event can have several reports. Coleo uses the first
-// report whose When conditions all hold.
+// Report describes what one event of a hook proves, such as that a prompt arrived or that a turn ended.
+// An event can have several reports. Coleo uses the first report whose When conditions all hold.
 type Report struct {
 	// The name of the event, such as `PreToolUse`. The key is required.
 	Event string `toml:"event"`
@@ -71,9 +71,9 @@ type Report struct {
 	// The key whose value is the text of the prompt that the agent CLI took. An event with this key
 	// proves that the prompt arrived.
 	Prompt string `toml:"prompt"`
-	// The key whose value is the id of the conversation, such as `session_id`. A person can begin or
-	// continue another conversation inside the agent CLI. Set this key only for an event of a prompt,
-	// because a conversation without a prompt cannot be continued later.
+	// The key whose value is the id of the conversation, such as `session_id`. Coleo needs this id because
+	// a person can begin or continue another conversation inside the agent CLI. Set this key only for an
+	// event of a prompt, because a conversation without a prompt cannot be continued later.
 	Conversation string `toml:"conversation"`
 	// The key whose value is a list of prompts. The last prompt in the list is the prompt of the
 	// turn.
@@ -82,17 +82,17 @@ type Report struct {
 	Answer string `toml:"answer"`
 	// The key whose value is the name of the tool that is about to run.
 	Tool string `toml:"tool"`
-	// The key whose value is the input of that tool. If the screen cuts off the subject of a
+	// The key whose value is the input of the tool in `tool`. If the screen cuts off the subject of a
 	// dialog, Coleo completes the subject with this input.
 	Input string `toml:"input"`
-	// The key whose value is the folder in which that tool works, such as `cwd`.
+	// The key whose value is the folder in which the tool in `tool` works, such as `cwd`.
 	Folder string `toml:"folder"`
 	// The key whose value is a text for people, such as the reason for an error. Coleo shows the
 	// text with the state.
 	Detail string `toml:"detail"`
 }
 
-// PolicyRule describes how a policy judges the calls that the agent CLI asks about. Without a
+// PolicyRule describes how a policy judges the tool calls that the agent CLI asks about. Without a
 // PolicyRule, a policy leaves each dialog to a person.
 type PolicyRule struct {
 	// The shell that runs commands.
@@ -114,16 +114,17 @@ type PolicyTool struct {
 	Command string `toml:"command"`
 	// The names of the inputs that are paths of files.
 	Files []string `toml:"files"`
-	// The names of the inputs that the dialog shows in its subject, from top to bottom. If the dialog
-	// shows any other text, it is about another call. The key is required, except with `about`.
+	// The names of the inputs that the dialog shows in its subject, from top to bottom. If the dialog shows
+	// any other text, Coleo assumes that the dialog is about another call. The key is required, except with
+	// `about`.
 	Shows []string `toml:"shows"`
 	// The pattern of text that the agent CLI itself adds to the subject's rows: `^ Bash command$`. Such
 	// text is no part of the inputs. Coleo removes each match before it compares the rows.
 	Rows patternText `toml:"rows"`
-	// The pattern of the title and the rows of the subject. Use it for a dialog that does not show
-	// its inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the
-	// name `tool`. The text that an input's group matches must be the end of that input. The text
-	// that the group `tool` matches must be a part of the tool's name.
+	// The pattern of the title and the rows of the subject. Use it for a dialog that does not show its
+	// inputs whole: `^Create (?P<path>\S+)\?$`. Each named group has the name of an input, or the name
+	// `tool`. A group with the name of an input must match the end of this input. The group `tool` must
+	// match a part of the tool's name.
 	About patternText `toml:"about"`
 	// The names of the other inputs that a call can have. They do not change how the call is
 	// judged. `*` stands for all other inputs.
@@ -170,12 +171,12 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about a given call of the tool t. toolName is the tool's
-// name. textInputs contains the inputs of the call that are texts.
+// IsAbout reports whether the dialog asks about a given call of the tool t. The parameter `toolName` is
+// the tool's name. The parameter `textInputs` contains those inputs of the call that are texts.
 //
-// If t has a pattern About, that pattern decides: see describesCall. Otherwise the subject must
-// consist of the inputs in t.Shows. If the subject is cut off, its visible rows must be part of these
-// inputs. IsAbout ignores blanks.
+// If t has a pattern About, that pattern decides: see describesCall. Otherwise the subject must consist
+// of the inputs in t.Shows. If the subject is cut off, its visible rows must be part of these inputs.
+// IsAbout ignores blanks.
 func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
@@ -227,12 +228,12 @@ func (v Verdict) describesCall(about *regexp.Regexp, name string, inputs map[str
 	return true
 }
 
-// IsNamed reports whether the pattern About, which names only parts of a call, recognizes the tool's
-// dialogs. The dialog of another tool could have the same text. So Coleo accepts a call only if the
-// newest reported call is of the same tool.
+// IsNamed reports whether t has a pattern About. Such a pattern names only parts of a call, so it may
+// also match the dialog of another tool. For t, Coleo therefore accepts a call only if the newest call
+// that the hook has reported is of the same tool.
 func (t *PolicyTool) IsNamed() bool { return t.about != nil }
 
-// CutOff reports whether the screen does not show the whole subject of the dialog.
+// CutOff reports whether the screen shows only a part of the dialog's subject.
 func (v Verdict) CutOff() bool { return v.shown != nil || v.Dialog.Truncated }
 
 // claimable contains the states that a hook may claim. In each of these states, the arm accepts no

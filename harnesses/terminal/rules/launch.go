@@ -15,8 +15,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// Launch describes how Coleo starts the agent CLI. The strings in Parts are Go templates. The
-// templates can use the fields of a launchFacts.
+// Launch describes how Coleo starts the agent CLI. The strings in Parts are Go templates. The templates
+// can use the fields of launchFacts in package launch.
 type Launch struct {
 	// The environment variables of the user that the agent CLI receives, besides `PATH`, `HOME`, the
 	// language and the like. A name that ends with `_` stands for all variables that begin with it:
@@ -25,9 +25,8 @@ type Launch struct {
 	// The files below HOME in which the agent CLI keeps its login, such as `[".mine/auth.json"]`.
 	// Coleo only checks whether one of them exists. It never reads them.
 	CredentialsFiles []string `toml:"credentials_files"`
-	// The servers of the agent CLI's models, as `HOST` or `HOST:PORT`: `["api.mine.example"]`. The
-	// default port is 443. In a sandbox with `--sandbox-net model`, the agent CLI reaches only
-	// these.
+	// The servers of the agent CLI's models, as `HOST` or `HOST:PORT`: `["api.mine.example"]`. The default
+	// port is 443. In a sandbox with `--sandbox-net model`, the agent CLI reaches only these servers.
 	ModelHosts []string `toml:"model_hosts"`
 	// The environment variables that contain the URL of a model server: `["MINE_BASE_URL"]`. If one
 	// of them is set, the agent CLI reaches the server in that variable instead of `model_hosts`.
@@ -42,8 +41,8 @@ type Launch struct {
 	// Further parts, for a file with a base. They have the same keys as `part`. Coleo applies them
 	// after the parts of the base. Without a base, use only `part`.
 	More []Part `toml:"more"`
-	// The prefixes with which this agent CLI renames the environment variables of the base: `{
-	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this agent
+	// The prefixes with which this agent CLI renames the environment variables of the base:
+	// `{ OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this agent
 	// CLI uses instead. The names in `[[setting]]` and `[[asks]]` of the base change too.
 	RenameEnv map[string]string `toml:"rename_env"`
 	// This key is `true` if Coleo chooses the id of a new conversation, a UUID. Parts use the id as
@@ -112,8 +111,8 @@ type SandboxFiles struct {
 	// The kinds of sandboxes in which the checks of the suite have passed: `bwrap`, `podman` or
 	// `docker`. Any other kind needs `--untested`.
 	Judged []coleo.SandboxKind `toml:"judged"`
-	// The environment variables with which a user can replace one of these folders. Coleo refuses
-	// to start a sandbox while such a variable is set.
+	// The environment variables with which a user can replace a folder in `writable` or `readable` by
+	// another folder. Coleo refuses to start a sandbox while such a variable is set.
 	FolderEnv []string `toml:"folder_env"`
 }
 
@@ -211,8 +210,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 			c.fail(page+".kind", "[[asks]] %q: a kind is one of %s, not %q", a.Name,
 				printable.List(coleo.DialogKinds()), p.Kind)
 		}
-		// A page of a plan that accepts words needs no labels, because the model never receives the
-		// labels of a plan's options.
+		// A page is one question that the model asks. A page of a plan that accepts words needs no labels,
+		// because the model never receives the labels of a plan's options.
 		if len(p.Answers) == 0 && (cmp.Or(p.Kind, a.Kind) != coleo.DialogPlan || !p.Words) {
 			c.fail(page, "[[asks]] %q: a page needs answers", a.Name)
 		}

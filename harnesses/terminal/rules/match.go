@@ -10,10 +10,10 @@ import (
 // Cond is one condition on the screen. A text must be visible or, with `not`, must not be visible. Rules,
 // dialogs and other keys have lists of conditions.
 type Cond struct {
-	// The part of the screen that is checked: `screen`, `bottom N`, `cursor`, `cursor line`, `wrapped
-	// line`, `title`, `modes`, `composer`, `composer rows`, `below composer`, `above composer N` or `above
-	// cursor N`. N is a number of rows that are not blank, 1 to 99. The guide describes each part. The key
-	// is required.
+	// The part of the screen that is checked: `screen`, `bottom N`, `cursor`, `cursor line`,
+	// `wrapped line`, `title`, `modes`, `composer`, `composer rows`, `below composer`, `above composer N`
+	// or `above cursor N`. N is a number of rows that are not blank, 1 to 99. The guide describes each
+	// part. The key is required.
 	Where string `toml:"where"`
 	// The regular expression that the part must match, such as `esc to interrupt`. Coleo joins the
 	// rows of the part with `\n`. If the expression begins with `(?m)`, `^` and `$` match at each
@@ -50,7 +50,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. text contains the same rows, joined by \n.
+// evaluate tests a condition on the rows of its region. The parameter `text` contains the same rows,
+// joined by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {

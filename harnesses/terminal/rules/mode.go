@@ -24,9 +24,9 @@ type Mode struct {
 	// the file. The first mode whose conditions all hold is the present mode. If there is no such
 	// mode, the present mode does not change. A mode without conditions must have `instructions`.
 	When []Cond `toml:"when"`
-	// The permission mode that makes the agent CLI start in this mode: `ask`, `edit`, `plan` or
-	// `all`. A restart of the agent CLI uses it, so that Coleo need not press any key to reach this
-	// mode afterwards.
+	// The permission mode that makes the agent CLI start in this mode: `ask`, `edit`, `plan` or `all`. When
+	// Coleo restarts the agent CLI, it uses this permission mode, so that it need not press any key
+	// afterwards to reach this mode.
 	Permission string `toml:"permission"`
 	// This key is `true` if `keys.mode` reaches this mode. Coleo presses those keys until the
 	// screen shows the mode.
@@ -36,7 +36,8 @@ type Mode struct {
 	// The command that switches to this mode, such as `/approval-mode plan`. Coleo uses the command
 	// instead of keys. This key needs `command_when`.
 	Command string `toml:"command"`
-	// The conditions under which Coleo submits the command, as for `compact_when`.
+	// The conditions under which Coleo submits the command after it has typed it. For example, the menu of
+	// the agent CLI must have marked this command, as for `compact_when`.
 	CommandWhen []Cond `toml:"command_when"`
 	// This key is `true` if the agent CLI asks less often in this mode than a user may expect.
 	// Coleo switches to such a mode only with `--allow`.
@@ -44,8 +45,8 @@ type Mode struct {
 	// The model of this mode, as `PROVIDER/MODEL` or `MODEL`, until the user chooses another one.
 	// Without this key, a switch to the mode does not change the model.
 	DefaultModel string `toml:"default_model"`
-	// The text that Coleo puts before the next prompt. Use it for a mode to which neither a key nor
-	// a command switches.
+	// The text that Coleo puts before the next prompt. Use this key only if no key and no command of the
+	// agent CLI switches to the mode.
 	Instructions string `toml:"instructions"`
 	// The modes to which the agent CLI can switch from this mode. Without this key, it can switch
 	// to any mode.
@@ -59,8 +60,9 @@ type ModelRule struct {
 	// The command that changes the model, such as `/model {{.Model}}`. Without this key, Coleo
 	// changes the model by a restart that resumes the conversation.
 	Command templateText `toml:"command"`
-	// The conditions under which Coleo submits the command, as for `compact_when`. The key is
-	// required with `command`.
+	// The conditions under which Coleo submits the command after it has typed it. For example, the menu of
+	// the agent CLI must have marked this command, as for `compact_when`. The key is required with
+	// `command`.
 	When []Cond `toml:"when"`
 	// The conditions under which the screen shows that the model has changed. A group named
 	// `detail` must match the name of the new model. This key is required if `command` is set.
@@ -68,11 +70,11 @@ type ModelRule struct {
 	// The provider of the agent CLI's models, under its name on models.dev, such as `anthropic`.
 	// Set this key if all models of the agent CLI come from one provider.
 	Provider string `toml:"provider"`
-	// The pattern for the names of the agent CLI's models, which have the form PROVIDER/MODEL or
-	// MODEL. Coleo refuses a model whose name neither matches nor is in `names`. An arm with a model
+	// The pattern for the names of the agent CLI's models, which have the form PROVIDER/MODEL or MODEL.
+	// Coleo accepts only names that match the pattern or that are in `names`. But an arm with a model
 	// server of its own can use any name. Without this key, any name is allowed.
 	Pattern patternText `toml:"pattern"`
-	// The allowed names that do not match `pattern`, such as `sonnet`. The key requires `pattern`.
+	// Further allowed names, which need not match `pattern`, such as `sonnet`. The key requires `pattern`.
 	Names []string `toml:"names"`
 }
 
@@ -101,7 +103,7 @@ func (s *Spec) Mode(id string) *Mode {
 	return &s.Modes[i]
 }
 
-// ModeList returns the modes in the order of the file, in the form for other packages.
+// ModeList returns the modes as coleo.Mode values, in the order of the file.
 func (s *Spec) ModeList() []coleo.Mode {
 	var out []coleo.Mode
 	for _, m := range s.Modes {

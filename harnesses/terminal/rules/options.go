@@ -19,20 +19,20 @@ const (
 	Ticked               // the option is ticked
 )
 
-// optionRows contains what a dialog shows in addition to the labels of its options. Each of the two
-// slices has one value for each option, or is empty.
+// optionRows contains what a dialog shows in addition to the labels of its options. `numbers` has one
+// value for each option with a number. `ticks` has one value for each option, or is empty.
 type optionRows struct {
 	numbers    []string
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
-	submit     Tick // the submit row: NoTick if it is out of sight, Ticked if the mark is there
+	submit     Tick // the row that submits the ticks: Ticked with the mark, NoTick if it is out of sight
 	more       bool // options may be out of sight; see DialogRule.More
 	page       bool // the picture shows only some of the known options
 }
 
-// parseOptions reads the options below the title into the dialog. end is the row of the first
-// option, or the row at which the dialog ends if there is no option. shown is what the dialog shows
-// in addition to the labels.
+// parseOptions reads the options below the title into the dialog. A subject below the title ends before
+// the row `end`. That is the row of the first option, or the row at which the dialog ends if there is
+// no option. `shown` is what the dialog shows in addition to the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -156,11 +156,13 @@ func (v Verdict) TakesText(label string) bool {
 	return v.by.text != nil && v.by.text.MatchString(label)
 }
 
-// SubjectIsState reports whether the dialog's identity leaves out the subject.
+// SubjectIsState reports whether the subject contains text that the user types. Such a subject is no
+// part of the dialog's identity.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options on the screen by the options of the whole list, which begins with
-// option 1. firstNumber is the number of the first option on the screen.
+// Widen replaces the options of the dialog. Until now, they are only the options on the screen, which
+// are part of a longer list. `labels` and `ticks` describe the options of the whole list, from option 1
+// on. `firstNumber` is the number of the first option on the screen.
 func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
 	page := len(labels) != len(v.Dialog.Options)
 	wide := *v.Dialog // a copy, because the options may belong to the rule

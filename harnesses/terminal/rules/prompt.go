@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// PromptText returns the prompt in a form that the composer treats as text. If the prompt has no such form,
-// the error is EInvalid.
+// PromptText returns the prompt in a form that the composer treats as text, and not as a command. If
+// the prompt has no such form, the error is EInvalid.
 func (s *Spec) PromptText(prompt string) (string, error) {
 	c, prompt := &s.Composer, plainPrompt(prompt)
 	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
@@ -28,12 +28,12 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 	return "", s.notText(begin, c.refuse)
 }
 
-// shownWord is the largest number of columns of a prompt's first word that an error shows. Commands are
-// shorter.
+// shownWord is the number of columns after which an error cuts off the first word of a prompt. Commands
+// are shorter.
 const shownWord = 40
 
-// notText returns the error for a prompt that the agent CLI would not treat as text. The pattern matches
-// the part of the prompt that is the reason.
+// notText returns the error for a prompt that the agent CLI would not treat as text. The parameter
+// `pattern` matches the part of the prompt that the agent CLI would treat in another way.
 func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 	at := pattern.FindStringIndex(prompt)
 	if at[0] == 0 {
@@ -51,11 +51,12 @@ func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 		"text: put a word after it, or leave it out", s.Title, part)
 }
 
-// plainPrompt returns a prompt in the form that Coleo types. Its only line end is \n. It has neither blanks
-// at its end nor the characters that pty.Plain removes.
+// plainPrompt returns a prompt in the form that Coleo types. Its only line end is \n. It has no blanks
+// at its end, and none of the characters that pty.Plain removes.
 //
-// All other checks use the result of plainPrompt. Otherwise an invisible first character, which is not
-// typed, could hide the first visible character from a check.
+// All other checks use the result of plainPrompt, because Coleo does not type the removed characters.
+// In the original prompt, an invisible first character could hide the first visible character from a
+// check.
 func plainPrompt(prompt string) string {
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	return strings.TrimRight(pty.Plain(ends.Replace(prompt)), "\n ")

@@ -11,12 +11,12 @@ import (
 	"coleo.dev/printable"
 )
 
-// maxAllSteps is the largest number of compiled steps of all patterns of Readings together. It is
-// several times the number in any built-in harness.toml.
+// maxAllSteps is the largest number of compiled steps that all patterns of Readings may have together.
+// It is several times the number in any built-in harness.toml.
 const maxAllSteps = 100_000
 
-// maxFixedOptions is the largest number of fixed labels of a dialog of Readings. Real dialogs have
-// only a few.
+// maxFixedOptions is the largest number of labels in the key `options` of a dialog in a pack. Real
+// dialogs have only a few.
 const maxFixedOptions = 20
 
 // Readings are the content of a pack: a composer, rules and dialogs that only read the screen. They
@@ -77,8 +77,8 @@ type ReadDialog struct {
 	Gutter       patternText `toml:"gutter"`
 }
 
-// Pack contains Readings in checked and compiled form, and the versions of the agent CLI on which
-// they were judged.
+// Pack contains Readings in checked and compiled form. It also contains the versions of the agent CLI
+// on which somebody judged the Readings.
 type Pack struct {
 	Serial   int64
 	Versions []string
@@ -88,8 +88,8 @@ type Pack struct {
 	knowsIdle bool // true if a rule of the pack has the state idle
 }
 
-// Compile checks and compiles Readings. data is the TOML text of the Readings. The errors are
-// EInvalid, and name the file and the line.
+// Compile checks and compiles Readings. The parameter `data` is the TOML text of the Readings. The
+// errors are EInvalid, and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}
@@ -119,8 +119,9 @@ func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	return p, c.err
 }
 
-// readRule checks a rule of Readings. The rule's state must be one of the four states of a turn,
-// because any other state would outrank what the screen shows.
+// readRule checks a rule of Readings. The rule's state must be one of the four states of a turn: idle,
+// processing, executing or error. The states waiting_approval and dead are not allowed because they
+// would outrank every state that the screen shows.
 func (c *compiler) readRule(path string, r *Rule) {
 	c.rule(path, r)
 	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
@@ -154,7 +155,8 @@ func (c *compiler) readDialog(path string, r ReadDialog) DialogRule {
 	return d
 }
 
-// readComposer checks the keys of a pack's composer that can have any value in a harness.toml.
+// readComposer checks the keys `drop` and `mode` of a pack's composer. In a harness.toml, these keys
+// can have any value.
 func (c *compiler) readComposer(b *Composer) {
 	if b.Drop < 0 || b.Drop > maxConds {
 		c.fail("composer.drop", "composer.drop = %d is not between 0 and %d", b.Drop, maxConds)
@@ -206,8 +208,9 @@ func (s *Spec) Judged(version string) bool {
 	return slices.Contains(s.Checked, version) || s.pack != nil && s.pack.Judged(version)
 }
 
-// Picture returns a picture of the screen with the composer that the pack describes, or the Spec's
-// own picture if the pack describes none.
+// Picture returns the picture of a screen to which Pack.Read is applied. If the pack describes a
+// composer, the picture has that composer. Otherwise Picture returns `own`, the picture with the Spec's
+// own composer.
 func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	if !p.composes {
 		return own
@@ -215,9 +218,9 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 	return NewPicture(s, &p.spec.Composer)
 }
 
-// Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If Default is
-// not the index of one of the dialog's options, Read sets it to -1, because the marked option is
-// unknown.
+// Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If the dialog's
+// field Default is not the index of one of its options, Read sets this field to -1, because the marked
+// option is unknown.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {
@@ -278,8 +281,8 @@ func (c *compiler) limits(s *Spec) {
 	s.limitWhere = where
 }
 
-// LimitIn returns the kind of limit that caused an error, or false if the error names no limit.
-// text is the error in one line.
+// LimitIn returns the kind of limit that caused an error, or false if the error names no limit. The
+// parameter `text` is the error in one line.
 func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	for _, l := range s.Limits {
 		if l.pattern.MatchString(text) {
@@ -289,8 +292,8 @@ func (s *Spec) LimitIn(text string) (coleo.LimitKind, bool) {
 	return "", false
 }
 
-// ErrorOn returns the error of a turn on a picture, in one line. It returns "" if the Spec does not
-// describe where the screen shows errors.
+// ErrorOn returns the error of a turn that a picture shows, in one line. It returns "" if the Spec does
+// not describe where the screen shows errors.
 func (s *Spec) ErrorOn(p *Picture) string {
 	if s.LimitWhere == "" {
 		return ""

@@ -27,8 +27,8 @@ import (
 //	                  the composer's text
 //	below composer    the rows below the composer
 //	above composer N  the last N rows above the composer that are not blank
-//	above cursor N    the last N rows above the cursor's row that are not blank; it is not
-//	                  on the screen while the cursor is hidden
+//	above cursor N    the last N rows above the cursor's row that are not blank; this region
+//	                  is not on the screen while the cursor is hidden
 //
 // If the screen does not show a region, such as a composer, no pattern matches in that region. A
 // condition with Not holds for such a region.
@@ -100,8 +100,8 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
-// Part returns the rows of a part of the screen, or false if the screen does not show that part.
-// name has the form of Cond.Where.
+// Part returns the rows of a part of the screen, or false if the screen does not show that part. The
+// parameter `name` has the form of Cond.Where.
 func (p *Picture) Part(name string) (rows []string, shown bool) {
 	r, err := parseRegion(name)
 	if err != nil {

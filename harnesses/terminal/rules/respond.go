@@ -25,7 +25,7 @@ type Steps struct {
 // answerer is one style of answering a dialog. The key `select` of a dialog's rule names the style.
 type answerer interface {
 	// check compiles the keys of a dialog's rule that the style needs, and records an error if one is
-	// wrong. at is the path of the rule, with a dot at its end.
+	// wrong. The parameter `at` is the path of the rule, with a dot at its end.
 	check(c *compiler, at string, d *DialogRule)
 	// steps turns a decision on the verdict's dialog into keys. It returns one of these errors:
 	//
@@ -108,8 +108,8 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	return v.by.answers.steps(v, d)
 }
 
-// labels compiles the patterns of a dialog's rule that find the option for each choice. It is for the
-// styles that choose an option.
+// labels compiles the keys `approve`, `always` and `deny` of a dialog's rule. They are patterns that
+// find the option for each choice. labels is for the styles that choose an option.
 func (c *compiler) labels(at string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{"approve": {d.Approve, &d.approve}, "always": {d.Always, &d.always},
 		"deny": {d.Deny, &d.deny}})
@@ -194,9 +194,9 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: m.back, On: m.on}, nil
 }
 
-// byKeys answers a dialog with the keys of approve, always and deny in the dialog's rule. If the rule
-// lists several options, byKeys refuses the number of an option, because no key belongs to a single
-// option.
+// byKeys answers a dialog with the keys in `approve`, `always` and `deny` of the dialog's rule. If the
+// rule lists several options, byKeys refuses a decision that names an option by its number, because no
+// key belongs to a single option.
 type byKeys struct{}
 
 func (byKeys) check(c *compiler, at string, d *DialogRule) {

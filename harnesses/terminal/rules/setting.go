@@ -46,16 +46,16 @@ type Sign struct {
 	File string `toml:"file"`
 	// The environment variable that names another file instead of `file`.
 	FileEnv string `toml:"file_env"`
-	// The folder of the file, below HOME and in the work folder.
+	// The folder that contains `file`, below HOME and in the work folder.
 	Folder string `toml:"folder"`
-	// The environment variable that names another folder instead of the one below HOME.
+	// The environment variable that names another folder instead of `folder` below HOME.
 	FolderEnv string `toml:"folder_env"`
 	// The environment variable that names another folder instead of HOME.
 	HomeEnv string `toml:"home_env"`
-	// Whether the agent CLI also reads such files in the folders above the work folder, up to the
-	// root of the repository.
+	// Whether the agent CLI also reads `file` in the folders above the work folder, up to the root of the
+	// repository.
 	Parents bool `toml:"parents"`
-	// The pattern that finds the setting in the value of the variable, or in the file.
+	// The pattern that finds the setting in the value of the variable `env`, or in the text of `file`.
 	Pattern patternText `toml:"pattern"`
 
 	arg, pattern *regexp.Regexp
@@ -66,11 +66,12 @@ func (s Sign) InArgs(argv []string) bool {
 	return s.arg != nil && s.arg.MatchString(strings.Join(argv, "\n"))
 }
 
-// In reports whether the given text shows the sign. The text is the value of the variable, or the
-// content of the file.
+// In reports whether the given text shows the sign. The text is the value of the environment variable
+// in s.Env, or the content of the file.
 func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
 
-// absolute reports whether the file has only one place on the machine.
+// absolute reports whether the path of the file is absolute. Coleo then searches for the file only
+// there.
 func (s Sign) absolute() bool { return s.Folder == "" && filepath.IsAbs(s.File) }
 
 // Files returns the paths of all files that may contain the sign, for an arm with the given work

@@ -15,7 +15,8 @@ const tickIsDigit = "digit"
 type Ticking struct {
 	Want []int  // the numbers of the options to tick, from 1; all other options are unticked
 	Text string // the text for the free-text option; "" for none
-	// Key is the key that ticks the marked option. It is "" if the number of an option ticks it.
+	// Key is the key that ticks the marked option. It is "" if Coleo ticks each option with the number of
+	// the option.
 	Key        string
 	SubmitKeys string // the keys that submit the ticks; "" if a row of the dialog submits them
 }
@@ -143,8 +144,9 @@ func (v Verdict) tickSteps(d coleo.Decision) (Steps, error) {
 	return Steps{Ticking: s}, nil
 }
 
-// checkWanted returns EInvalid if an option with one of the given numbers does not exist or cannot be
-// ticked. An option that is out of sight may exist.
+// checkWanted returns EInvalid if an option with one of the given numbers does not exist, cannot be
+// ticked, or takes a text. While the submit row is out of sight, the list may continue. checkWanted
+// then accepts a number after the last visible option.
 func (v Verdict) checkWanted(want []int) error {
 	last := len(v.Dialog.Options)
 	for _, n := range want {
@@ -195,7 +197,7 @@ func (v Verdict) takesOne(d coleo.Decision) bool {
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
-	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == tickIsDigit: // Coleo cannot see the mark
+	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == tickIsDigit: // with digits, Coleo sees no mark
 		return Steps{}, noText(v.Dialog)
 	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)
@@ -203,8 +205,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText returns EInvalid unless the text is one line of printable characters without blanks at
-// its ends.
+// checkText returns EInvalid if the text has a blank at one of its ends, or a character that cannot be
+// printed, such as a line end.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters",

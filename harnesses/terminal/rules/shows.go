@@ -73,14 +73,19 @@ func endsComposed(shown, text string) bool {
 func (c *Composer) garblesTabs(text string) bool { return c.TabGarbles && strings.Contains(text, "\t") }
 
 // tabOver is the number of columns by which a drawn tab is wider than the agent CLI has counted.
-// Because of the difference, text can run over the edge of a row, where the next row overwrites it.
+// Because of the difference, text can run over the edge of a row. The agent CLI then draws the next row
+// over this text.
 const tabOver = 3
 
-// endsBelow reports whether the last shown row is the end of a text with tabs. It allows for tabs that
-// are drawn wider than the agent CLI has counted. The last row begins with its own words, because the
-// agent CLI draws this row last. It then overwrites text that ran over from the row above. Text that
-// runs over the edge of the last row itself is lost: at most one word, and in addition tabOver columns
-// for each tab in that row.
+// endsBelow reports whether the last shown row can be the end of `text`, which has tabs. The agent CLI
+// draws tabs wider than it has counted, so text can run over the edge of a row. endsBelow allows for
+// both effects:
+//
+//   - Text from the row above ran over into the last row. The agent CLI draws the last row later, so
+//     the last row begins with its own words. Behind these words, a rest of the text from above can be
+//     left.
+//   - Text of the last row itself ran over the edge and is lost: at most one word, and in addition
+//     tabOver columns for each tab in that row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {
@@ -108,13 +113,14 @@ func beginsLike(shown, text string) bool {
 	return head != "" && strings.HasPrefix(squeeze(shown), head)
 }
 
-// columns returns the width of text in columns, if each tab is drawn as blanks.
+// columns returns the width of a text in columns. A tab counts as one column and tabOver further
+// columns.
 func columns(text string) int {
 	return utf8.RuneCountInString(text) + tabOver*strings.Count(text, "\t")
 }
 
-// behindSqueezed returns the part of a text after its beginning. The beginning is the part that squeeze
-// shortens to n bytes.
+// behindSqueezed returns the rest of a text after the beginning that squeeze shortens to n bytes. For
+// example, the rest of "a b c" for n = 2 is " c".
 func behindSqueezed(text string, n int) string {
 	for i, r := range text {
 		if n <= 0 {
@@ -148,9 +154,10 @@ func (p *Picture) Released(text string) bool {
 }
 
 // OtherText returns the text in the composer that the caller has not typed, or "" if there is none. The
-// parameter `typed` lists the texts that the caller has typed. The composer is known to contain one of the
-// texts in the parameter `standing`. If the composer's text ends with one of these, OtherText cuts off that
-// end. It cuts off nothing else, so that no word of another person is lost.
+// parameter `typed` lists all texts that the caller has typed. The parameter `standing` lists some of
+// these texts, and the composer is known to contain one of them. If the composer's text ends with a
+// text in `standing`, OtherText cuts off that end. It cuts off nothing else, so that no word of another
+// person is lost.
 func (p *Picture) OtherText(typed, standing []string) string {
 	if p.Composer == nil || p.Composer.Empty {
 		return ""

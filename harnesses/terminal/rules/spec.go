@@ -20,9 +20,10 @@ type (
 // docs/harness-reference.md is generated from the field comments of this type and of every type
 // that its fields use. So these comments are for the author of a harness.toml.
 type Spec struct {
-	// The name of a built-in harness that this file changes. The file's keys replace those of the
-	// base. The file's rules, dialogs and `[[asks]]` come before those of the base, and replace
-	// those with the same name. Any other list of the file replaces the whole list of the base.
+	// The name of a built-in harness that this file changes, called the base. The file's keys replace those
+	// of the base. The file's rules, dialogs, limits, modes and `[[asks]]` come before those of the base,
+	// and replace those with the same name or id. Any other list of the file replaces the whole list of the
+	// base.
 	Base string `toml:"base"`
 	// The name of the harness in `coleo arm spawn --harness`. It consists of small letters, digits,
 	// dots, dashes and underscores. The key is required.
@@ -75,10 +76,10 @@ type Spec struct {
 	// this. Without this key, Coleo never makes the agent CLI draw its picture again.
 	Redraw string `toml:"redraw"`
 
-	// A regular expression for an agent CLI whose escape sequence reports "working" even if only
-	// work in the background continues. Coleo matches the expression with the text that the agent
-	// CLI adds to the word "working". If it matches, the turn has ended and the arm is idle. Coleo
-	// shows the text.
+	// A regular expression for work in the background. Some agent CLIs report "working" in an escape
+	// sequence even if only such work continues. Coleo matches the expression with the text that the agent
+	// CLI adds to the word "working". If it matches, the turn has ended and the arm is idle. Coleo shows
+	// the text.
 	Background patternText `toml:"background"`
 
 	// How the agent CLI names a file in a prompt, such as `@{path}`. Coleo puts the files of a
@@ -89,9 +90,9 @@ type Spec struct {
 	// What the agent CLI can do, as this harness claims. `coleo harness test` tests each claimed
 	// capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
-	// The kinds of the agent CLI's work that the events of its runs contain. `coleo harness test`
-	// compares these events with the model server's record. Omit the table if Coleo reads no record
-	// of the agent CLI.
+	// The kinds of work of the agent CLI that Coleo reports as events of a run, such as tool calls.
+	// `coleo harness test` compares these events with the model server's record. Omit the table if Coleo
+	// reads no record of the agent CLI.
 	Work coleo.ReportedWork `toml:"work"`
 	// How Coleo starts the agent CLI.
 	Launch Launch `toml:"launch"`
@@ -103,15 +104,15 @@ type Spec struct {
 	// `coleo harness test NAME --asks all` gives each possible answer to each dialog, and checks
 	// what the agent CLI does after the answer. At most 60 are allowed.
 	Asks []coleo.Ask `toml:"asks"`
-	// The tools that the agent CLI offers to the model and that never ask in the mode `ask`. The
-	// keys are the names of the tools. The values are the arguments with which the checks call the
-	// tools. The checks do not call a tool with an empty value. `coleo harness test NAME --asks
-	// all` fails for a tool that is neither here nor in `[[asks]]`.
+	// The tools that the model can use without a question to the user, even in the permission mode `ask`.
+	// The keys are the names of the tools. The values are the arguments with which the checks call the
+	// tools. The checks do not call a tool with an empty value. `coleo harness test NAME --asks all` fails
+	// for a tool that is neither here nor in `[[asks]]`.
 	QuietTools map[string]string `toml:"quiet_tools"`
 	// The reports of the agent CLI to a hook. A hook is a program that the agent CLI starts at
 	// certain moments. Omit the table for an agent CLI that starts no such program.
 	Hook Hook `toml:"hook"`
-	// How a policy judges the calls that the agent CLI asks about. The policy needs a hook that
+	// How a policy judges the tool calls that the agent CLI asks about. The policy needs a hook that
 	// reports tools with their inputs and folders. Omit the table if the hook does not report these.
 	Policy PolicyRule `toml:"policy"`
 	// The keys that Coleo presses. A key is `ENTER`, `TAB`, `SHIFT_TAB`, `SHIFT_ENTER`,
@@ -126,22 +127,22 @@ type Spec struct {
 	// because an agent CLI completes commands from a menu, and runs the marked entry of the menu,
 	// whatever was typed. This key is required if `[capabilities]` claims `compact`.
 	CompactWhen []Cond `toml:"compact_when"`
-	// The conditions that hold after the agent CLI has finished its start, and not earlier. They
-	// are needed because some agent CLIs draw their composer before they ask whether the folder is
-	// trusted. After a start, the arm is idle only when these conditions have held once. If they do
-	// not hold, Coleo accepts an idle screen after 30 s, and calls the idle state unproven. A rule
-	// with the state `initializing` means that the agent CLI will start again. From then on, Coleo
-	// ignores these conditions. It accepts an idle screen after 30 s, or when the agent CLI has
-	// turned bracketed paste off. In a recording, Coleo reads the first start as if these
-	// conditions had held, because the recorded screen may not contain the sign.
+	// The conditions that hold after the agent CLI has finished its start, and not earlier. They are needed
+	// because some agent CLIs draw their composer before they ask whether the folder is trusted. After a
+	// start, Coleo accepts an idle screen once these conditions have held. If they do not hold within 30 s,
+	// Coleo accepts an idle screen without them, and calls the idle state unproven. A rule with the state
+	// `initializing` means that the agent CLI will start again. From then on, Coleo ignores these
+	// conditions, and accepts an idle screen after 30 s, or when the agent CLI has turned bracketed paste
+	// off. The recorded screen may not contain the sign of a finished start. So Coleo reads the first start
+	// in a recording as if these conditions had held.
 	Ready []Cond `toml:"ready"`
 	// The conditions that hold after the agent CLI has opened the copy of a conversation, and not
 	// earlier. They are needed because some agent CLIs draw an empty composer before they open the
 	// copy. After a start with a copy, these conditions replace `ready`.
 	ForkReady []Cond `toml:"fork_ready"`
-	// The conditions between the first and the last key of `keys.interrupt`. Coleo presses the last
-	// key only while they hold, and presses the first key again until they hold. Without
-	// conditions, Coleo presses the keys one after another.
+	// The conditions for the screen between the first and the last key of `keys.interrupt`. Coleo presses
+	// the first key, and repeats it until the conditions hold. It presses the last key only while they
+	// hold. Without conditions, Coleo presses the keys one after another.
 	InterruptWhen []Cond `toml:"interrupt_when"`
 	// A mode of the agent CLI, such as planning: how the screen shows it, and how Coleo
 	// switches to it. At most 30 are allowed.
@@ -152,9 +153,9 @@ type Spec struct {
 	// tries the limits in the order of the file. The first limit whose pattern is found decides. At
 	// most 30 are allowed. A file's limits come before those of its base.
 	Limits []LimitRule `toml:"limit"`
-	// The part of the screen that shows the whole error of a turn, such as `above composer 10`.
-	// Coleo searches it for a limit while the state is `error`. Omit the key if the agent CLI's
-	// record contains its errors.
+	// The part of the screen that shows the whole error of a turn, such as `above composer 10`. Coleo
+	// searches this part for a limit while the state is `error`. Omit the key if Coleo finds the errors in
+	// the agent CLI's record.
 	LimitWhere string `toml:"limit_where"`
 	// The regular expression of the first row of an error. Coleo looks for the last such row in
 	// `limit_where`, and ignores the rows above it, because they can belong to an earlier turn.
@@ -200,8 +201,8 @@ func (s *Spec) HasNoConversation(screen string) bool {
 	return s.noConversation != nil && s.noConversation.MatchString(screen)
 }
 
-// OnlyBackground reports whether the turn has ended and only work in the background continues.
-// detail is the text that the agent CLI adds to the word "working".
+// OnlyBackground reports whether the turn has ended and only work in the background continues. The
+// parameter `detail` is the text that the agent CLI adds to the word "working" in its escape sequence.
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
 }
@@ -210,14 +211,14 @@ func (s *Spec) OnlyBackground(detail string) bool {
 type Keys struct {
 	// The keys that submit the composer's text, such as `ENTER`. The key is required.
 	Submit keysText `toml:"submit"`
-	// The keys that queue a prompt while the agent CLI works. They must not answer a dialog. While
-	// the agent CLI works, Coleo presses these keys instead of `submit`. Meanwhile Coleo refuses a
-	// long text if the composer would show only a note in place of the text.
+	// The keys that queue a prompt while the agent CLI works. In a dialog, these keys must not give an
+	// answer. While the agent CLI works, Coleo presses these keys instead of `submit`. Meanwhile Coleo
+	// refuses a long text if the composer would show only a note in place of the text.
 	Queue keysText `toml:"queue"`
 	// The keys that stop a running turn, such as `ESCAPE`.
 	Interrupt keysText `toml:"interrupt"`
-	// The command or the keys that end the agent CLI, such as `/exit`. Coleo does not use this key
-	// yet, because it ends an arm through its processes.
+	// The command or the keys that end the agent CLI, such as `/exit`. Coleo does not use this key yet. To
+	// end an arm, Coleo ends the processes of the agent CLI.
 	Quit string `toml:"quit"`
 	// The command that shortens the conversation, such as `/compact`. Coleo types the
 	// command, and submits it once `compact_when` holds.

@@ -56,7 +56,7 @@ func (d *DialogRule) findBlock(w wrappedRows, out *coleo.Dialog) (first, last in
 }
 
 // findHeading reads the title from the lowest row that matches `top`. If this row has no text, the
-// title is the first row with text below it. Lines of a frame are not text.
+// title is the next row below it that has text. Lines of a frame are not text.
 func (d *DialogRule) findHeading(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	for i := len(w.rows) - 1; i >= 0; i-- {
 		if !d.top.MatchString(w.rows[i]) {
@@ -140,8 +140,7 @@ func (w wrappedRows) end(i int) int {
 	return pty.Cells(w.plain[i][:at]) + pty.Cells(text)
 }
 
-// join adds the text of row i+1 to the given text, which is the joined text of the rows up to row
-// i.
+// join adds the text of row i+1 to the given text, which is the joined text of the rows up to row i.
 func (w wrappedRows) join(text string, i int) string {
 	if w.end(i) >= w.cols && indent(w.rows[i+1]) < 2 {
 		return text + w.rows[i+1] // the terminal itself has wrapped the row
@@ -161,9 +160,9 @@ func (w wrappedRows) join(text string, i int) string {
 // indent returns the number of blanks at the beginning of a row.
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
-// pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog that shows several questions one at a time. If not exactly
-// one name stands out, page is 0.
+// pageOf is for a dialog that shows several questions one at a time. It returns the number of the
+// question that the picture shows, counted from 1, and the number of all questions. The name of the
+// visible question stands out from the other names. If no name or more than one stands out, page is 0.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0

@@ -78,7 +78,7 @@ func (s *Search) Answer() string {
 }
 
 // texts returns the strings at the end of a path in an entry, without those that t.Without excludes.
-// keys are the keys of the path.
+// The parameter `keys` contains the keys of the path.
 func (t *Transcript) texts(v any, keys []string) []string {
 	var out []string
 	walk(v, keys, func(beside map[string]any, value any) {
@@ -104,8 +104,9 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk follows a path through a JSON value. The path has several ends if it leads through a list. At
-// each end, walk calls the function `take` with the object there, and with the value in that object.
+// walk follows a path of keys through a JSON value. The path has several ends if it leads through a
+// list. At each end, walk calls the function `take` with the object that has the last key, and with the
+// value of that key.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

@@ -21,7 +21,7 @@ type Verdict struct {
 	options optionRows  // what the dialog shows in addition to the labels of its options
 
 	Draft   bool // the subject of the dialog is not drawn yet
-	Partial bool // the screen shows no title or no options, although the rule has them
+	Partial bool // the screen shows no title or no options, although the rule describes them
 }
 
 // Read applies the dialogs and then the rules to a picture. Its result depends only on the picture
@@ -95,8 +95,8 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	return out, shown, options
 }
 
-// aboveBottom returns the rows down to the dialog's last row. It returns all rows without the key
-// `bottom`, or if no row matches it.
+// aboveBottom returns the rows down to the dialog's last row, which matches the key `bottom`. If the
+// dialog has no such key, or if no row matches it, aboveBottom returns all rows.
 func (d *DialogRule) aboveBottom(rows []string) []string {
 	for i := len(rows) - 1; i >= 0 && d.bottom != nil; i-- {
 		if d.bottom.MatchString(rows[i]) {
@@ -147,8 +147,8 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 	return len(d.Draft) > 0 && p.Shows(d.Draft)
 }
 
-// isPartial reports whether a dialog lacks its title or its options although its rule has them. Such
-// a dialog may be half drawn.
+// isPartial reports whether a dialog on the screen has no title, or has no options although its rule
+// describes some. Such a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
 	return shown.Title == "" || len(shown.Options) == 0 &&
 		(d.option != nil || d.unnumbered != nil || d.choice != nil)
