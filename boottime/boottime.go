@@ -1,8 +1,8 @@
 // Package boottime reads the clock that counts from the start of this machine.
 //
-// The clock includes sleep, nobody can set it, and all processes of the machine share it. Processes
-// use it for deadlines that they send to each other. They do not use the wall clock, because
-// somebody could set it back, and a deadline would then pass later.
+// The clock also runs while the machine sleeps. Nobody can set it, and all processes of the machine
+// read the same clock. Processes use it for deadlines that they send to each other. The wall clock
+// is unsuitable, because a deadline would pass too late if somebody set that clock back.
 package boottime
 
 import (
@@ -21,5 +21,6 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Until returns the duration from now until the given time on this clock.
+// Until returns how much time is left until `moment`, a time on this clock. It is negative if
+// `moment` has passed.
 func Until(moment time.Duration) time.Duration { return moment - Now() }

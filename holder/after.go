@@ -12,7 +12,8 @@ import (
 // milliseconds.
 const afterTimeout = 20 * time.Second
 
-// runAfter runs Launch.After with the mark as its last argument, and waits until the command has
+// runAfter runs Launch.After, the command that cleans up after an arm, and waits for its end. The
+// last argument of the command is `mark`, the value of COLEO_ARM for the start of the arm that has
 // ended.
 func runAfter(command []string, mark string) {
 	if len(command) == 0 {
@@ -26,5 +27,7 @@ func runAfter(command []string, mark string) {
 		fmt.Fprintln(os.Stderr, "clean up after the arm:", err)
 		return
 	}
-	_ = cmd.Wait() // fails if ReapOrphans has collected the command first; the command itself reports its errors
+	// Ignore the error: Wait also fails if ReapOrphans has collected the command first. The command
+	// reports its own errors.
+	_ = cmd.Wait()
 }

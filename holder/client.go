@@ -39,13 +39,14 @@ type Client struct {
 	closed bool
 }
 
-// Dial connects to the holder of the folder dir. The error is EUnproven if that holder was started
-// with another nonce. If nonce is "", the holder answers only Status. But if a person runs the
-// holder (see Hold), it answers all requests.
+// Dial connects to the holder in the folder dir. `nonce` is the secret of the start of the arm that
+// the caller expects. If it is "", the holder answers only Status, except a holder that a person
+// runs (see Hold), which answers every request. Dial can return these errors:
 //
-// The error is EForbidden if the calling process belongs to an arm. It is EUnavailable if no holder
-// listens in dir. It is ETimeout if the holder does not answer, because it is stopped or its disk
-// hangs.
+//   - EUnproven: the holder was started with another nonce.
+//   - EForbidden: the calling process belongs to an arm.
+//   - EUnavailable: no holder listens in dir.
+//   - ETimeout: the holder does not answer, because it is stopped or its disk hangs.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -76,8 +77,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns EUnproven if the process at the other end of the connection is not the one
-// that the answer names.
+// checkSender compares the process at the other end of the connection with `named`, the holder that
+// the answer names. If they differ, the error is EUnproven.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -114,9 +115,9 @@ func unansweredError(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request and returns the answer. It never uses a connection on which an earlier
-// request is unanswered. Otherwise it could mistake the late answer for the answer to the new
-// request.
+// ask sends a request and returns the answer. If an earlier request on a connection is unanswered,
+// ask uses a new connection. On the old one, it could mistake the late answer for the answer to the
+// new request.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -178,11 +179,14 @@ func (c *Client) Status() (Status, error) {
 	return *r.Status, nil
 }
 
-// Proves asks the holder whether it keeps the processes that the handle names. It uses the existing
-// connection. If the arm cannot continue, blocked is the reason; otherwise it is "".
+// Proves asks the holder whether it runs exactly the start of the arm and the processes that the
+// handle names. It uses only the existing connection. `blocked` says why the arm cannot continue,
+// for example because the disk is full. It is "" if the arm can continue. Proves can return these
+// errors:
 //
-// The error is EBusy if another request waits for its answer, and EUnavailable if there is no
-// connection. It is EUnproven if the holder keeps another start of the arm, or other processes.
+//   - EUnproven: the holder runs another start of the arm, or other processes.
+//   - EBusy: another request waits for its answer.
+//   - EUnavailable: there is no connection.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
@@ -212,14 +216,17 @@ func (s *Status) checkProves(h coleo.Handle) error {
 	return nil
 }
 
-// Write types bytes into the program's terminal. If the holder refuses a conditional write, the
-// error is nil: see Wrote. The holder begins to type within 10 s or never. A caller that wants a
-// shorter limit calls TypeWithin first. A holder of an old version does not know limits, so it can
-// still type the bytes after Write has returned ETimeout.
+// Write types bytes into the program's terminal. If w.OnlyIfEnd is set and there is newer output,
+// the holder types nothing, and the error is nil: see Wrote.
 //
-// The error is EExited if the program has ended. It is ETimeout if the write reached the holder too
-// late, or if the holder does not answer. It is EConflict if the program does not take all bytes in
-// time. It is EUnproven if the write needs a permit and the permit has ended.
+// The holder begins to type within 10 s or never. A caller that wants a shorter limit calls
+// TypeWithin first. A holder of an old version does not know limits, so it can still type the bytes
+// after Write has returned ETimeout. Write can return these errors:
+//
+//   - EExited: the program has ended.
+//   - ETimeout: the write reached the holder too late, or the holder does not answer.
+//   - EConflict: the program does not take all bytes in time.
+//   - EUnproven: the write needs a permit and the permit has ended.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
@@ -262,8 +269,9 @@ func (c *Client) Signal(s syscall.Signal) error {
 	return err
 }
 
-// Stop ends the arm's whole process tree. It sends HUP and TERM, and after the grace period KILL to
-// the processes that still run. It returns the pids of processes that are still left after that.
+// Stop ends the arm's whole process tree. It sends HUP and TERM. After the grace period, it sends
+// KILL to the processes that still run. It returns the pids of the processes that have survived
+// even that.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -271,9 +279,10 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends all processes of one start of the arm: the start with this client's nonce. It calls
-// Stop. If the holder has already ended, End uses a sweep instead. It does not touch other starts
-// of the arm, which can be newer. The error is EInternal if processes are left.
+// End ends all processes of one start of the arm: the start with this client's nonce. It asks the
+// holder with Stop. If the holder has already ended, End itself searches for processes that this
+// start has left behind, and ends them. It does not touch other starts of the arm, which can be
+// newer. The error is EInternal if processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
@@ -380,9 +389,9 @@ func (s *Stream) Close() error {
 	return s.conn.Close()
 }
 
-// Permit allows keys until the given time on package boottime's clock. It has an effect only if the
-// launch has set NeedsPermit. The error is EInvalid if the permit is longer than a minute. It is
-// EUnsupported if the holder's version does not know this request.
+// Permit allows the holder to type keys until the given time on package boottime's clock. Only a
+// holder whose launch has set NeedsPermit needs a permit. The error is EInvalid if the permit is
+// longer than a minute. It is EUnsupported if the holder's version does not know this request.
 func (c *Client) Permit(until time.Duration) error {
 	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
 	return err

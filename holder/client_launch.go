@@ -33,8 +33,8 @@ type Launch struct {
 	Cols       int      `json:"cols"`
 	Rows       int      `json:"rows"`
 
-	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. The
-	// holder deletes only output that the host agent has reported as covered.
+	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. Above the limit, the
+	// holder deletes old output, but only output that the host agent has reported with Client.Covered.
 	Keep int64 `json:"keep,omitempty"`
 	// Alone is true if no host agent reads this holder's output. The holder then reads the terminal
 	// without waiting for a reader.
@@ -44,14 +44,14 @@ type Launch struct {
 	// allows the program to type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
-	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit.
-	// Replies to the program's own queries need no permit.
+	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit. The terminal's
+	// replies to the program's queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// After is a command that removes what the program has left outside of its process tree. The
-	// holder or its guard runs the command after the end of the tree, with the mark of the start as
-	// the last argument. The command does not belong to the arm, and has no variable of the arm. If
-	// After is empty, there is no such command.
+	// After is a command that removes what the program has left outside of its process tree. If it is
+	// empty, there is no such command. The holder or its guard runs the command after the end of the
+	// tree. Its last argument is the value of COLEO_ARM for this start of the arm. The command itself
+	// is not a process of the arm, so its environment has no variable of the arm.
 	After []string `json:"after,omitempty"`
 
 	// Self is the command that runs the holder's guard. The command must pass its standard input to
@@ -69,8 +69,9 @@ type launchDocument struct {
 // mark returns the value of the variable EnvArm in the program's environment.
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
-// MarkEnv returns the environment variable that marks the processes of this launch, in the form
-// NAME=VALUE. A process of the arm that the holder does not start must have this variable, too.
+// MarkEnv returns the environment variable by which Coleo recognizes the processes of this launch,
+// in the form NAME=VALUE. The holder sets it for the program. Whoever starts another process of the
+// arm must set it for that process.
 func (l Launch) MarkEnv() string { return process.EnvArm + "=" + l.mark() }
 
 // Start runs a holder as a separate process that outlives the caller. It returns when the arm's
@@ -89,8 +90,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	// The arm's name is in argv so that a person sees it in a list of processes. The function
-	// holderArm reads it there, too.
+	// The arm's id is in argv so that a person sees it in a list of processes. The function holderArm
+	// reads it there, too.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()

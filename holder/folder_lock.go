@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// lockTimeout is how long a new holder waits for the guard of the previous holder. That guard
-	// first ends the processes that the previous holder left behind. So lockTimeout is the sum of
-	// guardGrace, process.KillTimeout and 5 s as a margin.
+	// lockTimeout is how long a new holder waits for the guard of the previous holder. (A guard is a
+	// second process that cleans up if its holder dies.) That guard first ends the processes that the
+	// previous holder left behind. So lockTimeout is the sum of guardGrace, process.KillTimeout and 5 s
+	// as a margin.
 	lockTimeout = 12 * time.Second
 	// lockPoll and maxLockPoll are the shortest and the longest time between two attempts to take the lock.
 	lockPoll    = 2 * time.Millisecond
 	maxLockPoll = 20 * time.Millisecond
 )
 
-// untilNextTry returns the time to the next attempt to take the lock, for a caller that has waited for some
-// time. It is a tenth of that time, within bounds.
+// untilNextTry returns how long a caller that has already waited for the lock waits before its next
+// attempt. The result is a tenth of `waited`, but at least lockPoll and at most maxLockPoll.
 func untilNextTry(waited time.Duration) time.Duration {
 	return min(max(waited/10, lockPoll), maxLockPoll)
 }
@@ -64,10 +65,10 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// AwaitGuard waits until the guard of a dead holder has ended. Before its end, the guard writes
-// the last output of the terminal to the journal in dir. AwaitGuard also returns if a live holder
-// answers in dir. The error is ETimeout if the guard has not ended after lockTimeout, which is 12
-// s.
+// AwaitGuard waits until the guard of a dead holder has ended. The guard, a second process, first
+// writes the last output of the terminal to the journal in dir. AwaitGuard also returns if a live
+// holder answers in dir. The error is ETimeout if the guard has not ended after lockTimeout, which
+// is 12 s.
 func AwaitGuard(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

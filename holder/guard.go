@@ -68,10 +68,10 @@ type guardWork struct {
 	terminalEnded bool // the terminal can have no more output
 }
 
-// endTree ends the processes that carry the mark of the arm's start or are in the arm's control
-// group. For up to guardGrace, it gives these processes time to end by themselves. Meanwhile it
-// reads their output, because a process that waits for its terminal cannot end. endTree returns the
-// pids of the processes that are left.
+// endTree ends all processes that carry the mark of the arm's start in their environment or are in
+// the arm's control group. It sends KILL only after guardGrace, so that the processes can end by
+// themselves. Until then it reads their output, because a process that waits for its terminal
+// cannot end. endTree returns the pids of the processes that are left.
 func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
@@ -81,7 +81,8 @@ func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	})
 }
 
-// journalAvailable moves all output that can be read without waiting to the journal.
+// journalAvailable writes to the journal all output that is available now. It does not wait for
+// more.
 func (w *guardWork) journalAvailable() error {
 	for {
 		if err := w.intake.flush(w.journal, time.Now()); err != nil {

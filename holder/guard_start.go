@@ -32,7 +32,7 @@ const (
 	guardLifeline = 3
 	guardMaster   = 4
 	guardLock     = 5
-	guardPipe     = 6 // only on systems where the intake has a pipe
+	guardPipe     = 6 // pipe of the intake, with output that is not in the journal yet; Linux only
 )
 
 // restartGuard is the pause before a new guard starts after one has ended early. Without the pause,
@@ -46,7 +46,7 @@ type guardOrder struct {
 	// Nonce is the nonce of the arm's start. If it is "", the guard guards every start of the arm,
 	// because a holder of an old version sends no nonce.
 	Nonce string `json:"nonce,omitempty"`
-	// After and Mark are those of the Launch.
+	// After and Mark are copies of Launch.After and of the result of Launch.mark.
 	After []string `json:"after,omitempty"`
 	Mark  string   `json:"mark,omitempty"`
 }
@@ -147,9 +147,9 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard starts a command as a guard. A shell waits and then runs the command. If there is no
-// shell, forkGuard starts the command at once. The given files become the descriptors of the
-// guard.
+// forkGuard starts a guard: a shell that waits for the death of the holder and then runs the given
+// command. If the system has no shell, forkGuard runs the command at once, and the command itself
+// waits. The given files become the descriptors of the guard.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -162,8 +162,8 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 }
 
 // ownEnv returns the environment of the holder and of the guard. It contains no variable of the
-// arm, so that a sweep does not mistake the guard for a process of the arm. GOMAXPROCS=1 saves a
-// fifth of the memory of these two processes, because one thread is enough for their Go code.
+// arm. Otherwise a search for the arm's processes would find the guard, too. GOMAXPROCS=1 saves a
+// fifth of the memory of these two processes, and one thread is enough for their Go code.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
 // guardInput returns a pipe that holds the guard's order in JSON.

@@ -53,7 +53,7 @@ type request struct {
 	Version int    `json:"version,omitempty"` // for hello
 	Nonce   string `json:"nonce,omitempty"`   // for hello
 	From    int64  `json:"from,omitempty"`    // for stream and covered
-	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent; the drain waits for it
+	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent: see Client.Lead
 	// for stream, if Host is true: the limit for unread bytes; 0 means unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
@@ -131,8 +131,8 @@ type Exit struct {
 	Time   time.Time `json:"time"`
 	Offset int64     `json:"offset"`           // offset after the last byte of output
 	Reason string    `json:"reason,omitempty"` // why it is unknown how the program ended; "" if it is known
-	// Terminated means that the holder received SIGTERM before the program ended, for example
-	// because the machine shut down. Ordered means that a client ordered the end first.
+	// Terminated means that the holder received SIGTERM before the program ended, for example because
+	// the machine shut down. Ordered means that a client ordered the end before the program ended.
 	Terminated bool `json:"terminated,omitempty"`
 	Ordered    bool `json:"ordered,omitempty"`
 }
@@ -141,8 +141,11 @@ type Exit struct {
 // because of this signal. Shells have this convention.
 const shellSignal = 128
 
-// Rule returns the rule of the reading after the program has ended: coleo.RuleHolderGone if nobody has seen how it
-// ended, because its holder died first, and otherwise coleo.RuleTerminated or coleo.RuleProcess.
+// Rule returns the name of the rule that says how the program ended:
+//
+//   - coleo.RuleHolderGone: nobody has seen the end, because the holder died first.
+//   - coleo.RuleTerminated: somebody other than Coleo ended the program.
+//   - coleo.RuleProcess: all other ends.
 func (e Exit) Rule() string {
 	switch {
 	case e.Reason != "":
@@ -154,9 +157,9 @@ func (e Exit) Rule() string {
 }
 
 // fromOutside reports whether somebody other than Coleo has ended the program. For example, a
-// shutdown of the machine sends SIGTERM to the program and to the holder. The program may handle
-// SIGTERM and end with any exit code, so the holder's SIGTERM is proof enough. fromOutside
-// returns false for a program that has crashed.
+// shutdown of the machine sends SIGTERM to the program and to the holder. If the holder has
+// received SIGTERM, the exit code does not matter, because a program can handle SIGTERM and end
+// with any code. fromOutside returns false for a program that has crashed.
 func (e Exit) fromOutside() bool {
 	if e.Ordered {
 		return false

@@ -13,8 +13,8 @@ import (
 // encoding/json for all other requests.
 //
 // A write is the only request that an arm receives thousands of times. With encoding/json, each
-// write would leave a kilobyte of garbage. A heap stays larger after it has needed a garbage
-// collection. A fuzz test compares the two parsers.
+// write would leave a kilobyte of garbage. The garbage would cause garbage collections, and the
+// heap stays larger after the first one. A fuzz test compares the two parsers.
 
 // maxKeptFrame is the largest payload, in bytes, that fits into the reused buffer. Almost all
 // writes are far shorter.
@@ -129,8 +129,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain splits p at the first occurrence of end. It returns false if there is none, or if the
-// part before it has a character that JSON escapes.
+// cutPlain splits p at the first occurrence of the string `end`. It returns false if p does not
+// contain `end`, or if the part before `end` has a character that JSON escapes.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {

@@ -60,12 +60,12 @@ type server struct {
 	answered        int64
 	hostRead        int64         // the host agent has read the output before this offset
 	leadLimit       int64         // limit for output that the host agent has not read, in bytes; 0 means unreadLimit
-	readFurther     chan struct{} // closed when the host agent has read more; nil if the drain does not wait
+	readFurther     chan struct{} // closed when the host agent has read more; nil if nobody waits for that
 	doneWrites      map[string]bool
 	doneOrder       []string
 	blocked         string
 	permittedUntil  time.Duration // end of the permit on package boottime's clock, if NeedsPermit is set
-	coveredUntil    int64         // a snapshot of the host agent replaces the output before this offset
+	coveredUntil    int64         // a snapshot of the screen replaces the output before this offset
 	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
 	stopCause       stopCause // why the channel stopping was closed
@@ -93,7 +93,8 @@ type server struct {
 // runs the guard.
 //
 // If the program cannot be started, Serve returns the error that it has also written to the writer.
-// A later error says what could not be closed or removed.
+// If Serve returns an error after the program's end, the error says what could not be closed or
+// removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
@@ -167,10 +168,10 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// takeFolder makes this process the only holder in the folder. An earlier holder may have died
-// together with its guard. takeFolder then ends the processes of that holder's arm and removes the
-// socket. It also removes the record of an earlier program's end. The error is EConflict if another
-// holder runs in the folder, or if processes could not be ended.
+// takeFolder makes this process the only holder in the folder. If an earlier holder has died
+// together with its guard, takeFolder ends the processes of that holder's arm and removes the
+// holder's socket. It also removes the file in which an earlier holder recorded its program's end.
+// The error is EConflict if another holder runs in the folder, or if processes could not be ended.
 func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -238,7 +239,8 @@ func (s *server) start() error {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
 	if s.process, err = process.IdentifyOwn(s.term.Pid()); err != nil {
-		_ = s.term.Signal(syscall.SIGKILL) // otherwise nobody could prove later that the process belongs to the arm
+		// Without an identity, nobody could prove later that the process belongs to the arm. So end it.
+		_ = s.term.Signal(syscall.SIGKILL)
 		return coleo.Errorf(coleo.EUnavailable, "start %s: the program was started, but the system did not say which "+
 			"process "+
 			"it is, so it was ended: %w; try again", filepath.Base(s.launch.Argv[0]), err)

@@ -185,13 +185,13 @@ func (s *server) resize(cols, rows int) response {
 }
 
 // write types the bytes of w. If it has already typed a write with the same id, it types nothing.
-// If w is conditional, write first looks for output that the client has not seen, in the journal
-// and in the pseudo-terminal. If it finds such output, it types nothing.
+// If w.OnlyIfEnd is set, write first looks in the journal and in the pseudo-terminal for output
+// that the client has not seen. If it finds such output, it types nothing.
 //
 // If the program does not take all bytes at once, write types the rest without holding mu. There
 // are two reasons: a program sometimes has to write output before it reads, and the holder must
-// answer other clients meanwhile. If w is a reply to a query, write drops the rest, because the
-// program does not read.
+// answer other clients meanwhile. If w is the terminal's reply to a query of the program, write
+// drops the rest instead, because the program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -210,7 +210,8 @@ func (s *server) write(w *Write) response {
 }
 
 // beginWrite decides whether to type w. If so, it types as many bytes as the program takes without
-// waiting. n is the number of these bytes. For keys, left is how much longer they are permitted.
+// waiting. `n` is the number of these bytes. For keys, `left` is how much longer the permit allows
+// keys.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,9 +22,9 @@ const (
 	// drainAfterExit is how long the holder still waits for output after the program's end. Such
 	// output comes from processes that the program has left behind.
 	drainAfterExit = time.Second
-	// pacePause is the length of one pause of the drain. The pauses keep the drain from reading
-	// faster than Client.Pace allows. A pause is short, because it delays the echo of typed keys.
-	// maxPacePause is the longest pause, for very low rates.
+	// pacePause is the length of one pause in the reading of the terminal. The pauses keep the holder
+	// from reading faster than Client.Pace allows. A pause is short, because it delays the echo of
+	// typed keys. maxPacePause is the longest pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
 	// largeStep is half of what a terminal returns in one read, in bytes. If one read returns at
@@ -114,9 +114,10 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace pauses if reading unpacedBytes at the holder's pace takes at least pacePause.
-// unpacedBytes is the number of bytes that were read since the last pause. keepPace returns the new
-// value of this number, which is 0 after a pause.
+// keepPace keeps the holder from reading faster than Client.Pace allows. unpacedBytes is the number
+// of bytes that were read since the last pause. At the allowed rate, reading them takes a certain
+// time. If this time is at least pacePause, keepPace pauses for it. keepPace returns the new value
+// of unpacedBytes, which is 0 after a pause.
 func (s *server) keepPace(unpacedBytes int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -132,9 +133,9 @@ func (s *server) keepPace(unpacedBytes int) int {
 	return 0
 }
 
-// takeMore works like takeOnce. If the previous step was large, the program will soon write more,
-// so takeMore polls for up to pollFor. Waiting for the kernel would take longer. lastBytes is how
-// many bytes the previous step moved.
+// takeMore works like takeOnce, but polls for up to pollFor if the previous step moved at least
+// largeStep bytes. A program that has written so much will soon write more, and polling is faster
+// than a wait for the kernel. lastBytes is how many bytes the previous step moved.
 func (s *server) takeMore(master, lastBytes int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && lastBytes >= largeStep && time.Since(start) < pollFor; {
@@ -144,8 +145,9 @@ func (s *server) takeMore(master, lastBytes int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output from the terminal to the journal in one step. It holds mu, so that a
-// conditional write finds each byte in the terminal, in the intake or in the journal.
+// takeOnce moves output from the terminal to the journal in one step, and holds mu during the step.
+// A conditional write needs mu, too. So it never looks for new output while bytes are between the
+// terminal and the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +186,7 @@ func (s *server) journalIntake() {
 	}
 }
 
-// waitForReader waits until the host agent has read enough output for the drain to continue. It
+// waitForReader waits until the host agent has less unread output than its limit: see leadBound. It
 // also returns if somebody orders the end of the arm.
 func (s *server) waitForReader() {
 	for {
@@ -225,7 +227,7 @@ func (s *server) leadBound() int64 {
 	return unreadLimit
 }
 
-// wakeDrain wakes the drain if the drain is waiting for the host agent. The caller must hold mu.
+// wakeDrain wakes waitForReader if it waits for the host agent. The caller must hold mu.
 func (s *server) wakeDrain() {
 	if s.readFurther != nil {
 		close(s.readFurther)
@@ -257,8 +259,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records that a snapshot of the host agent replaces the output before the given offset.
-// If the journal exceeds its limit, setCovered deletes such output.
+// setCovered records that the host agent has a snapshot of the screen that replaces the output
+// before the given offset. If the journal exceeds its limit, setCovered deletes such output.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
@@ -281,7 +283,8 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.Trim(keep, covered)
-	if err != nil { // try again only after the next report of the host agent
+	// Trim again only after the host agent has reported a new offset.
+	if err != nil {
 		s.mu.Lock()
 		s.coveredUntil = 0
 		s.mu.Unlock()

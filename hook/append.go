@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Then is the argument that introduces the command line of a user's program. The user's program
-// receives the same payload as the hook program: see Run.
+// Then is the argument before the command line of a user's own hook program, for example `--then
+// /home/ann/notify.sh`. Run starts that program, too, and passes it the agent CLI's report.
 const Then = "--then"
 
-// Run is the hook program. It appends one report to the file args[0]. The payload of the report is
-// the last argument, or standard input if there is only one argument. Run prints nothing, returns
-// no error and ends within two seconds, because the hook must not disturb the agent CLI.
+// Run is the hook program: it appends one report of the agent CLI to the file args[0]. The report
+// is the last argument, or standard input if args[0] is the only argument. Run prints nothing,
+// returns no error and ends within two seconds, because the hook must not disturb the agent CLI.
 //
-// Between the file and the payload, the arguments can contain Then and the command line of a user's
-// program. Run starts the user's program with the payload as its last argument, and does not wait
-// for it. Run starts the user's program even if the report could not be appended.
+// Between the file and the report, the arguments can contain Then and the command line of a user's
+// program. Run starts the user's program with the report as its last argument, and does not wait
+// for that program. Run starts it even if it could not append the report to the file.
 func Run(args []string, stdin io.Reader) {
 	if len(args) == 0 {
 		return
@@ -136,8 +136,8 @@ func lock(file *os.File) {
 	}
 }
 
-// wake writes a byte into the pipe at path, to wake the Reader. It does nothing if
-// there is no Reader.
+// wake writes a byte into the pipe at path, so that Reader.Wait returns. If no Reader has the pipe
+// open, wake does nothing.
 func wake(path string) {
 	pipe, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -2,9 +2,10 @@
 // program, the hook program, as its hook. The hook program appends each report to a file. Package
 // hook contains the hook program, the format of the file, and the file's Reader.
 //
-// The file is in the folder of an arm's generation. No report is lost while no host agent runs,
-// because the file remains after the host agent has ended. Package hook does not know what a report
-// means. Package terminal uses reports as one witness among others.
+// Each generation of an arm has its own folder with such a file, for example g2 after the first
+// restart. The file remains after the host agent has ended, so no report is lost while no host
+// agent runs. Package hook does not know what a report means. Package terminal compares the reports
+// with what the screen and other sources say about the agent CLI.
 package hook
 
 import (

@@ -18,7 +18,7 @@ type Reader struct {
 	pipe *os.File
 	file *os.File
 	rest []byte // beginning of a line whose end has not arrived yet
-	skip bool   // the line that is being read is too long, so it is left out
+	skip bool   // the current line is too long or has no beginning, so it is left out
 }
 
 // Open returns a Reader of the reports in the file at path. The Reader begins with the oldest
@@ -94,8 +94,9 @@ func (r *Reader) Lines() []Line {
 			return out
 		case moved:
 			moved = false
-		// If the file was renamed, read it to its end before opening the new file. No hook program
-		// appends to a file after the file was renamed.
+		// If another file is now at the path, read the renamed file to its end before opening the new one.
+		// The renamed file does not grow any more, because hook programs append only to the file at the
+		// path.
 		default:
 			info, err := r.file.Stat()
 			if err == nil && r.wasEmptied(info.Size()) {
@@ -135,12 +136,13 @@ func (r *Reader) wasEmptied(size int64) bool {
 	return err == nil
 }
 
-// mostUnread is the largest number of unread bytes. Hook programs begin a new file long before a
-// file has so many bytes.
+// mostUnread is how many unread bytes Lines reads at most: see leaveOutHuge. Hook programs start a
+// new file when a file has maxFile bytes, so only a tampered file can exceed mostUnread.
 const mostUnread = 4 * maxFile
 
-// leaveOutHuge skips to a place near the end of the file if far too much is unread. An agent CLI in a sandbox can
-// give the file any size without writing data, and Lines would then read the file for hours.
+// leaveOutHuge skips to the last maxFile bytes of the file if more than mostUnread bytes are
+// unread. An agent CLI in a sandbox can give the file any size without writing data. Without this
+// limit, Lines could read such a file for hours.
 func (r *Reader) leaveOutHuge() {
 	info, err := r.file.Stat()
 	if err != nil {
@@ -150,7 +152,7 @@ func (r *Reader) leaveOutHuge() {
 		return
 	}
 	if _, err := r.file.Seek(-maxFile, io.SeekEnd); err == nil {
-		r.rest, r.skip = nil, true // the line that begins there is cut off
+		r.rest, r.skip = nil, true // the new position can be in the middle of a line; skip that line
 	}
 }
 

@@ -21,12 +21,12 @@ import (
 //
 // A goroutine that needs several of the arm's locks takes them in this order: starting, typing,
 // delivering, interrupting, adding, writing, mu. The parts of the arm, such as its meter, have
-// locks of their own. A part takes no lock of the arm while it holds one of these, with three
-// exceptions:
+// locks of their own. A part that holds its own lock takes none of the arm's locks. Only three
+// locks of parts have a place in the order:
 //
-//   - The lock Chooser.changing of choices is taken after delivering and before writing.
-//   - The lock Meter.stops of meter is taken before interrupting.
-//   - The lock of driving is taken before mu and the lock of door.
+//   - Chooser.changing, the lock of choices, is taken after delivering and before writing.
+//   - Meter.stops, the lock of meter, is taken before interrupting.
+//   - The lock of driving is taken before mu and before the lock of door.
 type arm struct {
 	host *Host
 
@@ -44,16 +44,16 @@ type arm struct {
 	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of these runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
-	// interrupting is held during an interrupt. takeSettled holds it too, so that no run ends
-	// before it is known whether the interrupt has typed a key.
+	// interrupting is held during an interrupt. takeSettled, which ends a run, holds it too. So no run
+	// ends before it is known whether the interrupt has typed a key.
 	interrupting sync.Mutex
-	adding       sync.Mutex // held while a prompt with an id from a client is added
+	adding       sync.Mutex // held while a prompt with a client's id is added to the queue
 	// writing is held while the record is written to the database or to the arm's folder. So an
 	// older record never overwrites a newer one.
 	writing sync.Mutex
 
 	mu     sync.Mutex      // guards all fields below
-	record store.ArmRecord // mu does not guard its ID, which never changes
+	record store.ArmRecord // its ID never changes, and is also read without mu
 
 	// The session.
 	session     coleo.Session      // nil if this host agent has no live session of the arm
@@ -62,8 +62,8 @@ type arm struct {
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
 	unfollow    context.CancelFunc // ends the goroutines that follow the session and send prompts from the queue
 	reading     coleo.Reading
-	// If the present state is idle, error or dead, settledCursor is the cursor of the change that led
-	// to this state. Otherwise it is 0.
+	// settledCursor is the place of the newest state in the session's list of changes, if this state is
+	// idle, error or dead. Otherwise it is 0.
 	settledCursor coleo.Cursor
 
 	// The runs and the queue.
@@ -78,7 +78,7 @@ type arm struct {
 	gone    bool   // another host has taken the arm
 	blocked string // the reason why the arm cannot continue; "" if it can
 	silent  bool   // the holder did not reply when the host agent tried to attach
-	asleep  bool   // silent is true because a signal had stopped the holder
+	asleep  bool   // a signal had stopped the holder when the host agent tried to attach
 }
 
 // newArm returns an arm with the given record. The arm has no session yet.
@@ -176,8 +176,8 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session or the second
-// context ends. The writes use the first context, so a write that is already running still
+// follow writes the changes of a session to the event log. It stops when the session or the context
+// `following` ends. The writes use the context `ctx`, so a write that is already running still
 // completes.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
@@ -220,7 +220,8 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Reading.Rule == coleo.RuleHolderGone && a.recordNow().Desired == coleo.DesiredStopped {
-		c.Reading.Rule = coleo.RuleProcess // the end was ordered, so nobody has lost the arm
+		// Coleo itself has ordered this end, so the end of the holder is no loss.
+		c.Reading.Rule = coleo.RuleProcess
 	}
 	switch c.Kind {
 	case coleo.ChangeTurn:
@@ -237,7 +238,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangePrompt {
 		note := c.Note
 		if c.Screen != nil {
-			note = "" // SendPrompt returns this loss as an error, and its caller handles it
+			// SendPrompt itself has returned this loss as an error, and its caller removes the prompt.
+			note = ""
 		}
 		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err
@@ -306,8 +308,8 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 
 // change records something that has happened. It calls fn, which changes the arm's record and
 // returns events. One transaction writes the record and the events. On a full disk, change writes
-// them later. Changes reach the disk in order. change holds mu during the call of fn, so fn can
-// read the fields of the arm.
+// them later. Changes reach the disk in the order of the calls. change holds mu during the call of
+// fn, so fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	if err := a.changeAs(ctx, happened, fn); err != nil {
 		return err
@@ -325,9 +327,9 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs, but the same transaction also writes the given ToolChange. A tool
-// call or the answer to a suspension has caused this change. fn may still set the fields of the
-// ToolChange, because changeWith reads them after fn has returned.
+// changeWith is like changeAs, but the same transaction also writes `tools`, the change that a tool
+// call or the answer to a suspension has caused. fn may still set the fields of `tools`, because
+// changeWith reads them after fn has returned.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
@@ -350,9 +352,9 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo takes back a change of the arm's record that could not be written. The parameters are the
-// record before the change and the record after it. If observe has recorded newer activity since
-// the change, undo keeps the newer state and activity.
+// undo takes back a change of the arm's record that could not be written. `was` is the record
+// before the change, and `changed` is the record after it. If observe has recorded newer activity
+// since the change, undo keeps the newer state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -63,9 +63,10 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
-// projects returns the folders from which the worktrees at the given folder were made. It searches
-// the worktrees of all arms, because a subarm or a fork can work in another arm's worktrees. If the
-// folder is in no worktree, projects returns the folder itself.
+// projects returns the project folders for `folder`, the work folder of an arm. If `folder` is in
+// an arm's git worktree, these are the folders from which that arm's worktrees were made. Otherwise
+// it is `folder` itself. The worktree can belong to any arm, because a subarm or a fork can work in
+// another arm's worktree.
 func (h *Host) projects(folder string) []string {
 	for _, a := range h.allArms() {
 		of, _ := meteredArm{a}.account()
@@ -102,12 +103,15 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 	return a.host.append(ctx, armrecord.RunEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
-// Park parks the arm in its open run. It does nothing if the arm is already parked at a budget or
-// for a loop. It also does nothing if it must park the arm for a loop and no run is open.
+// Park parks the arm in its open run. A parked arm receives no prompt from its queue until it
+// continues. Park does nothing in two cases:
 //
-// If no run is open, the arm may be parked at a limit of its model, or be about to continue after
-// one. The arm later continues with the same prompt. The event about the budget then belongs to no
-// run.
+//   - The arm is already parked at a budget or for a loop.
+//   - The reason is a loop, and no run is open.
+//
+// Without an open run, the arm may have been waiting at a limit of its model, or about to continue
+// after such a limit. It keeps the prompt that would have continued it, and later continues with
+// this prompt. The event about the budget belongs to no run.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := armrecord.Queue(r).Parked
@@ -153,9 +157,12 @@ func (a meteredArm) Go(do func(ctx context.Context)) { a.host.runs.Go(func() { d
 // an arm. Several arms can share a budget, so keepBudgets also checks the turns of other arms.
 func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	if !a.meter.Keep(ctx, call) {
-		return // no budget applies to the arm, so the call counts towards no other arm's budget either
+		// No budget applies to the arm. So no other arm has a budget that includes this call.
+		return
 	}
-	call.Price = &coleo.Price{} // the price of this call does not concern the other arms
+	// A call with an unknown price fits into no budget. So set an empty price here. Otherwise this call
+	// would stop the turns of the other arms, too.
+	call.Price = &coleo.Price{}
 	for _, other := range h.allArms() {
 		if other != a && other.openRun() != "" {
 			other.meter.Keep(ctx, call)

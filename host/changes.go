@@ -28,8 +28,8 @@ func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
 	return in
 }
 
-// repositories returns the folders of the repositories in a folder. It returns none unless the
-// given folder is the folder above an arm's worktrees.
+// repositories returns the folders of the repositories in the given folder, if this is the folder
+// above an arm's worktrees. For any other folder, it returns none.
 func (h *Host) repositories(folder string) (folders []string, err error) {
 	all, err := h.Workspaces.In(folder)
 	for _, w := range all {
@@ -161,7 +161,7 @@ func (h *Host) ownFiles(a *arm) []string {
 
 // lockForMerge keeps the arm from starting and from receiving prompts until the caller calls
 // unlock. It returns EBusy if any arm may change files in the given worktree. If the arm has
-// several worktrees, a fork that works in the folder above them counts, too.
+// several worktrees, this includes a fork that works in the folder above them.
 func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
@@ -180,8 +180,8 @@ func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err e
 }
 
 // checkFilesRest returns EBusy if an agent CLI may change files now. It checks arm a, and the other
-// arms that work in the folder or below it. The error message begins with undone, which says what
-// was not done.
+// arms that work in the folder or below it. The error message begins with `undone`, for example
+// "nothing was merged".
 func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {

@@ -86,7 +86,7 @@ func (a *arm) checkVacant() error {
 }
 
 // kill ends all processes of the arm, and returns when they have ended. It returns EStale if
-// generation is not the arm's last one. A generation of 0 means any.
+// `generation` is not the arm's last one. A `generation` of 0 means any.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.recordNow().Generation; generation != 0 && generation != last {
@@ -113,7 +113,9 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	}
 	a.fileOrLog()
 	unmark := func() {}
-	if s != nil { // an agent CLI that ends can first show that its turn has stopped; the turn has not finished
+	// While it ends, an agent CLI can show that it is idle, as if its turn had finished. So mark the
+	// run as interrupted before the end.
+	if s != nil {
 		unmark = a.markInterrupted(context.WithoutCancel(ctx), s)
 	}
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -224,7 +226,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
-	a.typing.Lock() // an order about the queue may be running
+	a.typing.Lock() // wait for a running order about the queue
 	a.mu.Lock()
 	a.gone = true
 	dropped := len(armrecord.Queue(&a.record).Entries)
@@ -290,9 +292,9 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder)
 }
 
-// markSearch searches all processes for the marks of arms. Arms that start at the same time share
-// one search, which is called a look. A caller never receives the result of a look that began
-// before the call.
+// markSearch searches the environments of all processes for the marks of arms. (The mark is a
+// variable that names the arm.) Arms that start at the same time share one search, which is called
+// a look. A caller never receives the result of a look that began before the call.
 type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 
@@ -308,7 +310,8 @@ type look struct {
 	found   map[string][]int
 }
 
-// generationsOf returns the generations of an arm whose marks are on running processes.
+// generationsOf returns the generations of an arm that still have processes: processes with the
+// mark of the generation in their environment.
 func (t *markSearch) generationsOf(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -329,8 +332,9 @@ func (t *markSearch) generationsOf(arm string) []int {
 	return mine.found[arm]
 }
 
-// endEarlier ends all processes of the generations before the given one. It returns the generations
-// whose marks it found. It trusts the marks even if the database contradicts them.
+// endEarlier ends all processes of the generations before `next`. It returns the generations whose
+// marks it found in the environment of processes. It trusts the marks even if the database
+// contradicts them.
 func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err error) {
 	found = t.generationsOf(arm)
 	older := func(generation int) bool { return generation < next }

@@ -131,13 +131,14 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// isNewer reports whether kept, the arm's record in the folder, must replace r, its record in the
-// database. The first of these cases that applies decides:
+// isNewer reports whether `kept`, the arm's record in the folder, must replace `r`, its record in
+// the database. The first of these cases that applies decides:
 //   - r says that the state folder was copied, or has a later generation: false.
 //   - kept has a later generation: true.
 //   - r says that the arm should run, but has no handle: true.
 //   - Both records describe the same start: false.
-//   - The records describe different starts of one generation: true if the holder of the start in kept replies.
+//   - The records describe different starts of one generation: true if the holder of the start in
+//     kept replies.
 func isNewer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:

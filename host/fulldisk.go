@@ -24,9 +24,9 @@ type fullDisk struct {
 	looking bool
 }
 
-// In the background, lookBlocked asks each holder whether its arm is blocked. It asks only if the
-// disk is almost full, or if an arm was blocked when the host agent last asked. At other times, the
-// host agent asks the holders only before each beat.
+// lookBlocked asks each holder in the background whether its arm is blocked. It asks only if the
+// disk is almost full, or if an arm was blocked when the host agent last asked. In all other cases,
+// it leaves this question to the next beat, the report that the host agent publishes every 30 s.
 func (h *Host) lookBlocked() {
 	left, known := reserve.FreeBytes(h.Dir)
 	need := known && left < littleRoom
@@ -159,9 +159,9 @@ const (
 // diskWrite is one transaction: events, and the update or the removal of an arm's record.
 type diskWrite struct {
 	events []coleo.Event
-	put    *arm              // the arm whose record is written, as the record is at the time of the write
-	traced *arm              // the arm whose trace alone is written, as the trace is at the time of the write
-	cost   []store.Spending  // together with traced: the cost of the work
+	put    *arm              // write the record of this arm, as it is at the time of the write
+	traced *arm              // write only the trace of this arm, as it is at the time of the write
+	cost   []store.Spending  // the cost of the work in the trace; only if traced is set
 	forget string            // the id of the arm whose record is removed
 	tools  *store.ToolChange // alone, or together with put
 }

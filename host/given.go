@@ -23,8 +23,9 @@ import (
 	"coleo.dev/store"
 )
 
-// envOf returns the environment that an order gives to an arm. If the order names another arm, the
-// result is the stored environment of that arm, or nil if this host has no such arm.
+// envOf returns the environment variables that an order gives to an arm. If the order says that
+// they are the variables of another arm, envOf reads that arm's stored variables. It returns nil if
+// this host does not have that arm.
 func (h *Host) envOf(o bus.SpawnOrder) (map[string]string, error) {
 	if o.EnvOf == "" {
 		return o.Env, nil
@@ -104,10 +105,10 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 // plainPath matches the paths that every agent CLI accepts without quotes.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// attach returns the text of a prompt with its files. way is the form in which the agent CLI names
-// a file, or "". Files in that form come before the text. If a file's name came last, the cursor
-// would be directly after it. The agent CLI could then offer a menu of files, and ENTER would
-// choose from the menu.
+// attach returns the text of a prompt with its files. `way` is the form in which the agent CLI
+// names a file, or "". Files in that form come before the text. If a file's name came last, the
+// cursor would be directly after it. The agent CLI could then offer a menu of files, and ENTER
+// would choose from the menu.
 func attach(way string, p coleo.Prompt) string {
 	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
 		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
@@ -161,8 +162,9 @@ func tellsAnswers(harness coleo.Harness, arm string) error {
 		"which may lack a part: nothing was typed", arm)
 }
 
-// specHash returns the SpecHash for the receipt of a new run. The last parameter is the prompt as
-// the caller wrote it. A run that asks a model again has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. `asked` is the prompt as the caller
+// wrote it. If the run only asks the model again for a valid answer, it has the hash of the first
+// run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash
@@ -189,7 +191,7 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 // and only on one host. The folder has the prompts that the arm had on earlier hosts. The caller
 // holds the lock adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
-	a.writing.Lock() // so that the log and the record agree
+	a.writing.Lock() // so that the record and the log do not change between the two reads
 	defer a.writing.Unlock()
 	r := a.recordNow()
 	if hasPrompt(&r, id) {
@@ -263,16 +265,18 @@ func (a *arm) keepPastOrLog(ctx context.Context) {
 	}
 }
 
-// notePast records in the arm's folder what the given events say about prompts. It is necessary
-// because the agent CLI can end while no host runs, and then nobody calls keepPast. The caller
-// holds the lock writing.
+// notePast records in the arm's folder what the given events say about prompts. When an arm ends or
+// moves, keepPast writes all its prompts. But the agent CLI can end while no host runs, and then
+// nobody calls keepPast. The caller holds the lock writing.
 func (a *arm) notePast(events []coleo.Event) {
 	for _, e := range events {
 		id := ""
 		switch e.Kind {
 		case coleo.EventRunStart:
 			var r coleo.Receipt
-			if json.Unmarshal(e.Payload, &r) == nil && r.FollowUp { // any other prompt has a new id, which no client repeats
+			// Only a prompt from the queue can have an id from a client, which the client may repeat. The id of
+			// any other prompt is new.
+			if json.Unmarshal(e.Payload, &r) == nil && r.FollowUp {
 				id = e.Run
 			}
 		case coleo.EventQueue:
@@ -295,8 +299,8 @@ func (a *arm) notePast(events []coleo.Event) {
 	}
 }
 
-// leftQueue returns EConflict for a prompt that has left an arm's queue without a run. step is the
-// prompt's last step.
+// leftQueue returns EConflict for a prompt that has left an arm's queue without a run. `step` says
+// how it left the queue.
 func leftQueue(step coleo.QueueStep, arm, id string) error {
 	what := fmt.Sprintf("the prompt %s was in the queue of arm %s before, and has left it", id, arm)
 	switch step {

@@ -162,7 +162,9 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.keepReserve()
-			h.rules.again = true // an arm may have started meanwhile with the old description of a changed harness
+			// An arm that started during a change of its harness may have the old description. So compare all
+			// arms again.
+			h.rules.again = true
 			h.beat()
 			h.runs.Go(func() { h.takeStrays(ctx) })
 			if err := h.contest(ctx); err != nil {
@@ -171,7 +173,8 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
-		case <-h.Bus.Back(): // a new serve may have asked for beats before this connection was up
+		// A new serve may have asked for a beat while this host agent was not connected, so send one.
+		case <-h.Bus.Back():
 			if err := h.contest(ctx); err != nil {
 				return h.giveUpID(err)
 			}
@@ -239,7 +242,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		return err
 	}
 	h.mu.Lock()
-	for _, record := range records { // create all arms before the first door opens
+	for _, record := range records { // create all arms first, because a tool call of one arm can concern another
 		h.arms[record.ID] = h.newArm(record)
 	}
 	h.mu.Unlock()
@@ -249,7 +252,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // its end was ordered, and is not yet recorded
+			case record.Desired != coleo.DesiredRunning: // the end of the arm was ordered, and is not yet recorded
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -331,11 +334,13 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm. Before the call, the caller must have written the arm's
-// start or end. After a start, beatOf asks only the holder of this arm. After an end, it asks no
-// holder.
+// beatOf publishes a beat, a report to serve, about one arm that has just started or ended. The
+// caller must already have recorded the start or the end. After a start, beatOf asks only the
+// holder of this arm. After an end, it asks no holder.
 func (h *Host) beatOf(a *arm) {
-	b := h.newBeat() // reads the head of the log before the next line looks at the arm
+	// Read the number of the last event before the state of the arm. So the state is never older than
+	// this event.
+	b := h.newBeat()
 	p := a.pulse(0)
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
 		b.Arms = armBeat(a.reportForBeat())

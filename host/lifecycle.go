@@ -77,7 +77,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 }
 
 // carriedOut reports whether the same order has arrived before and has started the arm's session.
-// It returns false if the agent CLI ended before it received the first prompt.
+// If the agent CLI has ended before it received the order's first prompt, carriedOut returns false.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -212,10 +212,10 @@ func chosenAtFirst(id, name string, chosen *coleo.Chosen) (events []coleo.Event)
 	return events
 }
 
-// launch starts the agent CLI of a generation that is already in the database. If it cannot write
-// the new handle into the database, it ends the agent CLI, because nobody would follow it. If this
-// start uses another model than the requested one, insteadOf describes both models. Otherwise
-// insteadOf is nil.
+// launch starts the agent CLI of a generation that is already in the database. If launch cannot
+// write the new handle into the database, it ends the agent CLI, because no host agent would follow
+// it. If this start uses another model than the requested one, `insteadOf` describes both models.
+// Otherwise `insteadOf` is nil.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	s, err := a.spawn(ctx, harness, c)
@@ -226,7 +226,8 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	handle := s.Handle()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
-		if r.Spec.Sandbox.On() && handle.Sandbox.On() { // the start has found out how its limits are enforced
+		// The handle says how this start enforces the limits of the sandbox. Store that.
+		if r.Spec.Sandbox.On() && handle.Sandbox.On() {
 			r.Spec.Sandbox = handle.Sandbox
 		}
 		events := []coleo.Event{armrecord.Event(r.ID, coleo.EventSpawned, handle)}
@@ -260,9 +261,9 @@ func (a *arm) spawn(ctx context.Context, harness coleo.Harness, c coleo.SpawnCon
 	return harness.Spawn(ctx, a.withWindow(harness, c))
 }
 
-// withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
-// longer within the folder of its parent. It does not check an order of a trigger, which has a
-// request but no parent.
+// withinParent returns an error if an order would start a subarm whose folder is no longer within
+// the folder of its parent. It does not check other orders. An order of a trigger, for example, has
+// a request but no parent.
 func (h *Host) withinParent(o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent == "" {
 		return nil

@@ -93,18 +93,19 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	return out, nil
 }
 
-// alternative carries out serve's order to try the next alternative of a parked arm. An order names
-// the parking and the alternative. The write that carries out the order also changes the parking.
-// So if serve repeats the order after a kill, the order no longer fits, and is not carried out
-// twice.
+// alternative carries out serve's order to try the next alternative of a parked arm, which is an
+// arm that waits at a limit of its model. An alternative is, for example, another model. The order
+// names the limit and the alternative. The write that carries out the order also records that the
+// alternative was tried. So if serve repeats the order after a kill, alternative does not carry it
+// out twice.
 //
 // Before alternative changes the model, it stores the alternative in Parked.Doing. So if a kill
 // interrupts the change, the repeated order recognizes that the change has begun. If the change
 // needs a restart, the repeated order then starts the agent CLI again.
 //
-// alternative returns EStale if the arm has left the parking that the order names, or has already
-// tried the alternative. It returns EBusy or EBlocked if serve must repeat the order later. An
-// error does not end the parking.
+// alternative returns EStale if the arm no longer waits at this limit, or has already tried the
+// alternative. It returns EBusy or EBlocked if serve must repeat the order later. After an error,
+// the arm is still parked.
 func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -128,7 +129,7 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	ctx = context.WithoutCancel(ctx)
 	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 		var events []coleo.Event
-		if restart { // without a restart, SwitchModel has recorded the change
+		if restart { // otherwise SwitchModel has already recorded the change
 			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
 		q := armrecord.Queue(r)

@@ -80,20 +80,22 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	if ended {
 		return a.busyError("it has just ended")
 	}
-	a.door.close() // a waiting call ends without a result, and the tool server repeats it at the next host's door
+	// A tool call that waits ends without a result. The tool server repeats it at the door of the next
+	// host.
+	a.door.close()
 	err := a.keepPast(context.WithoutCancel(ctx))
 	if err == nil {
 		err = a.writeFolder(to, true)
 	}
 	if err != nil {
 		a.letGo()
-		a.host.runs.Go(a.adoptOrLog) // the attach begins when the caller has released the locks
+		a.host.runs.Go(a.adoptOrLog) // the attach waits until the caller has released the locks
 		return err
 	}
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
-	a.wakeQueue() // ends the waits of the parent's tools for this arm
+	a.wakeQueue() // tool calls of the parent that wait for this arm must begin again
 	a.letGo()
 	a.host.mu.Lock()
 	delete(a.host.arms, a.record.ID)
@@ -120,8 +122,8 @@ func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return a.report(), nil
 }
 
-// takeNamed returns the arm according to the record in the arm's folder. If this host did not have
-// the arm, the result has no session.
+// takeNamed returns the arm that the record in the arm's folder describes. If this host did not
+// have the arm before, the result has no session.
 func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	kept, err := armfolder.Read(h.Dir, id)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !h.owns(kept.Host) {
@@ -189,8 +191,8 @@ func (h *Host) takeStrays(ctx context.Context) {
 }
 
 // writeFolder writes the arm's record to the arm's folder, with the id of a host. If it fails, the
-// old file stays. If whole is true, the record includes the open runs, the intended prompts and the
-// queue, and the write survives a loss of power.
+// old file stays. If `whole` is true, the record includes the open runs, the intended prompts and
+// the queue, and the write survives a loss of power.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -231,9 +233,9 @@ func (a *arm) unlockIfUnused() {
 	}
 }
 
-// owns reports whether an arm whose folder names the given host belongs to this host. A state
-// folder has two hosts: host local, and a host agent whose id can change. So owns does not compare
-// the ids of host agents.
+// owns reports whether an arm belongs to this host. `named` is the host that the arm's folder
+// names. Only two hosts use a state folder: host local, which is serve itself, and one host agent.
+// The id of the host agent can change, so owns compares only which of the two kinds it is.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

@@ -39,7 +39,7 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 }
 
 // typingOrder returns an order that types into an arm. The arm does not move to another host while
-// the order runs. The first function returns the id of the arm.
+// the order runs. `named` returns the id of the arm from the order's data.
 func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.Context, O) (R, error)) order {
 	return withDecoded(func(ctx context.Context, o O) (any, error) {
 		a, err := h.arm(named(o))
@@ -171,8 +171,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// Read the head before the list. Otherwise serve could miss an event that is written between
-	// the two reads.
+	// Read the head, the number of the last event, before the list of events. Otherwise serve could
+	// miss an event that is written between the two reads.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -191,7 +191,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // record at once what this report says, instead of at the next beat
+	a.noteBlocked(ctx, r.Blocked) // record the reason now, not only at the next beat
 	x.Blocked = r.Blocked
 	if a.host.ID == coleo.LocalHost {
 		x.Local = coleo.LocalNote
@@ -199,8 +199,9 @@ func explain(ctx context.Context, a *arm) (any, error) {
 	return x, nil
 }
 
-// rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's folder. If the
-// change of the worktrees' records or of host.db fails, the arm keeps its old name.
+// rename changes the name of an arm in the records of its worktrees, in host.db and in the arm's
+// folder. If rename cannot change the records of the worktrees or host.db, the arm keeps its old
+// name.
 func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	if err := armname.Check(o.Name); err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		}
 	}
 	if err := h.Workspaces.Rename(ctx, a.record.ID, o.Name); err != nil {
-		renameBack() // of several worktrees, some may have the new name
+		renameBack() // the arm may have several worktrees, some of them with the new name
 		return nil, err
 	}
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {

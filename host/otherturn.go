@@ -13,12 +13,14 @@ import (
 // The functions in this file open a run for a turn that Coleo did not start with a prompt. A person
 // has typed the prompt by hand, or the agent CLI has started the turn by itself.
 
-// openOther begins the run of a turn whose prompt arrived late, or of a turn that Coleo did not
-// begin.
+// openOther begins the run of a turn that the session has found in the agent CLI's record. There
+// are two kinds:
 //
-// While another run is open or a prompt is being sent, a turn of the second kind gets no run: it
-// belongs to that run or prompt. If the session reports that the previous turn has ended, the turn
-// still gets its own run.
+//   - The turn of a prompt from Coleo that seemed lost and has arrived late. It always gets its own
+//     run.
+//   - A turn that Coleo did not begin. It gets its own run if no other run is open and no prompt is
+//     being sent. Otherwise the turn belongs to that run or prompt. If the session reports that the
+//     previous turn has ended, the turn gets its own run in any case.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettledRun(c.Note)
@@ -43,10 +45,10 @@ func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) er
 	return a.open(ctx, run)
 }
 
-// openSelf begins the run of a turn that the agent CLI has begun by itself. The previous turn has
-// ended with the given reading. If the run of the previous turn is still open, openSelf first ends
-// that run. If another prompt waits in the agent CLI's queue or is about to be typed, its run comes
-// after the new run.
+// openSelf begins `run`, the run of a turn that the agent CLI has begun by itself. `reading` says
+// how the turn before has ended. If the run of that earlier turn is still open, openSelf first ends
+// it. Another prompt may still wait in the agent CLI's queue, or be about to be typed. The run of
+// such a prompt comes after the new run.
 func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
 	if err := a.noteLateWork(ctx); err != nil {
 		return err
@@ -76,9 +78,10 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	return err
 }
 
-// takeBegun returns the newest open run whose turn has begun. That is the newest run whose prompt
-// is in the agent CLI's record. If it is also the newest open run, takeBegun sets a.run to nil, so
-// that only the caller ends the run.
+// takeBegun returns the newest open run whose prompt the agent CLI has begun, according to the
+// agent CLI's own record. Later open runs belong to prompts that the agent CLI has not begun. If
+// there is no later open run, takeBegun sets a.run to nil, so that nobody except the caller ends
+// the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"coleo.dev/store"
 )
 
-// maxWake is the longest time between two checks whether a parked arm may continue. The wake time
-// is a time of day, so it can pass suddenly: a laptop may have slept, or somebody may have set its
-// clock.
+// maxWake is the longest time between two checks whether a parked arm may continue. The arm
+// continues at a certain time of day. This time can come suddenly, because a laptop has slept or
+// somebody has set its clock.
 const maxWake = 15 * time.Second
 
-// onLimit changes what an arm does at a limit. If the arm is parked, the change also applies to the
-// present limit. One write stores both.
+// onLimit changes what an arm does when it reaches a limit of its model. If the arm is waiting at a
+// limit now, the change also applies to this limit. One write stores both.
 func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err == nil {
@@ -49,9 +49,10 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
 }
 
-// goOn makes a parked arm continue if its wake time has come and a prompt may be sent now. One
-// write ends the parking and adds the prompt to the queue. So a kill of the host agent neither
-// loses nor repeats the prompt. The caller must hold the lock delivering.
+// goOn makes a parked arm continue if its wake time has come and a prompt may be sent now. A parked
+// arm waits at a limit of its model. One write ends this wait and adds the prompt to the queue. So
+// a kill of the host agent neither loses nor repeats the prompt. The caller must hold the lock
+// delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
 	may := func(r *store.ArmRecord) bool {
@@ -75,14 +76,17 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// mayFollow reports whether a prompt of the queue may be sent now. It must be proven that the
-// session is idle, and the session must show no dialog. No run may be open, no prompt may be on its
-// way, and nobody may be typing by hand. mayFollow returns false if nothing has changed since a
-// prompt was refused.
+// mayFollow reports whether the queue's prompt e may be sent now. All of these conditions must
+// hold:
 //
-// While the session shows the error of the last turn, mayFollow returns true for only two prompts.
-// One is a prompt that continues a parked arm. The other is the next prompt after a person has
-// resumed the queue. The caller must hold mu.
+//   - It is proven that the session is idle, and the session shows no dialog.
+//   - No run is open, and no other prompt is being sent.
+//   - Nobody types by hand.
+//   - Something has changed since a prompt of the queue was last refused.
+//
+// If the session shows the error of the last turn instead of idle, mayFollow allows only two
+// prompts: the prompt that continues a parked arm, and the next prompt after a person has resumed
+// the queue. The caller must hold mu.
 func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	past := e.Continues > 0 || a.sending.pastError
 	return a.sending.tried != a.sending.changes && a.isCalm(s, now, func(state coleo.State) bool {
@@ -91,7 +95,7 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 }
 
 // isCalm checks all conditions of mayFollow except those about the queue and its refused prompts.
-// The last parameter decides whether the session's state is acceptable. The caller must hold mu.
+// The function `right` decides which states of the session are acceptable. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -126,8 +130,9 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// When a new turn begins, leaveError clears the note that a prompt waits because of the error of an
-// earlier turn. It returns the events. The caller must hold mu.
+// leaveError is called when a new turn begins. If a note in the queue says that a prompt waits
+// because of the error of an earlier turn, leaveError removes the note and returns the events. The
+// caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false
 	q := armrecord.Queue(r)
@@ -138,8 +143,9 @@ func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	return armrecord.SetQueue(r, q, coleo.QueueResumed, "")
 }
 
-// untilWake returns the time until the next check of a parked arm, or of a queue whose prompt could
-// not be recorded. It returns 0 if the arm does not continue by itself.
+// untilWake returns the time until sendQueue must check the arm again. There are two reasons for a
+// check: a parked arm may have to continue, or a prompt of the queue could not be recorded.
+// untilWake returns 0 if there is no reason.
 func (a *arm) untilWake() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,8 +173,8 @@ func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []cole
 	return events, nil
 }
 
-// changeParked changes the record of an arm that is still in the given parking. It returns the
-// errors of armrecord.StillParked and of intend.
+// changeParked changes the record of an arm if the arm still waits at the limit that `at` names. It
+// returns the errors of armrecord.StillParked and of intend.
 func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	fn func(*store.ArmRecord, coleo.Parked) []coleo.Event) error {
 	var refusal error
@@ -182,9 +188,9 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	return errors.Join(refusal, err)
 }
 
-// settleTaken handles a prompt of the queue after an error of SendPrompt that leaves open whether
-// the prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's
-// run. Otherwise it records the prompt as lost and pauses the queue.
+// settleTaken is called after SendPrompt has failed for a prompt of the queue, if it is unknown
+// whether the prompt has arrived. If something else proves the arrival, settleTaken begins the
+// prompt's run. Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
 	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss

@@ -27,7 +27,7 @@ type queueSending struct {
 	// changes counts events after which the agent CLI may accept a refused prompt: changes of the
 	// session, orders about the queue, and ends of leases.
 	changes uint64
-	tried   uint64 // the value of changes when the last refused attempt began; 0 if there was none
+	tried   uint64 // the value of `changes` when the last refused attempt began; 0 if there was none
 
 	unpermitted bool // the last attempt was refused because the arm had no permit
 	unrecorded  bool // the last attempt could not be recorded, for example on a full disk
@@ -175,8 +175,8 @@ func (a *arm) allowRetry() {
 	a.wakeQueue()
 }
 
-// onPermit records that the arm's holder has received a permit. If a prompt was refused because
-// there was no permit, it may be sent now.
+// onPermit records that the arm's holder has received a permit, serve's permission to type into the
+// arm. If a prompt was refused because there was no permit, it may be sent now.
 func (a *arm) onPermit() {
 	a.mu.Lock()
 	lacked := a.sending.unpermitted
@@ -190,7 +190,7 @@ func (a *arm) onPermit() {
 // sendQueue sends the prompts of the queue through a session, one at a time, each as soon as
 // possible. It ends when ctx ends.
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
-	lease := time.NewTimer(0) // fires when a lease ends, and once at the beginning
+	lease := time.NewTimer(0) // fires when a lease, a person's right to type, ends; and once at the beginning
 	defer lease.Stop()
 	wake := time.NewTimer(maxWake) // fires when a parked arm may continue
 	defer wake.Stop()
@@ -216,8 +216,8 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 	}
 }
 
-// leasedUntil returns the end of the lease that blocks the queue, or the zero time if no lease
-// does.
+// leasedUntil returns the time until which a person's lease, the right to type by hand, blocks the
+// queue. It returns the zero time if no lease blocks the queue.
 func (a *arm) leasedUntil() time.Time {
 	if a.recordNow().Queue == nil || !a.lease.Taken() {
 		return time.Time{}
@@ -309,7 +309,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 		a.endRun(lasting, s) // the turn may have ended before its run began
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)
-	case a.host.ctx.Err() != nil: // the next host agent looks for the prompt
+	case a.host.ctx.Err() != nil: // this host agent is ending; the next one looks for the prompt
 	case refusedUntyped(code):
 		a.putBack(ctx, e, begun, err)
 	default:
@@ -333,8 +333,8 @@ func refusedUntyped(code coleo.Code) bool {
 // a.sending.changes when the attempt began. If the entry was refused because of its text or a file,
 // every later attempt would be refused too. In this case, putBack also pauses the queue.
 //
-// An entry that was refused before it was taken is still in the queue, where a person may have
-// moved, changed or removed it meanwhile. In this case, putBack changes nothing.
+// If the entry was refused before it was taken out of the queue, a person may have moved, changed
+// or removed it meanwhile. putBack then changes nothing.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
 		q := armrecord.Queue(r)

@@ -130,8 +130,9 @@ func (o otherArms) Await(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// restCondition describes an arm that has ended, has a paused queue, or has done all its prompts.
-// For any other arm, it returns "" and a channel that is closed when this may have changed.
+// restCondition says in words why an arm has nothing to do now: it has ended, its queue is paused,
+// or it has done all its prompts. For any other arm, restCondition returns "" and a channel that is
+// closed when the arm may have changed.
 func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,8 +152,8 @@ func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 	return "", a.watched
 }
 
-// lastAnswer returns a text for the model of the arm's parent. The text describes the arm's
-// condition and the end of its newest run.
+// lastAnswer returns a text for the model of the arm's parent. The text contains `how`, which is
+// the result of restCondition, and the outcome and the answer of the arm's newest run.
 func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 	a.writing.Lock() // waits for the end of the run, which may be on its way to the log
 	name := a.name()
@@ -206,8 +207,8 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 	return errors.Join(refusal, err)
 }
 
-// unlessMoved returns the error about an arm that this host does not have. It is EBusy if the arm
-// runs on the other host or is on its way here. Otherwise it is the given error.
+// unlessMoved chooses the error about an arm that this host does not have. It returns EBusy if the
+// arm runs on the other host or is on its way here. Otherwise it returns the given error.
 func (h *Host) unlessMoved(id string, otherwise error) error {
 	kept, err := armfolder.Read(h.Dir, id)
 	if err != nil || hasEnded(&kept.Record) {
@@ -218,7 +219,7 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 }
 
 // worksIn returns the name of an arm that works in the folder dir or below it and is not stopped.
-// It ignores the arm whose id is the second parameter. It returns "" if there is no such arm.
+// It ignores the arm with the id `except`. It returns "" if there is no such arm.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

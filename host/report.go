@@ -17,8 +17,8 @@ import (
 	"coleo.dev/host/armrecord"
 )
 
-// pulse returns what this process knows about the arms, and what the kernel shows about their
-// processes. It asks no holder, so it never waits and costs little.
+// pulse answers serve, which asks every 1.5 s what this process knows about its arms and what the
+// kernel shows about their processes. It asks no holder, so it never waits and costs little.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -37,15 +37,16 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// pulseNumber gives the pulses of all arms a common number. The number changes whenever one of the
-// pulses changes.
+// pulseNumber counts how often the reports about the arms have changed. (Serve asks for these
+// reports, the pulses, every 1.5 s.) If the number is still the same, serve does not need the
+// reports again.
 type pulseNumber struct {
 	mu     sync.Mutex
 	number int
 	last   map[string]bus.ArmPulse // the pulses with the present number
 }
 
-// pulses returns the pulses of all arms and their number.
+// pulses returns a report about each arm, and the number of the present reports: see pulseNumber.
 func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,13 +63,14 @@ func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is how long a pulse about all arms relies on the last look that found a process alive.
-// A look costs more than the rest of a pulse. With this value, only every second pulse looks at a
-// process. If a signal stops the process, one of the next two pulses reports it.
+// lookAfter is how long the reports about all arms rely on the last check that found a process
+// alive. A check costs more than the rest of the report. Serve asks for these reports every 1.5 s,
+// so only every second report checks a process. If a signal stops a process, one of the next two
+// reports says so.
 const lookAfter = 2 * time.Second
 
-// pulse returns the arm's part of a pulse. If the last look found the arm's process alive, and was
-// less than the given time ago, pulse does not look again.
+// pulse returns the report about this arm for serve. If the last check found the arm's process
+// alive, and was less than `old` ago, pulse does not check again.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -101,8 +103,8 @@ type processSight struct {
 }
 
 // look returns whether the arm's process is alive. If the last check found the process alive, and
-// was less than the given time ago, look returns Alive without a new check. For an arm with a
-// session, look is called often, so it keeps a Watch of the process.
+// was less than `old` ago, look returns Alive without a new check. An arm with a session is checked
+// often, so look keeps a Watch of its process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +132,9 @@ func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration)
 	return process.Alive
 }
 
-// reportForBeat is like report, but asks the holder over the session's existing connection. It
-// opens a new connection only if the reply proves nothing.
+// reportForBeat is like report, but asks the holder over the session's existing connection. If this
+// does not prove that the holder belongs to the arm, reportForBeat opens a new connection and asks
+// again.
 func (a *arm) reportForBeat() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.liveSession()
@@ -149,7 +152,7 @@ func (a *arm) reportForBeat() bus.ArmReport {
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
-	a.setBusy(true) // the action that had the lock has just set busy to false
+	a.setBusy(true) // set it again, because the previous action has set it to false at its end
 	a.driving.SetInAction(true)
 	return a.finish
 }
@@ -168,9 +171,9 @@ func (a *arm) setBusy(busy bool) {
 	a.mu.Unlock()
 }
 
-// permitAnswer is the longest time that the host agent takes to answer serve's order for permits,
-// even if a holder does not reply. A working holder replies within milliseconds. Serve itself waits
-// for 2.5 s.
+// permitAnswer is the longest time that the host agent takes to pass on permits, serve's
+// permissions to type, even if a holder does not reply. A working holder replies within
+// milliseconds. Serve itself waits for 2.5 s.
 const permitAnswer = time.Second
 
 // permit passes permits from serve to the holders of the arms that need one. It asks all holders at
@@ -201,7 +204,7 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// permit gives the arm's holder a permit until o.Until. It does nothing if generation is not the
+// permit gives the arm's holder a permit until o.Until. It does nothing if `generation` is not the
 // arm's present one.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
@@ -228,7 +231,8 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 // report returns the arm's present condition. It changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is like report, but calls prove to find out whether the holder belongs to the arm.
+// reportBy is like report, but calls the function `prove` to find out whether the holder belongs to
+// the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
@@ -260,7 +264,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 }
 
 // prove asks the process that listens in the arm's folder for its identity, and compares it with
-// the handle. If the arm cannot continue, blocked is the reason. Otherwise it is "".
+// the handle. `blocked` is the reason why the arm cannot continue, or "" if it can.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silenceReason(h)

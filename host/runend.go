@@ -10,9 +10,9 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. It gets the
-// answer to that prompt from the session. It gets the answers to earlier prompts from the agent
-// CLI's record, if the record names these prompts.
+// endRun ends the open runs if the session has become idle, has failed or has died since the newest
+// prompt. It asks the session for the answer to that prompt. The answers to earlier prompts come
+// from the agent CLI's record, if the record names these prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -43,9 +43,10 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// takeSettled returns the newest open run and the arm's reading, if the session has become calm
-// after the run's prompt. takeSettled first waits until a running interrupt has ended. Only then is
-// it certain whether the interrupt typed a key, and so whether the run counts as interrupted.
+// takeSettled returns the newest open run and the arm's reading, if the session has become idle,
+// has failed or has died since the run's prompt. Otherwise it returns no run. takeSettled first
+// waits for a running interrupt, because only then is it certain whether the interrupt has typed a
+// key. If it has, the run counts as interrupted.
 func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
 	a.interrupting.Lock()
 	defer a.interrupting.Unlock()
@@ -100,8 +101,9 @@ func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *col
 	}
 }
 
-// earlierAnswers returns the answers of the open runs before the given one, by run. They come from
-// the agent CLI's record. An answer is the last text of its run, if no tool call follows it.
+// earlierAnswers returns the answers of the open runs before `run`. The key is the id of the run.
+// The answers come from the agent CLI's record. The answer of a run is its last text, if no tool
+// call follows this text.
 func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.AssistantText {
 	answers := map[string]coleo.AssistantText{}
 	for _, c := range armrecord.OpenRuns(a.recordNow()) {
@@ -168,9 +170,9 @@ func (t *turnErrors) take() []string {
 	return list
 }
 
-// If the turn has ended at a limit, noteLimit stores the limit and the outcome in end. There must
-// be an error on the screen or in the agent CLI's record, and a proof that the turn has ended.
-// Otherwise noteLimit does nothing.
+// noteLimit checks whether the turn has ended at a limit of the model. If so, it stores the limit
+// and the outcome in `end`. There must be a proof that the turn has ended, and an error on the
+// screen or in the agent CLI's record. Otherwise noteLimit does nothing.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)

@@ -17,7 +17,8 @@ import (
 )
 
 // prompt sends a prompt and begins a run. It stores the prompt before it sends it. If the host
-// agent is killed in between, the next host agent finds out whether the prompt has arrived.
+// agent is killed after it has stored the prompt, the next host agent finds out whether the prompt
+// has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
 	defer a.delivering.Unlock()
@@ -50,7 +51,8 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
-	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // SettleMode needs an idle arm, and this arm may be at work
+	// SettleMode needs an idle arm. With Interrupt or Unproven, the arm may be working.
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven {
 		if err := a.choices.SettleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
@@ -74,8 +76,9 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 }
 
 // compact makes the agent CLI shorten its conversation, and begins a run for that. The rules for a
-// prompt apply. There is one exception: compact does not wait for an ordered mode, because a
-// compaction uses no tools. It returns EUnsupported if the session cannot shorten its conversation.
+// prompt apply, with one exception: compact does not first switch to the mode that a user has
+// ordered, because a compaction uses no tools. It returns EUnsupported if the session cannot
+// shorten its conversation.
 func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	a.delivering.Lock() // lock before the checks, because the previous prompt can change their results
 	defer a.delivering.Unlock()
@@ -103,8 +106,9 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores a run's prompt as intended, calls send, and begins the run. send sends the prompt
-// and returns its receipt. The caller must hold the lock delivering.
+// deliver stores a run's prompt as intended. Then it calls the function `send`, which sends the
+// prompt and returns the receipt. After that, it begins the run. The caller must hold the lock
+// delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	a.errors.take() // forget the errors of the last turn
@@ -154,9 +158,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 }
 
 // keepUnsettled marks an intended prompt as unsettled, because a dialog hides whether the prompt
-// has arrived. A later change of the session shows whether it has. If the session or the host agent
-// ends first, the prompt is treated like any intended prompt. Coleo then looks for it, or records
-// it as lost.
+// has arrived. A later change of the session shows this. If the session or the host agent ends
+// first, Coleo treats the prompt like any intended prompt: it looks for the prompt, or records it
+// as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		if !armrecord.IsIntended(r, run.ID) {
@@ -171,12 +175,13 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettledRun returns the prompt whose arrival a dialog hides. It returns false if there is none.
-// Usually keepUnsettled has marked the prompt.
+// unsettledRun returns the prompt that a dialog hides, so that it is unknown whether the prompt has
+// arrived. Usually keepUnsettled has marked this prompt. unsettledRun returns false if there is
+// none.
 //
-// The session can report what became of the prompt before the prompt is marked. So the caller also
-// passes the note of the session, which ends with the text of the prompt. If no prompt is marked,
-// unsettledRun returns the intended prompt with that text.
+// The session can report the arrival or the loss before keepUnsettled has marked the prompt. For
+// this case, the caller passes the session's note, which ends with the text of the prompt. If no
+// prompt is marked, unsettledRun returns the intended prompt with that text.
 func (a *arm) unsettledRun(note string) (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,8 +198,8 @@ func (a *arm) unsettledRun(note string) (coleo.Receipt, bool) {
 	return coleo.Receipt{}, false
 }
 
-// forgetUnsettled removes the prompt whose arrival a dialog has hidden. The caller passes the note
-// with which the session has reported the prompt as lost.
+// forgetUnsettled removes the prompt that a dialog has hidden, after the session has reported that
+// the prompt is lost. `note` is the session's note about that: see unsettledRun.
 func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 	run, ok := a.unsettledRun(note)
 	if !ok {
@@ -207,8 +212,8 @@ func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 }
 
 // open begins the run of a prompt that has arrived, and removes the prompt from the intended
-// prompts. If another goroutine has already recorded what became of a prompt that Coleo sent, open
-// does nothing.
+// prompts. If Coleo sent the prompt and it is no longer intended, another goroutine has already
+// recorded what became of it. open then does nothing.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if receipt.Origin == "" && !armrecord.IsIntended(r, receipt.ID) {
@@ -223,7 +228,8 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		if receipt.Continues == 0 {
 			events = append(events, armrecord.Unpark(r, "another turn has begun")...)
 		}
-		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // a prompt with a wrong input begins no run
+		// A prompt with a wrong input begins no run, so this input fits its schema.
+		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 {
 			events = append(events, armrecord.RunEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
 		}
 		return append(events, a.inputWork(receipt)...)
@@ -232,8 +238,8 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 
 // resolve settles the prompts that an earlier host agent was about to type when it was killed. If
 // there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
-// the prompt as lost. It never types a prompt again. intended must contain only prompts from before
-// the attach.
+// the prompt as lost. It never types a prompt again. `intended` must contain only prompts from
+// before the attach.
 func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
@@ -253,7 +259,8 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 			return err // the host agent looks for the prompt again after the next attach
 		}
 		if proof == coleo.ProofStarted && (s.State().State.Working() || waitfor.NewestCursor(s) > before) {
-			p.Cursor = before // an idle state from before the proof is not the end of this turn
+			// The session may have been idle before the prompt was found. That is not the end of this turn.
+			p.Cursor = before
 		}
 		if p.Proof = proof; proof != "" {
 			return a.open(ctx, p)
@@ -289,7 +296,7 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 }
 
 // writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
-// If the agent CLI repeats itself in a loop, the second result says how. Otherwise it is "".
+// If the agent CLI repeats itself in a loop, `circles` says how. Otherwise it is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.meter.Arm.Account()
 	a.writing.Lock()
@@ -351,8 +358,8 @@ func (a *arm) openRun() string {
 	return a.run.ID
 }
 
-// inputWork returns the events of a prompt for a program without a model, for which the prompt is a
-// command of a shell. The caller holds mu.
+// inputWork returns the events for the prompt of a program without a model, such as a shell. For
+// such a program, the prompt is a command. The caller holds mu.
 func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	if a.harness == nil || !a.harness.Info().NoModel {
 		return nil

@@ -64,9 +64,9 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen at the given time. It begins with the last generation. If the output
-// of a generation begins after that time, screenAt tries the generation before it. If that earlier
-// generation had already ended at the given time, there is no screen.
+// screenAt returns the screen at the given time. It tries the last generation first. If the output
+// of that generation begins after the given time, screenAt tries the generation before, and so on.
+// If a generation before the last one had already ended at the given time, there is no screen.
 func screenAt(r coleo.Recorder, last coleo.Handle, kept armfolder.Folder, at time.Time) (coleo.Screen, error) {
 	s, err := r.ScreenAt(last, at)
 	for _, handle := range slices.Backward(kept.Earlier(last)) {

@@ -220,7 +220,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // the old cursor belongs to the changes of another session object
+		run.Cursor = 0 // a cursor counts the changes of one session object, and this is a new one
 		a.run = &run
 	}
 	a.mu.Unlock()
@@ -236,8 +236,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. At
-// each beat, the host agent also tries to attach to the sessions of other silent holders.
+// adoptSilent attaches to sessions whose holders a signal had stopped and which now run again. It
+// does not try other holders that did not reply, because Host.beat tries those every 30 s.
 func (h *Host) adoptSilent() {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
@@ -268,8 +268,9 @@ func (a *arm) adoptOrLog() {
 	}
 }
 
-// readingTimeout is how long an attach waits for the first reading. A stable screen is read within
-// this time. For an agent CLI that is still starting, the attach continues without a reading.
+// readingTimeout is how long an attach waits until the screen has been read for the first time. A
+// stable screen is read within this time. For an agent CLI that is still starting, the attach
+// continues without a reading.
 const readingTimeout = 2 * time.Second
 
 // awaitReading waits until the session's screen has been read. A caller that sees the arm as
@@ -282,8 +283,9 @@ func awaitReading(ctx context.Context, s coleo.Session) {
 }
 
 // noteUnattached records that the host agent cannot attach to a session:
+//
 //   - If the holder is dead, noteUnattached ends the remaining processes of the arm.
-//   - If the holder exists but does not reply, the host agent tries again at each beat.
+//   - If the holder exists but does not reply, Host.beat tries again every 30 s.
 //   - If the holder could not prove its identity, noteUnattached leaves the arm alone.
 func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// succeed starts the successor of an arm. Each step is one write, so a kill neither loses nor
-// doubles anything:
+// succeed starts a second arm, the successor, which continues the task of the first arm. Each step
+// is one write. So after a kill, nothing is lost and nothing is done twice:
 //
 //  1. The first arm is paused. Its record keeps its former queue.
 //  2. The intended start of the successor is stored with the successor's queue. This queue contains
@@ -25,9 +25,12 @@ import (
 // If the successor does not start, its queue is emptied, and the first arm receives its former
 // queue back. After a kill between these steps, settleHandovers does the rest.
 //
-// succeed returns EBusy if the first arm works or is being prompted, and EBlocked if it asks
-// something. It returns EUnproven if it is unknown whether the first arm works. It returns EStale
-// if the order is about a parking that is over. It also returns the errors of spawn.
+// succeed returns the errors of spawn, and these errors:
+//
+//   - EBusy: the first arm works or is being prompted.
+//   - EBlocked: the first arm asks something.
+//   - EUnproven: it is unknown whether the first arm works.
+//   - EStale: the order names a limit at which the first arm no longer waits.
 func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -53,8 +56,9 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	return bus.SucceedReport{ArmReport: report.(bus.ArmReport), Moved: idsOf(o.Spawn.Then)}, nil
 }
 
-// noHandover records that the task of an arm was not handed over, because serve did not order the
-// start of the successor. It returns EConflict if the host agent has received that order.
+// noHandover records that the task of an arm was not handed over, because serve never ordered the
+// start of the successor. If the host agent has received that order after all, noHandover returns
+// EConflict.
 func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
 	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
 	if _, err := h.arm(o.Spawn.ID); err == nil {
@@ -74,13 +78,14 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 }
 
 // beginHandover pauses the arm if it is at rest. It returns the prompts that move from the arm's
-// queue to the successor. The caller passes the id of the successor's first prompt. The caller can
-// also pass a parking, which beginHandover ends in the same write.
+// queue to the successor. firstPrompt is the id of the successor's first prompt. If the arm waits
+// at a limit, the same write ends this wait. If `at` is not nil, the arm must still wait at the
+// limit that `at` names.
 func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt string, at *bus.ParkedAt) (
 	moved []coleo.Queued, err error) {
 	a.typing.RLock()
 	defer a.typing.RUnlock()
-	a.delivering.Lock() // so that no prompt is on its way
+	a.delivering.Lock() // so that no prompt is being sent meanwhile
 	defer a.delivering.Unlock()
 	if s, err := a.liveSession(); err == nil {
 		a.endRun(ctx, s) // the turn may have just ended

@@ -12,8 +12,9 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type
-// into the arm until it calls end. Until then, nobody else receives the lease.
+// beginTyping returns EBusy if another caller has the arm's lease, the right to type by hand.
+// Otherwise the caller may type into the arm, and must then call the function `end`. Until that
+// call, nobody else receives the lease.
 func (a *arm) beginTyping(lease string) (end func(), err error) {
 	return a.lease.Begin(lease, a.name())
 }
@@ -21,8 +22,8 @@ func (a *arm) beginTyping(lease string) (end func(), err error) {
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
 
-// respondBy is like respond, for an answer of a policy. rule is the rule of that policy, or "" if
-// no policy answers.
+// respondBy is like respond, for an answer of a policy. `rule` names the policy's rule that
+// decided. It is "" if a person answers.
 func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) error {
 	s, err := a.liveSession()
 	if err != nil {
@@ -46,7 +47,9 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.ChoiceDeny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
-		words, o.Decision.Words = o.Decision.Words, "" // EUnsupported means that the first call has typed nothing
+		// With EUnsupported, the session has typed nothing. So deny without the words, and send the words
+		// later.
+		words, o.Decision.Words = o.Decision.Words, ""
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
 	if err != nil {
@@ -142,7 +145,8 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 			return out, err
 		}
 	}
-	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil { // a refused prompt must not stop the turn
+	// Ask before the interrupt, because a prompt that a budget refuses must not stop the turn.
+	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil {
 		return out, err
 	}
 	done, err := a.interrupt(ctx)
@@ -210,8 +214,9 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	return coleo.Lease{}, nil
 }
 
-// leasedTerminal renews the lease of an arm and returns the arm's terminal. It returns EBusy if the arm's
-// lease has another id.
+// leasedTerminal returns the arm's terminal to a caller that has the arm's lease, the right to type
+// by hand. It also renews the lease. It returns EBusy if `lease` is not the id of the arm's present
+// lease.
 func (h *Host) leasedTerminal(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -241,7 +246,7 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const minCols, minRows = 80, 24 // a smaller viewer shows only a part of the terminal
+	const minCols, minRows = 80, 24 // a viewer with a smaller window shows only a part of the terminal
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
@@ -274,7 +279,9 @@ func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
 		}
 		if r.Run != nil && a.run != nil {
 			run := *r.Run
-			run.Interrupted, run.Cursor = yes, a.run.Cursor // the record can have a cursor of an earlier session object
+			// A cursor counts the changes of one session object. The cursor in the record can belong to an
+			// earlier one.
+			run.Interrupted, run.Cursor = yes, a.run.Cursor
 			a.run, r.Run = &run, &run
 		}
 		return nil

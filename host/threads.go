@@ -14,8 +14,9 @@ import (
 type threads struct {
 	keeper *thread.Keeper
 
-	mu     sync.Mutex
-	taking map[string]string // by the id of a conversation: the id of the arm that is being started with it
+	mu sync.Mutex
+	// taking maps the id of a conversation to the id of the arm that is being started with it.
+	taking map[string]string
 }
 
 func newThreads(c Config) threads {
@@ -163,7 +164,7 @@ func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, 
 }
 
 // takeThread keeps everybody else from using a conversation until the caller calls free. It returns
-// EThreadLocked if another live arm has the conversation, or is being started with it. arm is the
+// EThreadLocked if another live arm has the conversation, or is being started with it. `arm` is the
 // id of the caller's arm, or "".
 func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	h.threads.mu.Lock()
@@ -195,8 +196,8 @@ func (h *Host) nameOf(id string) string {
 	return "of another request"
 }
 
-// holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm
-// whose id is the second parameter.
+// holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm with
+// the id `except`.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""

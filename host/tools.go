@@ -21,8 +21,8 @@ import (
 	"coleo.dev/store"
 )
 
-// doorway is the arm's door. If the arm has tools, the door is open while this process drives the
-// arm.
+// doorway is the arm's door, the socket through which the arm calls Coleo's own tools. If the arm
+// has tools, the door is open while this process drives the arm.
 type doorway struct {
 	mu   sync.Mutex // guards the fields below
 	door *door.Door // nil if the door is closed
@@ -68,9 +68,9 @@ func (d *doorway) close() {
 	d.door = nil
 }
 
-// moveWait is how long a call of a tool waits for an arm that is moving between two hosts. Every arm
-// on the host named local moves within seconds. The wait must be shorter than the time that agent
-// CLIs allow a call.
+// moveWait is how long a tool call waits for an arm that is moving between two hosts. When the arms
+// of host local move to a host agent, the last one arrives within seconds. The wait must be shorter
+// than the time that agent CLIs allow a call.
 const moveWait = 20 * time.Second
 
 // newDispatcher returns the dispatcher that carries out the calls of the arms' tools.
@@ -125,9 +125,9 @@ func (a *arm) doorPath() string {
 	return a.folder().File(door.File)
 }
 
-// withTools adds the MCP server with Coleo's tools to the configuration of a start, and opens the arm's
-// door. If c.Tools is empty, it changes nothing. The arm's record is not changed: it contains only the
-// names of the tools.
+// withTools adds the MCP server with Coleo's tools to the configuration of a start, and opens the
+// arm's door, the socket of these tools. If c.Tools is empty, it changes nothing. It does not
+// change the arm's record, which contains only the names of the tools.
 func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(c.Tools) == 0 {
 		return c, nil
@@ -184,13 +184,14 @@ func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string))
 	return v.dispatcher.Call(ctx, v.arm, q, waiting)
 }
 
-// AnswerDelivered records that the result of a call has reached the model. If this fails, the model
-// may receive the result once more.
+// AnswerDelivered records that the result of a tool call has reached the model. If AnswerDelivered
+// fails, the model may receive the result once more.
 func (v visitor) AnswerDelivered(ctx context.Context, key string) {
 	_ = v.dispatcher.AnswerDelivered(ctx, v.arm, key)
 }
 
-// restTools withdraws the open suspensions of an ended arm, and releases its claims.
+// restTools withdraws the questions and requests of an ended arm that still wait for an answer, and
+// releases the files that the arm has claimed.
 func (a *arm) restTools() {
 	a.mu.Lock()
 	over := !a.gone && a.record.Status == coleo.StatusStopped
@@ -225,11 +226,12 @@ func (h *Host) tidyTools(ctx context.Context) {
 	}
 }
 
-// permissions returns all permission modes that the arm's agent CLI may have now:
+// permissions returns all permission modes that the arm's agent CLI may have now. They come from
+// three places:
 //
-//   - the permission mode of its start
-//   - the permission mode of the mode that a user has chosen since the start
-//   - the permission mode of the mode on the screen
+//   - the start of the agent CLI
+//   - the mode that a user has chosen since the start
+//   - the mode on the screen
 //
 // The caller holds mu.
 func (a *arm) permissions() []coleo.PermissionMode {
@@ -264,9 +266,9 @@ func (h *Host) countRequests() int {
 	return len(list)
 }
 
-// hasOpenSuspension reports whether an open suspension delays the end of an arm that ends when its
-// work is done. For any other arm, it returns false. If the suspensions cannot be read, it returns
-// true.
+// hasOpenSuspension reports whether an arm that ends when its work is done must wait with its end,
+// because one of its questions or requests is unanswered. For an arm that does not end by itself,
+// it returns false. If the suspensions cannot be read, it returns true.
 func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	a.mu.Lock()
 	id, ends := a.record.ID, a.record.Spec.EndWhenDone

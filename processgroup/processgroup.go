@@ -1,6 +1,7 @@
 // Package processgroup gives a command a process group of its own, so that a kill also ends the
-// command's children. It bounds the wait for the command and the size of the command's output. A
-// child that starts its own session leaves the group, so a kill does not end it.
+// command's children. A child that starts its own session leaves the group, so a kill does not end
+// that child. The package also limits the wait for the command and the size of the command's
+// output.
 package processgroup
 
 import (
@@ -15,8 +16,8 @@ import (
 
 // Own prepares a command that has not started. The command gets a process group of its own, and the
 // end of the command's context kills all processes of the group. A process outside of the group can
-// keep the command's pipes open. In this case, the command's Wait waits at most pipeWait for the
-// pipes.
+// keep the command's output open, so the command's Wait waits at most pipeWait for the end of the
+// output.
 func Own(cmd *exec.Cmd, pipeWait time.Duration) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -37,8 +38,8 @@ type Running struct {
 	tail     Tail
 }
 
-// Start calls Own and starts the command. ctx must be the context of the command. Output later returns at
-// most the last `most` bytes that the command has written.
+// Start calls Own and starts the command. ctx must be the context with which the caller created the
+// command. Running.Output later returns at most the last `most` bytes of the command's output.
 func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int) (*Running, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -53,12 +54,12 @@ func Start(ctx context.Context, cmd *exec.Cmd, pipeWait time.Duration, most int)
 	return &Running{cmd: cmd, ctx: ctx, pipeWait: pipeWait, output: read, tail: Tail{Most: most}}, nil
 }
 
-// Wait waits until the command has ended and no process has its output open. When ctx ends, the
-// group is killed, and Wait waits at most pipeWait for the end of the output. If the group was
-// killed, Wait returns ctx's error, even if the command itself had ended before.
+// Wait waits until the command has ended and every process has closed the command's output. When
+// ctx ends, all processes of the group are killed, and Wait waits at most pipeWait for the end of
+// the output. After a kill, Wait returns ctx's error, even if the command itself had ended before.
 //
 // Wait collects the command's exit status only after the output has ended. Until then, the system
-// cannot reuse the group's number, so the kill cannot hit another group.
+// cannot give the group's number to another group, so the kill cannot hit another group.
 func (r *Running) Wait() error {
 	unwatch := context.AfterFunc(r.ctx, func() { _ = r.output.SetReadDeadline(time.Now().Add(r.pipeWait)) })
 	defer unwatch()
@@ -70,7 +71,7 @@ func (r *Running) Wait() error {
 	return err
 }
 
-// Output returns the end of the command's output. Call it after Wait.
+// Output returns the last bytes of the command's output. Call it after Wait.
 func (r *Running) Output() string { return string(r.tail.Kept) }
 
 // Tail keeps the last bytes that are written to it.

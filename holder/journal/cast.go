@@ -16,7 +16,7 @@ import (
 type CastEdit struct {
 	Marks []CastMark // markers in the order of their times
 	Typed bool       // add an input event without data each time that keys were typed
-	Hide  []string   // paths that Mask replaces; Mask does not find the rest of a path that wraps to the next row
+	Hide  []string   // paths that MaskPath replaces; in a path on two rows, it replaces only the first row
 }
 
 // CastMark is a marker: a time with a label.

@@ -13,9 +13,9 @@ type source interface {
 	Offset() int64
 }
 
-// Mask returns a replacement that reveals only the length of the text. It has the form of the path
-// /coleo-coleo-…. Its length in bytes is that of the text, so that the text after it stays in its
-// place on the screen.
+// Mask returns a replacement that reveals only the length of the text. It has the form of a path:
+// /coleo-coleo-…. It has as many bytes as the text, so everything after it stays in its place on
+// the screen.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,9 +24,9 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// MaskPath replaces each occurrence of a path in the output with its mask. A program may cut off a
-// path at the end of a row. So MaskPath also replaces a cut-off path that still has its first two
-// names.
+// MaskPath replaces each occurrence of a path in the output with a mask of the same length. A
+// program may cut off a path at the end of a row. So for /home/ann/work, MaskPath also replaces
+// each beginning of this path that contains at least /home/ann, the first two names.
 func MaskPath(output []byte, path string) []byte {
 	begin := []byte(beginOf(path))
 	if len(begin) == 0 {

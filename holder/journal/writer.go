@@ -31,7 +31,7 @@ const (
 	MarkResize MarkKind = 2 // the terminal has the size Cols x Rows from here on
 	MarkInput  MarkKind = 3 // keys were typed; the journal does not contain the keys
 	MarkExit   MarkKind = 4 // the program ended
-	MarkGap    MarkKind = 5 // Lost is the number of bytes missing here, because the disk was full when the arm ended
+	MarkGap    MarkKind = 5 // the disk was full when the arm ended, so Lost bytes are missing here
 )
 
 // Mark records what happened at a time and at an offset of the output.

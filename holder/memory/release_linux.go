@@ -63,9 +63,9 @@ func (r *Releaser) releaseNow() {
 }
 
 // mapLessAround makes the kernel map at most mappedAround bytes around each touched page. The
-// kernel maps these pages only within one mapping, and areas with different read advice are
-// different mappings. So mapLessAround divides the pages into areas of mappedAround bytes, and
-// gives every second area other read advice.
+// kernel never maps such pages beyond the mapping that contains the touched page. So mapLessAround
+// splits each range into mappings of mappedAround bytes: it gives every second part the read advice
+// MADV_RANDOM, and parts with different advice are different mappings.
 func mapLessAround(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * mappedAround {

@@ -95,9 +95,9 @@ func OpenGroup(dir string) Group {
 // processes of the delegated group there. Systemd uses such a group too (DelegateSubgroup).
 const OwnFolder = "coleo"
 
-// delegatedFolder returns the folder below which Coleo creates groups, in the unified hierarchy. It
-// is the folder of this process's own group, or the folder above if only that one was delegated. It
-// is "" if Coleo cannot create groups.
+// delegatedFolder returns the folder in which Coleo creates control groups. It is the folder of
+// this process's own group. If systemd has delegated only the folder above, it is the folder above.
+// It is "" if Coleo cannot create groups.
 func delegatedFolder() string {
 	dir := ownFolder()
 	if dir == "" {

@@ -75,9 +75,11 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which isRoot returns true, and all live processes
-// below them. A parent comes before its children. Before a caller signals a process, it must call
-// the function in the field `own`. That function reads the process again, and uses stillIn instead of
-// isRoot.
+// below them. A parent comes before its children.
+//
+// Before a caller signals a process, it must call the function in the field `own`, which reads the
+// process again. The function returns true if the process is still below another process of the
+// result, or if stillIn returns true for the process.
 func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

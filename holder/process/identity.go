@@ -29,8 +29,8 @@ func Identify(pid int) (coleo.Identity, error) {
 const ownTime = 2 * time.Second
 
 // IdentifyOwn returns the identity of a child that this process has not waited for. The child may
-// have ended, because the system keeps its pid until this process waits for it. IdentifyOwn tries
-// for up to 2 s before it returns an error.
+// already have ended, because the system keeps its pid until this process waits for it. IdentifyOwn
+// tries for up to 2 s before it returns an error.
 func IdentifyOwn(pid int) (coleo.Identity, error) {
 	end := time.Now().Add(ownTime)
 	for {

@@ -7,7 +7,7 @@ import (
 )
 
 // EnvArm is the environment variable that contains the mark of an arm. All processes of the arm
-// have this variable. If the holder dies before them, a sweep finds them by the mark.
+// have this variable. If the holder dies before them, Coleo finds them by the mark.
 const EnvArm = "COLEO_ARM"
 
 // EnvAlone is an environment variable for the processes below a holder that a person runs. They
@@ -28,8 +28,8 @@ func startID(nonce string) string {
 }
 
 // OfStart returns a function for SweepStarts that selects the start with the given nonce. If nonce
-// is "", the function selects every start. It also accepts the nonce in place of the id, because
-// holders of earlier versions put the nonce itself into the mark.
+// is "", the function selects every start. The function also selects a mark that contains the nonce
+// itself instead of the start's id, because holders of earlier versions wrote such marks.
 func OfStart(nonce string) func(generation int, start string) bool {
 	if nonce == "" {
 		return everyStart

@@ -22,7 +22,8 @@ func BecomeReaper() error { return nil }
 // CloseDescriptorsOnExec does nothing on this system.
 func CloseDescriptorsOnExec() {}
 
-// AwaitEnd returns at once on this system, where a parent can collect a child at any time.
+// AwaitEnd returns at once on this system. Only on Linux must a parent wait before it collects a
+// child.
 func AwaitEnd(int) {}
 
 // Tree is the process tree of an arm.

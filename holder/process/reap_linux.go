@@ -45,14 +45,16 @@ func BecomeReaper() error {
 // call can mark all descriptors.
 func CloseDescriptorsOnExec() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }
 
-// leaveTime is how long the last thread of an ended process has for its way out of /proc.
+// leaveTime is how long AwaitEnd gives the last thread of an ended process to remove its files in
+// /proc.
 const leaveTime = 5 * time.Millisecond
 
-// AwaitEnd waits until the child pid has ended. It does not collect the child: its caller does so.
+// AwaitEnd waits until the child pid has ended. The caller then collects the child with wait.
 //
-// The parent learns of the end while the child's last thread still removes its files in /proc, if anybody has read
-// them. A parent that collects the child in that moment waits in a busy loop of the kernel, for 10 ms and more. That
-// was an eighth of the processor time of an arm's life. So AwaitEnd lets the thread go first.
+// The kernel reports the end a moment too early: if anybody has read the child's files in /proc,
+// the child's last thread is still removing these files. A parent that collects the child in that
+// moment waits in a busy loop of the kernel, for 10 ms and more. That was an eighth of the
+// processor time of an arm's life. So AwaitEnd waits for leaveTime after the end.
 func AwaitEnd(pid int) {
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

@@ -23,7 +23,7 @@ type ends struct {
 	old  bool          // the kernel has no pidfds: before Linux 5.3
 }
 
-// watchEnds returns the ends of the processes in list. The caller must close them.
+// watchEnds begins to watch the processes in list. The caller must close the result.
 func watchEnds(list []procEntry) *ends {
 	e := &ends{}
 	for _, p := range list {
@@ -36,9 +36,9 @@ func watchEnds(list []procEntry) *ends {
 	return e
 }
 
-// await waits until all processes have ended, but at most for the duration limit. It reports whether they
-// have ended. On a kernel without pidfds it cannot know that. There it waits for PollEvery and returns true,
-// so that its caller looks for the processes again.
+// await waits until all watched processes have ended, but at most for `limit`. It reports whether
+// they have ended. On a kernel without pidfds, await cannot know this. On such a kernel it waits
+// for PollEvery and returns true, so that its caller looks for the processes again.
 func (e *ends) await(limit time.Duration) bool {
 	if e.old {
 		time.Sleep(min(PollEvery, limit))

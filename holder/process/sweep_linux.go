@@ -15,7 +15,7 @@ import (
 // any generation. It also returns the pids of all processes below these.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
-// MarkedFrom works like Marked, but ignores the marks of generations before oldest.
+// MarkedFrom works like Marked, but ignores the marks of generations before `oldest`.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(Group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }
@@ -61,12 +61,15 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 	})
 }
 
-// EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
-// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly, because a
-// process can start another one. Between two checks it calls meanwhile repeatedly: until the processes
-// that it has found have ended, but at most for the rest of the grace time, and later for maxPoll.
-// meanwhile must take about PollEvery. EndMarked returns the pids of processes that still exist
-// KillTimeout after the KILL.
+// EndMarked ends the processes that markedTree returns for the same arguments:
+//
+//   - It sends HUP and TERM at once, and KILL after the grace time.
+//   - It searches for the processes repeatedly, because a process can start another one.
+//   - Between two searches, it calls the function `meanwhile` repeatedly, until the processes that
+//     it has found have ended. It does so at most for the rest of the grace time, and later for
+//     maxPoll. Each call of `meanwhile` must take about PollEvery.
+//
+// EndMarked returns the pids of processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	meanwhile func()) []int {
 	polite := false
@@ -88,8 +91,8 @@ func EndMarked(g Group, arm string, which func(generation int, start string) boo
 	}
 }
 
-// untilEnded calls meanwhile until the processes in list have ended, but at most for the duration limit. It
-// calls meanwhile at least once.
+// untilEnded calls the function `meanwhile` at least once, and repeats the call until the processes
+// in list have ended, but at most for the duration `limit`.
 func untilEnded(list []procEntry, limit time.Duration, meanwhile func()) {
 	e := watchEnds(list)
 	defer e.close()

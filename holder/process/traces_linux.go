@@ -15,8 +15,8 @@ import (
 // the machine. It cannot read the environments of other users' processes, but those do not belong
 // to Coleo.
 //
-// A sweep ends only processes with a mark and the processes below them. So a sweep of an arm that
-// is not in the map has nothing to end.
+// Sweep ends only processes with a mark and the processes below them. So for an arm that is not in
+// the map, Sweep would find nothing to end.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -42,9 +42,9 @@ func Traces() map[string][]int {
 // environments fit into it.
 const environRoom = 16 << 10
 
-// environOf reads the environment of the process pid into buf. If the environment does not fit,
-// environOf allocates a larger buffer. env is nil if the process has ended or belongs to another
-// user. grown is the buffer for the next call: buf or the larger buffer.
+// environOf reads the environment of the process pid into the buffer `buf`, or into a larger one if
+// it does not fit. `env` is nil if the process has ended or belongs to another user. `grown` is the
+// buffer that environOf has used. Pass it to the next call.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

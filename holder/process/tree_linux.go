@@ -46,8 +46,10 @@ func (t *Tree) ReapOrphans(ctx context.Context) {
 	}
 }
 
-// reap reaps the orphans that have ended. The kernel reports only one ended child at a time. If
-// another goroutine must wait for this child, reap calls reapAll, which tries all children.
+// reap reaps the orphans that have ended. The kernel shows one ended child, and shows the same
+// child again until somebody collects it. If that child is the program or the guard, another
+// goroutine must collect it. To find the orphans behind it, reap then calls reapAll, which tries
+// every child.
 func (t *Tree) reap() {
 	for {
 		pid, err := endedChild()
@@ -75,7 +77,7 @@ func (t *Tree) reapAll() {
 	}
 	for _, pid := range children() {
 		if !t.isCollectedElsewhere(pid) {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // fails if the process is not a child of this process
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // fails for a process that is not a child of this one
 		}
 	}
 }
@@ -98,8 +100,8 @@ func (t *Tree) End(grace time.Duration) []int {
 	})
 }
 
-// processes returns the arm's live processes: all processes below this process except
-// the guard, and all processes in the arm's control group.
+// processes returns the arm's live processes. These are all processes below this process except the
+// guard, and all processes in the arm's control group.
 func (t *Tree) processes() []procEntry {
 	if listsChildren() {
 		return t.descendants()
@@ -144,7 +146,7 @@ func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 			onLeft(left)
 		}
 		if len(left) == 0 {
-			time.Sleep(PollEvery) // only the groups below the arm's group have processes
+			time.Sleep(PollEvery) // the list is empty, but a group below the arm's group has processes
 			continue
 		}
 		awaitEnd(left, min(maxPoll, time.Until(deadline)))

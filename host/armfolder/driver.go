@@ -34,7 +34,7 @@ type Lock struct {
 }
 
 // Take locks an arm's folder, unless this process already has the lock. It returns EConflict if
-// another process has it. Release releases the lock. The name is the arm's name, for the error.
+// another process has it. `name` is the arm's name, for the error.
 func (l *Lock) Take(f Folder, name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,10 +55,14 @@ func (l *Lock) Take(f Folder, name string) error {
 	return nil
 }
 
-// Release releases the lock, unless the first function returns true or an action of the arm is
-// running. It reports whether it has released the lock. It calls the second function just before
-// the release. While the two functions run, no other goroutine of this process can take the lock.
-// If this process does not have the lock, Release returns false.
+// Release releases the lock and returns true. It releases nothing and returns false in three cases:
+//
+//   - The function `needed` returns true.
+//   - An action of the arm is running.
+//   - This process does not have the lock.
+//
+// Just before it releases the lock, Release calls the function `last`. While `needed` and `last`
+// run, no other goroutine of this process can take the lock.
 func (l *Lock) Release(needed func() bool, last func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -95,10 +95,9 @@ func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 }
 
 // Thin deletes the folders of the oldest generations, until the generations before the last one
-// need at most keep bytes. If keep is 0, the holder's default applies. The last generation must
-// have ended, but Thin keeps its folder. Thin also keeps a folder that a process uses. Such a
-// process can be a holder that never proved its identity. The name is the arm's name, for the
-// error.
+// need at most `keep` bytes. If `keep` is 0, the holder's default applies. The last generation must
+// have ended, but Thin keeps its folder. Thin also keeps a folder that a process still uses, for
+// example a holder that never proved its identity. `name` is the arm's name, for the error.
 func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 	left := keep
 	if left <= 0 {

@@ -91,8 +91,8 @@ func (f Folder) Env(name string) (map[string]string, error) {
 	return env, nil
 }
 
-// replace replaces a file in the arm's folder. If it fails, the old file stays. undo restores the
-// old file.
+// replace replaces a file in the arm's folder. If it fails, the old file stays. The function `undo`
+// restores the old file.
 func (f Folder) replace(file string, data []byte, name string) (undo func() error, err error) {
 	path := f.File(file)
 	before, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// Event returns an event of an arm. An event with a run comes from RunEvent.
+// Event returns an event that belongs to an arm and to no run. RunEvent returns an event of a run.
 func Event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {

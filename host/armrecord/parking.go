@@ -12,12 +12,13 @@ import (
 	"coleo.dev/store"
 )
 
-// Park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
-// events. The caller writes both together with the end of the run. A compaction does not park the
-// arm, because the prompt that continues an arm would not repeat the compaction.
+// Park parks an arm if its run has ended at a limit of its model. A parked arm receives no prompt
+// from its queue until it continues. Park changes the arm's record and returns the events. The
+// caller writes both together with the end of the run.
 //
-// hasReplied says whether the model has replied in the run. Some agent CLIs forget a turn without a
-// reply. Their arms later continue with the prompt of the run.
+// A compaction does not park the arm, because the prompt that continues an arm would not repeat the
+// compaction. hasReplied says whether the model has replied in the run. Some agent CLIs forget a
+// turn without a reply, so their arms later continue with the prompt of that run.
 func Park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
@@ -29,9 +30,9 @@ func Park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bo
 	return SetParked(r, queue.Park(Queue(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 }
 
-// Replan plans the present parking of an arm again, after a user has changed what the arm does at a
-// limit. It returns the events, or nil if nothing has changed. It does not change a parking whose
-// alternative is being carried out.
+// Replan decides again how a parked arm continues, after a user has changed what the arm does at a
+// limit. It returns the events, or nil if nothing has changed. It changes nothing while an
+// alternative, such as another model, is being tried.
 func Replan(r *store.ArmRecord) []coleo.Event {
 	q := Queue(r)
 	if q.Parked == nil || q.Parked.Kind.SetByColeo() || q.Parked.Doing != "" {
@@ -46,8 +47,8 @@ func Replan(r *store.ArmRecord) []coleo.Event {
 	return SetParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: p.WithoutPrompt()})
 }
 
-// Unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
-// the arm. It returns the events, or nil if there was nothing to change.
+// Unpark records that an arm is no longer parked, and removes from the queue a prompt that would
+// continue the arm. It returns the events, or nil if there was nothing to change.
 func Unpark(r *store.ArmRecord, why string) []coleo.Event {
 	q, changed := queue.Unpark(Queue(r))
 	if !changed {
@@ -56,8 +57,8 @@ func Unpark(r *store.ArmRecord, why string) []coleo.Event {
 	return SetParked(r, q, coleo.ParkChange{Step: coleo.ParkEnded, Why: why})
 }
 
-// SetParked stores the queue of an arm whose parking has begun, changed or ended. It returns the
-// events.
+// SetParked stores the queue of an arm that has been parked, is no longer parked, or waits for
+// another reason now. It returns the events.
 func SetParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
 	if c.IsParked() {
 		c = coleo.ParkedNow(c.Step, c.Parked)
@@ -68,9 +69,9 @@ func SetParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	return []coleo.Event{Event(r.ID, coleo.EventParked, c)}
 }
 
-// Continue ends the parking of an arm in its record, and adds the prompt that continues the arm.
-// It returns the events, and the id of the prompt. If a budget refused a prompt and so parked the
-// arm, no turn was cut off. In this case, Continue adds no prompt, and id is "".
+// Continue records that an arm is no longer parked, and adds the prompt that continues the arm. It
+// returns the events, and the id of the prompt. If a budget parked the arm before a prompt was
+// sent, no turn was cut off. In this case, Continue adds no prompt, and `id` is "".
 func Continue(r *store.ArmRecord, why string, now time.Time) (events []coleo.Event, id string) {
 	text := coleo.ContinuePrompt
 	switch p := Queue(r).Parked; {
@@ -87,8 +88,9 @@ func Continue(r *store.ArmRecord, why string, now time.Time) (events []coleo.Eve
 	return append(events, SetQueue(r, q, coleo.QueueAdded, id)...), id
 }
 
-// StillParked returns the parking of an arm. It returns EStale if the arm has left the given
-// parking, or has already tried the given alternative. It returns EBusy if the queue is paused.
+// StillParked returns the limit at which an arm is parked. It returns EStale if the arm is no
+// longer parked at the limit that `at` names, or has already tried the alternative that `at` names.
+// It returns EBusy if the queue is paused.
 func StillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	q := Queue(r)
 	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {

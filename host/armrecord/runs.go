@@ -30,8 +30,8 @@ func Finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
 		outcomeOf(*r.Run, end) == coleo.OutcomeFinished
 }
 
-// IsDone reports whether an arm has nothing left to do and must end. A paused queue and a parking
-// count as work.
+// IsDone reports whether an arm has nothing left to do and must end. An arm with a paused queue is
+// not done, and neither is a parked arm.
 func IsDone(r store.ArmRecord) bool {
 	return r.Spec.EndWhenDone && r.Run == nil && len(r.Intended) == 0 && Queue(&r).State() == nil
 }

@@ -22,8 +22,8 @@ import (
 // Config is what a Chooser needs from its arm and from the host agent.
 type Config struct {
 	Session func() (coleo.Session, error) // returns the live session, or EExited
-	// BeginTyping returns EBusy if another caller holds the arm's lease. The caller must call end
-	// when it has finished typing.
+	// BeginTyping returns EBusy if another caller has the arm's lease, the right to type by hand. The
+	// caller must call `end` when it has finished typing.
 	BeginTyping func(lease string) (end func(), err error)
 	Interrupt   func(ctx context.Context) (coleo.Interruption, error)
 	Record      func() store.ArmRecord // a copy of the arm's record
@@ -54,7 +54,7 @@ type Chooser struct {
 	// the switch has caused the change.
 	switching bool
 	seen      coleo.Cursor  // the newest change that is in the log
-	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
+	moved     chan struct{} // closed and replaced when `seen` changes; nil if nobody waits
 }
 
 // SwitchMode switches an arm to another mode. It first stores the order, so that the next host
@@ -107,7 +107,8 @@ func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeRep
 
 // takeBack replaces a failed order with the mode that was ordered before, and returns the cause of
 // the failure. If the disk is full, it takes back the order in memory now, and on the disk later.
-// The error then says so, because until then a kill of this host agent brings the order back.
+// The error says so, because the order would come back if this host agent were killed before that
+// write.
 func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause error) error {
 	back := func(c *coleo.Chosen) { c.Mode = before }
 	stored := ch.choose(ctx, back)
@@ -244,7 +245,7 @@ func Unconfirmed(r *store.ArmRecord) bool {
 	return ordered != "" && r.Trace.Shown != ordered
 }
 
-// NewSession prepares ch for a session that was just started or attached to. unconfirmed says
+// NewSession prepares ch for a session that was just started or attached to. `unconfirmed` says
 // whether the session is possibly not in the ordered mode.
 func (ch *Chooser) NewSession(unconfirmed bool) {
 	ch.mu.Lock()
@@ -318,10 +319,14 @@ func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 	}
 }
 
-// AsChosen returns the configuration for a start with the chosen model and mode. If a permission
-// mode starts the agent CLI in the chosen mode, AsChosen sets that permission mode, so that Coleo
-// need not press a key. AsChosen never changes the permission mode "all". It also changes nothing
-// if the user must confirm the chosen mode; Coleo then presses the key of that mode.
+// AsChosen returns the configuration for a start with the chosen model and mode. Some modes have a
+// permission mode, with which the agent CLI can start directly in that mode. AsChosen then sets
+// this permission mode, so that Coleo need not press a key after the start. There are two
+// exceptions:
+//
+//   - AsChosen never changes the permission mode "all".
+//   - If the user must confirm the chosen mode, AsChosen does not set its permission mode. Coleo
+//     then presses the key of the mode after the start.
 func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
 	lister, ok := h.(coleo.ModeLister)

@@ -95,7 +95,7 @@ func (ch *Chooser) setDefaultModel(ctx context.Context, model string) (bus.Model
 	from := ModelOf(ch.Record())
 	err := ch.choose(ctx, func(c *coleo.Chosen) {
 		c.Model = model
-		delete(c.Modes, c.Mode) // otherwise the start would use the model of the mode
+		delete(c.Modes, c.Mode) // otherwise the model that was chosen for this mode would win
 	})
 	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: ch.Chosen()}, err
 }

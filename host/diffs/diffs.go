@@ -134,7 +134,7 @@ func (d *Diffs) open(ctx context.Context, dir string) (*folder.Folder, error) {
 	return f.Using(d.copies()), nil
 }
 
-// copies returns the copies of large git indexes.
+// copies returns the object that keeps copies of large git indexes. The first call creates it.
 func (d *Diffs) copies() *folder.Indexes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +171,8 @@ func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	if err == nil || ctx.Err() != nil || code == coleo.EUnsupported || code == coleo.ENotInstalled {
 		return
 	}
-	if code == coleo.EInvalid || limited.Err() != nil { // the next checkpoint would fail in the same way
+	// The next checkpoint would fail in the same way, so make no more of them.
+	if code == coleo.EInvalid || limited.Err() != nil {
 		d.mu.Lock()
 		k.none = true
 		d.mu.Unlock()
@@ -307,7 +308,7 @@ func (d *Diffs) Restore(ctx context.Context, a Arm, n int,
 	return f.Restore(ctx, a.ID, n, folder.Note{Time: d.Now()}, look)
 }
 
-// Forget removes the refs of an arm that is being removed.
+// Forget removes the git refs that keep the checkpoints of an arm. The arm itself is being removed.
 func (d *Diffs) Forget(ctx context.Context, a Arm) error {
 	d.mu.Lock()
 	delete(d.arms, a.ID)

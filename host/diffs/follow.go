@@ -37,14 +37,15 @@ const (
 
 // lastRead is the last diff that was read for a request.
 type lastRead struct {
-	number int // the number of changes that were reported before it was read
+	number int // the number of changes when the reading of the diff began
 	mark   string
 	ended  time.Time
 	took   time.Duration
 }
 
-// follow returns the arm's changes when their mark differs from the caller's mark. If nothing
-// changes within the caller's time, the result says so. No git process runs while nothing changes.
+// follow returns the arm's changes as soon as they differ from what the caller already has. The
+// caller passes the hash of its last diff in w.Since. If nothing changes within w.Wait, the result
+// says so. No git process runs while nothing changes.
 func (d *Diffs) follow(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if err := canFollow(); err != nil {
 		return changes.Diff{}, err
@@ -112,8 +113,8 @@ func keyOf(w changes.DiffRequest) string {
 	return string(data)
 }
 
-// markOf returns a mark of a diff. Two different diffs have different marks. The time of a diff
-// does not affect its mark.
+// markOf returns a hash of a diff, with which a caller recognizes a diff that it already has. The
+// time of the diff does not affect the hash.
 func markOf(d changes.Diff) (string, error) {
 	d.Time, d.Head, d.Repos = time.Time{}, "", nil
 	data, err := json.Marshal(d)
@@ -156,8 +157,8 @@ func (t trees) changeCount() (sum int) {
 	return sum
 }
 
-// awaitChange waits until changeCount differs from the given number. It returns false if ctx ends
-// first, or if the channel delivers a value first.
+// awaitChange waits until changeCount differs from `number`. It returns false if ctx ends first, or
+// if the channel `over` delivers a value first.
 func (t trees) awaitChange(ctx context.Context, number int, over <-chan time.Time) bool {
 	changed := make(chan struct{}, len(t))
 	ended := make(chan struct{})
@@ -217,8 +218,8 @@ func (d *Diffs) tree(f *folder.Folder) *tree {
 	return t
 }
 
-// releaseTree ends one request. If no other request comes for the duration of linger, the folders are
-// no longer watched.
+// releaseTree ends the use of a tree by one request. If no other request uses the tree within the
+// duration `linger`, the folders are no longer watched.
 func (d *Diffs) releaseTree(t *tree) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -39,7 +39,8 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 	var all repositories
 	for _, repo := range a.Repos {
 		f, err := d.open(ctx, repo.Folder)
-		if err == nil && f.Root() != filepath.Join(top, repo.Name) { // the folder has no .git, or is a link
+		// Git has found another repository, because this folder has no .git or is a link.
+		if err == nil && f.Root() != filepath.Join(top, repo.Name) {
 			err = coleo.Errorf(coleo.EUnsupported, "%s points to the repository in %s: nothing was read or changed "+
 				"there; check "+
 				"how the arm has changed the folder", repo.Folder, f.Root())
@@ -96,7 +97,7 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, 
 	return out, nil
 }
 
-// mostOutside is the largest number of entries outside of the repositories that a diff lists. A
+// A diff lists at most mostOutside files and folders that are in none of the arm's repositories. A
 // person does not read more.
 const mostOutside = 100
 
@@ -116,9 +117,10 @@ func (a Arm) outside() (left []changes.Left) {
 	return left
 }
 
-// pathsIn returns the wanted paths of each repository. The key is the repository's name. A wanted path is
-// absolute, or relative to the arm's folder. If it contains a whole repository, the result has the
-// repository's folder instead. pathsIn returns EInvalid for a path that is in no repository.
+// pathsIn returns the wanted paths of each repository. The key is the repository's name. A wanted
+// path is absolute, or relative to the arm's folder. If a wanted path contains a whole repository,
+// the result has the repository's folder instead. pathsIn returns EInvalid for a path that is in no
+// repository.
 func (a Arm) pathsIn(wanted []string) (map[string][]string, error) {
 	in := map[string][]string{}
 	for _, p := range wanted {

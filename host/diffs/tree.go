@@ -156,7 +156,7 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 	for _, dir := range list {
 		if err := t.listener.Add(dir); errors.Is(err, filewatch.ErrFull) {
 			return tooMany(coleo.Errorf(coleo.EUnsupported, "the kernel watches no more folders than now"), most)
-		} // after any other error the folder is gone again
+		} // ignore any other error, because it means that the folder is gone again
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	return out, nil
 }
 
-// decide decides about a request. unknown is nil, or names a fact about the request that is not
+// decide decides about a request. `unknown` is nil, or names a fact about the request that is not
 // known.
 func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, unknown error) policy.Decision {
 	ask := func(why error) policy.Decision {
@@ -58,7 +58,7 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 	}
 	scopes, err := scopesOf(rules, a)
 	if err != nil {
-		return ask(err) // the unreadable rule could be one that denies
+		return ask(err) // an unreadable rule could deny the call, so a person must decide
 	}
 	grants, err := rules.Grants(q.Now)
 	if err != nil {
@@ -125,7 +125,7 @@ func commandOf(q coleo.ToolRequest) []string {
 	return []string{q.Command}
 }
 
-// subjectOf returns a text that is short enough for the log. cut reports whether a part was left
+// subjectOf returns a text that is short enough for the log. `cut` reports whether a part was left
 // out.
 func subjectOf(text string) (subject string, cut bool) {
 	text = printable.Text(text)

@@ -42,8 +42,8 @@ func (l *Lease) Now() coleo.Lease {
 // Taken reports whether somebody has the lease.
 func (l *Lease) Taken() bool { return l.MayType("", "") != nil }
 
-// MayType returns EBusy if another caller has the lease. id is the id of the caller's own lease, or
-// "".
+// MayType returns EBusy if another caller has the lease. `id` is the id of the caller's own lease,
+// or "".
 func (l *Lease) MayType(id, arm string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,9 @@ func (l *Lease) mayType(id, arm string) error {
 	return nil
 }
 
-// Begin is like MayType, for an order that is about to type. If the order may type, it must call
-// end when it has finished. Until then, no new caller receives the lease.
+// Begin is like MayType, for an order that is about to type. If the order may type, its caller must
+// call the function `end` when the order has finished. Until then, no new caller receives the
+// lease.
 func (l *Lease) Begin(id, arm string) (end func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

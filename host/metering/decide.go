@@ -44,8 +44,11 @@ func (m *Meter) onOverspent(ctx context.Context, d budget.Decision) {
 }
 
 // MayBegin returns an error if a budget does not allow a turn with the given prompt to begin. After
-// EConflict the arm is parked or about to end, unless a turn is running. EUnsupported means that
-// the agent CLI reports its usage too late. In both cases the caller must type nothing.
+// one of these errors, the caller must type nothing:
+//
+//   - EConflict: a hard budget refuses the turn. If a turn is running, it continues. Otherwise the
+//     arm is now parked or about to end.
+//   - EUnsupported: the agent CLI reports its usage too late for a hard budget.
 func (m *Meter) MayBegin(ctx context.Context, prompt string) error {
 	list := m.Budgets()
 	if len(list) == 0 {
@@ -91,8 +94,8 @@ func (m *Meter) decideGoOn() budget.Decision {
 	return budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
 }
 
-// Renewed returns the given parking with the reason that applies now. Only a parking at a budget
-// can change, because the budget may have been raised since.
+// Renewed returns p with the reason why the arm is parked now. The reason can change only if the
+// arm is parked at a budget, because the budget may have been raised since.
 func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 	if p.Kind != coleo.LimitBudget {
 		return p
@@ -111,7 +114,7 @@ func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 func (m *Meter) checkReportsCalls(list []coleo.BudgetState) error {
 	info := m.Arm.Facts().Harness
 	if info == nil {
-		return nil // without a session, the caller refuses a prompt anyway
+		return nil // without a session, nobody can send a prompt anyway
 	}
 	for _, s := range list {
 		if err := budget.CanKeep(s.Budget, info.Name, budget.TimingOf(*info), "known", &coleo.Price{}); err != nil {
@@ -201,7 +204,8 @@ func (m *Meter) BreakLoop(ctx context.Context, why string) {
 
 // StopTurn interrupts the turn of an arm that is parked at a budget or for a loop. It returns at
 // once. It never interrupts while a dialog is open, because the keys would answer the dialog. If
-// repeated is true, StopTurn also interrupts a turn that has continued after an earlier interrupt.
+// `repeated` is true, StopTurn also interrupts a turn that has continued after an earlier
+// interrupt.
 func (m *Meter) StopTurn(repeated bool) {
 	m.stops.Lock()
 	defer m.stops.Unlock()
@@ -246,8 +250,8 @@ func (m *Meter) setTold(told bool) (before bool) {
 	return before
 }
 
-// TurnStopped records that a turn has ended. It does so only if the log says that the turn
-// continued after an interrupt.
+// TurnStopped records that a turn has ended, if the log says that this turn continued after an
+// interrupt. Otherwise it records nothing.
 func (m *Meter) TurnStopped(ctx context.Context, run string) {
 	if m.setTold(false) {
 		m.tellStop(ctx, run, coleo.BudgetInterrupted, "its turn was interrupted")

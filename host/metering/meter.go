@@ -40,11 +40,11 @@ type Arm interface {
 	Facts() Facts
 	// Account returns the account of the arm, with the accounts of the arms above it.
 	Account() spending.Arm
-	// Tell appends an event about a budget. run is "" if the event belongs to no run.
+	// Tell appends an event about a budget. `run` is "" if the event belongs to no run.
 	Tell(ctx context.Context, run string, change coleo.BudgetChange) error
-	// Park parks the arm in its open run, unless the arm is already parked at a budget or for a
-	// loop. If tell is not nil, the same write appends an event about a budget. Without an open
-	// run, Park does not park the arm for a loop.
+	// Park parks the arm in its open run, unless the arm is already parked at a budget or for a loop.
+	// If `tell` is not nil, the same write appends it as an event about a budget. Without an open run,
+	// Park does not park the arm for a loop.
 	Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error)
 	// LockTyping keeps the arm on this host until the caller calls the returned function.
 	LockTyping() (unlock func())
@@ -76,7 +76,7 @@ type Meter struct {
 
 	mu      sync.Mutex        // guards the fields below; while it is held, no other lock is taken
 	context int               // tokens of the conversation after the last call; 0 if unknown
-	warned  coleo.BudgetState // the last budget with a recorded warning, without Spent
+	warned  coleo.BudgetState // the budget of the last recorded warning; Spent is not set
 	ending  bool              // a goroutine is ending the arm
 	told    bool              // the log says that the turn could not be interrupted
 	loops   watchedRun
@@ -99,7 +99,7 @@ func (m *Meter) Budgets() []coleo.BudgetState {
 	return m.Ledger.Budgets(m.Arm.Account(), m.Now())
 }
 
-// NextCall returns the first call of a turn that begins with the given prompt.
+// NextCall returns an estimate of the first model call of a turn that begins with the given prompt.
 func (m *Meter) NextCall(prompt string) budget.Call {
 	model := m.Arm.Facts().Model
 	m.mu.Lock()
@@ -160,7 +160,7 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 func (m *Meter) RecallContext(ctx context.Context) {
 	e, ok, err := m.DB.Newest(ctx, m.Arm.Facts().ID, coleo.EventUsage)
 	if err != nil || !ok {
-		return // the Meter then assumes a usual first call
+		return // with an unknown length, NextCall estimates a usual first call
 	}
 	if w, err := coleo.DecodeWork(e); err == nil {
 		u, _ := w.(coleo.ReplyUsage)

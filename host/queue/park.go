@@ -24,8 +24,8 @@ func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 }
 
 // ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the
-// arm will not continue. It also returns "" if the prompt is that of the arm's start configuration,
-// which is not in the queue.
+// arm will not continue. It also returns "" for a parked arm whose prompt comes from its start
+// configuration, because the queue does not contain that prompt.
 func ContinuesWith(q coleo.Queue) string {
 	if q.Parked != nil {
 		return q.Parked.Prompt

@@ -39,7 +39,7 @@ func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 		return q, err
 	}
 	if at == 0 {
-		out.Held = "" // the agent CLI may accept the new text
+		out.Held = "" // Held is about the old text; the agent CLI may accept the new one
 	}
 	return checkSize(q, out, "changed")
 }
@@ -84,8 +84,8 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	return first, q, true
 }
 
-// PutBack puts an entry that was taken from the queue back to the head of the queue. why is the reason
-// why the entry was not sent. PutBack ignores the limits of the queue, because the entry was in the
+// PutBack puts an entry that was taken from the queue back to the head of the queue. `why` says why
+// the entry was not sent. PutBack ignores the limits of the queue, because the entry was in the
 // queue before.
 func PutBack(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
@@ -129,9 +129,9 @@ func find(q coleo.Queue, id string) (int, error) {
 	return at, nil
 }
 
-// checkSize checks the queue q after a change. If its texts are too large, checkSize returns the queue
-// from before the change and EConflict. Otherwise it returns q. The last parameter is a word for
-// the error message, such as "added".
+// checkSize checks the queue q after a change. If its texts are too large, checkSize returns the
+// queue from before the change and EConflict. Otherwise it returns q. `done` is a word for the
+// error message, such as "added".
 func checkSize(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {

@@ -18,9 +18,9 @@ import (
 	"coleo.dev/store"
 )
 
-// fleet is the account of all arms together. The account of an arm or a project begins with one of
-// the prefixes. Arms that work in the same several projects share one account for these projects.
-// So a budget that covers all of these projects counts each call once.
+// fleet is the account of all arms together. The other constants are prefixes of account names, for
+// example "arm:" and the id of the arm. Arms that work in the same several projects share one
+// account for these projects. So a budget that covers all of these projects counts each call once.
 const (
 	fleet    = "fleet"
 	ofArm    = "arm:"
@@ -37,8 +37,8 @@ type Ledger struct {
 	sums map[string]map[string]float64 // US dollars, by account and day
 }
 
-// New returns a ledger with the stored sums. Each time that the ledger counts or reports a price,
-// it calls prices. If prices is nil, no price is known.
+// New returns a ledger with the stored sums. The ledger calls the function `prices` each time that
+// it counts a call or reports a price. If `prices` is nil, no price is known.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }
@@ -86,8 +86,8 @@ func (l *Ledger) Price(m Model) *coleo.Price {
 	return nil
 }
 
-// Count counts the usage of a reply. It returns the counted call, and the amounts to store. m is
-// the model of a reply that does not name one.
+// Count counts the usage of a model's reply. It returns the counted call, and the amounts to store.
+// If the reply names no model, Count uses m.
 func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budget.Call, []store.Spending) {
 	of, name := coleo.SplitModel(m.Name)
 	switch {

@@ -2,10 +2,10 @@
 // questions, claims files, and keeps a list of its tasks.
 //
 // The Dispatcher of a host agent keeps its state in host.db. If something must survive a kill, the
-// Dispatcher stores it before anybody is notified. For example, one transaction writes a
-// suspension, its event, and the key of its call. After a kill of the host agent or of the tool
-// server, the agent CLI can make the same call again. The call then waits for the same answer, and
-// the user is asked only once.
+// Dispatcher stores it before anybody is notified. For example, a question of the model is stored
+// as a suspension, which waits for an answer. One transaction writes the suspension, its event, and
+// the key of its call. After a kill of the host agent or of the tool server, the agent CLI can make
+// the same call again. The call then waits for the same answer, and the user is asked only once.
 //
 // The package does not know sockets or MCP. Package door delivers the calls, and package armtools
 // describes the tools to agent CLIs.
@@ -54,7 +54,7 @@ type Dispatcher struct {
 	MoveWait time.Duration
 
 	mu      sync.Mutex               // held while a call reads and changes the state
-	answers map[string]chan struct{} // by suspension; each is closed when its suspension changes
+	answers map[string]chan struct{} // the key is the id of a suspension; closed when the suspension changes
 	beats   map[string]string        // the last heartbeat, by arm
 }
 
@@ -68,7 +68,7 @@ type call struct {
 	key   string
 	tool  string
 	input json.RawMessage
-	late  bool // the call has already waited for arms that are moving
+	late  bool // the call has already waited as long as it may for arms that are moving
 }
 
 // tools contains the tools that answer at once.
@@ -86,12 +86,12 @@ var tools = map[string]tool{
 	coleo.ToolListArms:     (*Dispatcher).listArms,
 }
 
-// Call carries out a call of a tool for an arm, and returns the text for the model. If the call
-// must wait for an answer, Call first passes the id of the suspension to the given function. If the
-// call must wait for a subarm, Call passes the subarm's name instead. If ctx ends first, Call
-// returns ctx's error, and the suspension continues to wait.
+// Call carries out a call of a tool for an arm, and returns the text for the model. Before Call
+// waits for an answer, it passes the id of the suspension to the function `waiting`. Before it
+// waits for a subarm, it passes the subarm's name. If ctx ends first, Call returns ctx's error, and
+// the suspension continues to wait.
 //
-// A call with a known key has the result of the first call with this key.
+// If the call has the same key as an earlier call, it has the result of that call.
 //
 // A call that concerns a subarm or a parent waits for up to d.MoveWait while that arm is moving
 // between two hosts. After that time, list_arms reports that the arm is moving, and other calls
@@ -120,7 +120,9 @@ func (d *Dispatcher) awaitSubarm(ctx context.Context, arm string, q door.Request
 	waiting func(id string)) (string, error) {
 	waiting(r.Name)
 	for {
-		if r.Elsewhere { // the subarm has ended, because otherwise the call would not have begun
+		// Elsewhere means here that the subarm has ended. For a subarm that is moving, beginTogether has
+		// returned an error.
+		if r.Elsewhere {
 			return fmt.Sprintf("The subarm %s has ended. It ran on another host, so its last answer is not known here.",
 				r.Name), nil
 		}
@@ -166,8 +168,8 @@ func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Reque
 
 // begin carries out a call that has a result at once. For any other call, it returns what the call
 // waits for. If the call concerns an arm that is moving, begin does nothing and returns errMoving.
-// The last parameter is true if the call has already waited for that arm. In this case, list_arms
-// no longer returns errMoving.
+// `late` is true if the call has already waited for that arm. list_arms then has a result in spite
+// of the move.
 func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()
@@ -231,7 +233,8 @@ func (d *Dispatcher) Ended(ctx context.Context, arm string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list { // whoever carries out an approved request also settles it
+	// This list contains no approved requests. Whoever carries out an approved request also settles it.
+	for _, s := range list {
 		s.AnsweredAt = d.Now().UTC()
 		if err := d.settle(ctx, s); err != nil {
 			return err

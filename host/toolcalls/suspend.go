@@ -78,9 +78,9 @@ func (c call) question() (coleo.Suspension, error) {
 	return s, nil
 }
 
-// suspend returns the id of the suspension for a call that asks. If an agent CLI has cut off a
-// call, the model may ask the same question again before it has received the answer. suspend then
-// returns the id of the earlier suspension. Otherwise it creates a suspension.
+// suspend creates the suspension for a call that asks, and returns its id. If the agent CLI has cut
+// off a call, the model may ask the same question again before it has received the answer. In this
+// case, suspend returns the id of the earlier suspension.
 func (d *Dispatcher) suspend(ctx context.Context, c call) (string, error) {
 	s, err := d.suspensionFor(c)
 	if err != nil {
@@ -118,9 +118,9 @@ func (d *Dispatcher) join(ctx context.Context, c call, id string) error {
 	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
 }
 
-// takeUp returns what a call of await_answer waits for. The id in the call can be the id of a
-// suspension, or the name or id of a subarm. A call without an id waits for the only suspension
-// whose answer the model has not received.
+// takeUp returns what a call of await_answer waits for. The call can contain the id of a
+// suspension, or the name or id of a subarm. A call without an id waits for the arm's only
+// suspension whose answer the model has not received.
 func (d *Dispatcher) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`

@@ -87,7 +87,7 @@ func notesOf(all []workspace.Workspace) (notes []string) {
 }
 
 // Remove removes the arm's git worktrees, if it has any. It returns EConflict if another arm works
-// in one of them, or if there is unsaved work and force is false. If force is true, it keeps
+// in one of them, or if there is unsaved work and `force` is false. If `force` is true, it keeps
 // unsaved work under a ref of each repository, and returns the refs.
 func (k Keeper) Remove(ctx context.Context, force bool) (done workspace.Removal, err error) {
 	all, err := k.Trees.Group(k.Arm)
