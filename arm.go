@@ -24,8 +24,8 @@ const (
 	StatusPaused   Status = "paused" // the queue is paused; State says whether the arm is idle or busy
 	StatusError    Status = "error"
 	StatusStopped  Status = "stopped"
-	// StatusPlanningBlocked means that an arm is paused until the user approves its plan. For such
-	// an arm, the store saves StatusPaused and sets a mark in another column.
+	// StatusPlanningBlocked means that an arm is paused until the user approves its plan. The store
+	// saves this status in two columns: StatusPaused in `status`, and true in `planning_blocked`.
 	StatusPlanningBlocked Status = "planning_blocked"
 )
 
@@ -89,7 +89,7 @@ type Arm struct {
 	// DefaultModel is the model with which the arm starts if nobody asks for another model. It has
 	// the form PROVIDER/MODEL or MODEL. It can differ from Model: see ModelFallback.
 	DefaultModel  string         `json:"defaultModel,omitempty"`
-	ModelFallback *ModelFallback `json:"modelFallback,omitempty"` // nil if the arm has the model that was asked for
+	ModelFallback *ModelFallback `json:"modelFallback,omitempty"` // nil if the arm has the requested model
 	TotalTokens   int            `json:"totalTokens"`
 	TotalCost     float64        `json:"totalCost"`
 
@@ -106,12 +106,13 @@ type Arm struct {
 	Generation int    `json:"generation"`
 
 	Dialog *Dialog `json:"dialog,omitempty"`
-	// Suspensions contains the questions that the arm has asked with Coleo's tools, and whose
-	// answers the arm waits for. It does not contain the dialog on the screen.
+	// Suspensions contains the open questions that the arm has asked with Coleo's tools. It does not
+	// contain the dialog on the screen, which is in the field Dialog.
 	Suspensions []Suspension `json:"suspensions,omitempty"`
 	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as it was last reported
-	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
+	// Queue is the summary of the arm's queue. It is nil if the queue is empty and has nothing else to
+	// report, such as a pause.
 	Queue *QueueState `json:"queue,omitempty"`
 	// Budget is the newest event about a budget of the arm, or nil if there is none. The event is
 	// about the arm's own budget, or about a shared budget that has refused a call of the arm.
@@ -119,7 +120,8 @@ type Arm struct {
 	Runtime Runtime       `json:"runtime"`
 }
 
-// Signals takes the input of Summarise from the arm's row. It leaves the field Watch empty.
+// Signals returns the facts from which Summarise computes the health, as far as the arm's row
+// contains them. It leaves the field Watch empty.
 func (a Arm) Signals() Signals {
 	return Signals{
 		Status: a.Status, State: a.State,
@@ -130,9 +132,10 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// StatusIn returns the status of the arm when its session is in the given state. While the arm's
-// queue is paused, the arm counts as paused, even if its session works. An arm that waits for the
-// approval of its plan keeps this status when a turn begins or ends.
+// StatusIn returns the status of the arm for the given state of its session. Usually, this is
+// StatusOf(s). There are two exceptions if the session is idle or busy:
+//   - An arm that waits for the approval of its plan keeps the status StatusPlanningBlocked.
+//   - An arm whose queue is paused has the status StatusPaused, even if its session works.
 func (a Arm) StatusIn(s State) Status {
 	status := StatusOf(s)
 	switch {
@@ -161,8 +164,8 @@ type Labels map[string]string
 // terminal.
 const maxLabels = 16
 
-// labelWord matches a valid key or value of a label. No key ends with '-', so the word KEY- can
-// only be an order to remove the label KEY.
+// labelWord matches a valid key or value of a label. A word that ends with '-' does not match.
+// Therefore the word KEY- can only be an order to remove the label KEY.
 var labelWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
 
 // Check returns EInvalid if there are too many labels, or if a key or value has a bad form.
@@ -275,7 +278,7 @@ type labelCondition struct {
 // ParseSelector parses words. Each word contains one or several conditions, separated by commas:
 //
 //   - KEY=VALUE or KEY==VALUE: the arm has this label.
-//   - KEY!=VALUE: the arm does not have this label. It may lack the key.
+//   - KEY!=VALUE: the arm does not have this label. An arm without the key also meets this condition.
 //   - KEY or !KEY: the arm has the key, or lacks it.
 //
 // ParseSelector returns EInvalid for any other form, and for an empty condition. Therefore an empty
@@ -351,8 +354,8 @@ type HostInfo struct {
 	PID  int  `json:"pid,omitempty"`
 	Arms int  `json:"arms"` // the number of live arms
 	Live bool `json:"live"` // whether the host agent answers, and has given a sign of life in the last 90 s
-	// Behind is true while serve still has to read events that the host agent logged before its
-	// last report. The rows of the host's arms can then be out of date.
+	// Behind is true while serve has not read all events that the host agent logged before its last
+	// report. Until serve has read them, the rows of the host's arms can be out of date.
 	Behind bool `json:"behind,omitempty"`
 }
 
@@ -361,9 +364,9 @@ type OnPartition string
 
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
-	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that serve has ordered
-	// PartitionFreeze makes the holder refuse all keys. The holder accepts keys only during the 10
-	// s after serve has confirmed that no second generation of the arm runs.
+	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that it has
+	// PartitionFreeze makes the holder accept keys only during the 10 s after serve has confirmed that
+	// no second start (generation) of the arm runs. At all other times, the holder refuses keys.
 	PartitionFreeze OnPartition = "freeze"
 )
 

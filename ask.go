@@ -16,9 +16,9 @@ type Ask struct {
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
-	// The tool that the scripted model calls. The value is the agent CLI's own name for the tool.
-	// An entry has exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception:
-	// `types` can be combined with another of these keys.
+	// The tool that the scripted model calls. The value is the agent CLI's own name for the tool. An
+	// entry has exactly one of the keys `tool`, `reply`, `prompt`, `types` and `start`. Only `types`
+	// can stand beside another of these keys.
 	Tool string `json:"tool,omitempty" toml:"tool"`
 	// The arguments of the tool, as a JSON object. If the tool takes plain text, the value is this
 	// text.
@@ -32,8 +32,8 @@ type Ask struct {
 	// The text with which the scripted model answers. Use this key for an agent CLI that reads
 	// commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// A prompt that makes the agent CLI ask without a tool call of the model. Without `result`, the
-	// checks do not expect the model to receive the user's answer to a question.
+	// A prompt that makes the agent CLI ask without a tool call of the model. If the entry has no
+	// `result`, the checks do not require that the model receives the user's answer.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
 	// A command of the agent CLI, such as `/model`, that is typed by hand first. If the entry has
 	// none of the keys `tool`, `reply`, `prompt` and `start`, the command itself makes the agent
@@ -56,8 +56,8 @@ type Ask struct {
 	// Coleo's permission mode with which the agent CLI is started. The default is
 	// `ask`.
 	Permission PermissionMode `json:"permission,omitempty" toml:"permission"`
-	// The model with which the agent CLI is started. The default is an invented name, so that the
-	// model is in no agent CLI's own list of models.
+	// The model with which the agent CLI is started. The default is an invented name that is in no
+	// agent CLI's own list of models.
 	Model string `json:"model,omitempty" toml:"model"`
 	// The files that are written into the work folder before the agent CLI asks.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
@@ -66,29 +66,30 @@ type Ask struct {
 	Shows string `json:"shows,omitempty" toml:"shows"`
 	// A list of patterns. Each pattern must match the label of one option of the dialog.
 	Options []string `json:"options,omitempty" toml:"options"`
-	// The questions that the model asks, with the answers that it must receive. An entry has one
-	// such table for each question of the same tool call.
+	// The questions that the model asks, with the answers that it must receive. An entry has one table
+	// `[[asks.page]]` for each question of the same tool call.
 	Pages []AskPage `json:"page,omitempty" toml:"page"`
 	// The file in the work folder that the approved action writes. Afterwards, it must contain the
 	// nonce exactly once.
 	Writes string `json:"writes,omitempty" toml:"writes"`
 	// A pattern that the tool's result must match after the approved action has been carried out.
-	// Without this key, any result is accepted. After a denial, the result must not match the
-	// pattern. For a question, the pattern replaces the check of the labels, because some tools
-	// report an answer in other words.
+	// After a denial, the result must not match it. Without this key, any result is accepted. If the
+	// dialog is a question, the checks look for this pattern instead of the labels in `page`, because
+	// some tools report an answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
 	// If this key is `true`, the approved action calls the MCP server of the checks, with the
 	// nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// If this key is `true`, the agent CLI takes no prompt after the user has denied a question at
-	// the start. The agent CLI then ends, or shows another page in place of its composer.
+	// If this key is `true`, the agent CLI takes no prompt after the user has denied the question that
+	// it asks when it starts. The agent CLI then ends, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
-	// If this key is `true`, the agent CLI ends after the user has approved a question at the
-	// start. When it is started again, it does not ask again.
+	// If this key is `true`, the agent CLI ends after the user has approved the question that it asks
+	// when it starts. When it is started again, it does not ask again.
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
-	// The choices that Coleo refuses for this dialog, each with a part of the error message: `{
-	// approve = "leave it with a denial" }`. The choices are `approve`, `deny`, `answer`, and
-	// `words` for an answer in the user's own words. If a choice is refused, Coleo must type nothing.
+	// The choices that Coleo refuses for this dialog. The value of each choice is a part of the error
+	// message, as in `{approve = "leave it with a denial"}`. The choices are `approve`, `deny`,
+	// `answer`, and `words` for an answer in the user's own words. The checks make each of these
+	// choices, and Coleo must then type nothing.
 	Refuses map[string]string `json:"refuses,omitempty" toml:"refuses"`
 }
 
@@ -105,8 +106,8 @@ type AskCall struct {
 
 // AskPage is one question that the model asks the user.
 type AskPage struct {
-	// The kind of the page's dialog, as in `[[dialog]]`. If the key is missing, the page has the
-	// kind of the entry, and so has the first page always.
+	// The kind of the page's dialog, as in `[[dialog]]`. The first page always has the kind of the
+	// entry. A later page without this key also has the kind of the entry.
 	Kind DialogKind `json:"kind,omitempty" toml:"kind"`
 	// The labels of the options. The checks choose each option once. Each time, the model must
 	// receive the label of the chosen option, and no other label.
@@ -130,7 +131,8 @@ func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
 
-// AskCatalogue is a harness with a catalogue of the ways in which its agent CLI asks.
+// AskCatalogue is a harness with a catalogue of the ways in which its agent CLI asks its user a
+// question.
 type AskCatalogue interface {
 	// Asks returns the catalogue, in the order of the harness's description.
 	Asks() []Ask
@@ -138,8 +140,8 @@ type AskCatalogue interface {
 	// contains the arguments with which the checks call the tool. If a value is empty, the checks
 	// do not call the tool.
 	QuietTools() map[string]string
-	// WithAsk returns a copy of the harness for one entry of the catalogue. In the
-	// hermetic profile, the agent CLI of the copy starts as the entry demands. WithAsk
-	// returns ENotFound if the catalogue has no such entry.
+	// WithAsk returns a copy of the harness for one entry of the catalogue. In the hermetic profile,
+	// the copy starts its agent CLI with the settings of the entry, such as its arguments and files.
+	// WithAsk returns ENotFound if the catalogue has no such entry.
 	WithAsk(name string) (Harness, error)
 }

@@ -22,9 +22,9 @@ const (
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
 	ID      string     `json:"id,omitempty"`      // the id of the browser, or the token's fingerprint or name
-	UID     int        `json:"uid"`               // over the socket: the user id of the process
-	PID     int        `json:"pid,omitempty"`     // over the socket: the pid of the process
-	Program string     `json:"program,omitempty"` // over the socket: the program, from the command line of the process
+	UID     int        `json:"uid"`               // with CallerSocket: the user id of the process
+	PID     int        `json:"pid,omitempty"`     // with CallerSocket: the pid of the process
+	Program string     `json:"program,omitempty"` // with CallerSocket: the program, from the command line of the process
 }
 
 // Audit is the record of one command that was meant to change something. It says who

@@ -80,7 +80,7 @@ const (
 	BudgetOfFleet   BudgetScope = "fleet"   // all arms of the host agent
 )
 
-// Budgets contains the budgets of config.toml. 0 US dollars means that there is no such budget.
+// Budgets contains the budgets of config.toml. If a budget is 0 US dollars, the cost is not limited.
 type Budgets struct {
 	Policy   BudgetPolicy
 	Day      float64
@@ -98,8 +98,8 @@ func (b Budgets) Any() bool { return b.Day > 0 || b.Fleet > 0 || len(b.Projects)
 type BudgetState struct {
 	Budget
 	Scope BudgetScope `json:"scope"`
-	Of    string      `json:"of,omitempty"` // the arm's name, the folder or the day
-	Spent float64     `json:"spent"`        // US dollars, at the prices at the time of each call
+	Of    string      `json:"of,omitempty"` // the name of the arm, the folder or the day that the budget is for
+	Spent float64     `json:"spent"`        // US dollars; each call counts at the price of its time
 }
 
 // Line returns the state for people, such as "$1.20 of $2.50 (park)".

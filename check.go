@@ -36,9 +36,9 @@ type Check struct {
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 
 	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth retry
-	RetryOf  string `json:"retry_of,omitempty"`  // with Attempt: the id of the run whose answer did not fit
-	Asked    string `json:"asked,omitempty"`     // with Attempt: the beginning of the first prompt
-	SpecHash string `json:"spec_hash,omitempty"` // with Attempt: Receipt.SpecHash of the first run
+	RetryOf  string `json:"retry_of,omitempty"`  // for a retry: the id of the run whose answer did not fit
+	Asked    string `json:"asked,omitempty"`     // for a retry: the beginning of the first prompt
+	SpecHash string `json:"spec_hash,omitempty"` // for a retry: Receipt.SpecHash of the first run
 }
 
 // Validated is the payload of the events input_validated and output_validated.

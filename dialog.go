@@ -59,11 +59,13 @@ func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
 
 // Dialog is a question that the agent CLI asks its user.
 //
-// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed from these four
-// fields and from the number of the appearance. Each page of a dialog is a separate appearance.
+// Kind, Title, Subject and Options identify the dialog. Its fingerprint is computed from these four
+// fields and from the number of earlier dialogs in the session. Each page of a dialog counts as a
+// dialog of its own.
+//
 // Default, Ticked and Typed can change while the dialog stays the same. If the list of options
 // scrolls, Options can also grow, but each option keeps its number. If Truncated is set, the screen
-// does not show the four fields completely.
+// shows only a part of the four fields.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
 	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
@@ -76,7 +78,7 @@ type Dialog struct {
 	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
 	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
 	TextOption int    `json:"text_option,omitempty"` // the number of the free-text option, from 1; 0 if there is none
-	Typed      string `json:"typed,omitempty"`       // the text that was typed into that option
+	Typed      string `json:"typed,omitempty"`       // the text that was typed into the free-text option
 	Page       int    `json:"page,omitempty"`        // the number of this question among several, from 1; 0 if unknown
 	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
 }
@@ -124,8 +126,8 @@ type Decision struct {
 	Key string `json:"key,omitempty"`
 }
 
-// Blocked returns the error for an action that is impossible while the dialog d is open. If the
-// dialog is unknown, d is nil.
+// Blocked returns the error for an action that must wait until somebody has answered the open dialog
+// d. If Coleo does not know the dialog, d is nil.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: answer, approve or deny it first")

@@ -21,8 +21,8 @@ func displayOf(status Status, health Health) Display {
 		return DisplayStuck
 	case StatusBusy, StatusRunning, StatusStarting:
 		return DisplayBusy
-	// An arm with one of these statuses can still be at work, for example if only its queue is
-	// paused. For such an arm, the health decides below.
+	// An arm with one of these statuses can still be at work, for example if only its queue is paused.
+	// Therefore the code after this switch decides by the arm's health.
 	case StatusIdle, StatusPaused, StatusPlanningBlocked, StatusStopped:
 	}
 	if health == HealthActive {
@@ -46,8 +46,8 @@ const (
 // Needs returns all needs, most urgent first.
 func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedParked, NeedIdle, NeedEnded} }
 
-// Need returns what the arm needs from its user. The second result is the reason, or "" if the need
-// explains itself. The caller must first set the arm's Runtime.
+// Need returns what the arm needs from its user, and why. The reason is "" if the need explains
+// itself. Set the arm's Runtime before the call, because Need reads it.
 func (a Arm) Need() (need Need, why string) {
 	switch {
 	case a.Status == StatusStopped && a.Budget != nil && a.Budget.Step == BudgetReached && a.Budget.Policy == BudgetStop:

@@ -24,8 +24,8 @@ const (
 	EBusy         Code = "busy"
 	EUnrecognised Code = "screen_unrecognised" // no rule matches the screen, so Coleo types nothing; see Error.Screen
 	EPromptLost   Code = "prompt_lost"         // nothing proves that the prompt arrived; see Error.Screen
-	// a dialog (see Error.Dialog) hides whether the prompt arrived; a later event in the log says
-	// whether it did
+	// a dialog (see Error.Dialog) covers the screen, so Coleo cannot see whether the prompt arrived; a
+	// later event in the log says whether it did
 	EUnsettled    Code = "unsettled"
 	EThreadLocked Code = "thread_locked" // another arm has the conversation
 	EStale        Code = "stale"         // the answered dialog is no longer on the screen

@@ -46,12 +46,12 @@ const (
 	// WorkspaceChange: the arm's worktree is being made or was removed
 	EventWorkspaceChanged EventKind = "workspace_status_changed"
 	EventWorkspaceReady   EventKind = "workspace_ready" // WorkspaceChange: the arm's worktree is ready
-	EventWorkspaceError   EventKind = "workspace_error" // Note: why the arm has no worktree, or keeps it
+	EventWorkspaceError   EventKind = "workspace_error" // Note: why the arm has no worktree, or why its worktree stays
 
 	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
 
-	// Validated: whether the input of a prompt fits its schema. The event follows run_start. If the
-	// input does not fit, Coleo types nothing, and the event belongs to no run.
+	// Validated: whether the input of a prompt fits its schema. If the input fits, the event follows
+	// run_start. If it does not fit, Coleo types nothing, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
 	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
 	// Retry: the answer does not fit its schema, and the model will be asked again
@@ -95,7 +95,7 @@ type Event struct {
 	Epoch  string    `json:"epoch"`
 	Seq    uint64    `json:"seq"`
 	Run    string    `json:"run,omitempty"`    // id of the run: one prompt and everything up to the end of its turn
-	Parent string    `json:"parent,omitempty"` // the id of the run that this run belongs to
+	Parent string    `json:"parent,omitempty"` // the id of the parent run, if this run belongs to another run
 	Arm    string    `json:"arm"`
 	Time   time.Time `json:"time"`
 	// the number of the model's reply in the run, from 1; 0 if the event belongs to no reply
@@ -105,9 +105,9 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// A reading with one of these rules does not prove that something has ended. With RuleUnproven or
-// RuleOrphaned, the arm has no session, but its processes may still be running. With RuleUnprovenIdle, a
-// turn may still be running.
+// With one of these rules, a Reading does not prove that something has ended:
+//   - RuleUnproven and RuleOrphaned: the arm has no session, but its processes may still be running.
+//   - RuleUnprovenIdle: a turn may still be running.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm, so Coleo leaves it alone
 	// RuleUnprovenIdle means that the screen is idle, but nothing proves that the turn has ended.
@@ -155,8 +155,9 @@ const (
 	MergeFailed MergeStep = "failed" // nothing was merged; see Why
 )
 
-// MergeChange is the payload of the event about a merge. If the host agent is killed between the
-// steps began and done, the next host agent checks whether the branch was moved.
+// MergeChange is the payload of the event about a merge. If the host agent is killed after the event
+// with MergeBegan and before the event with MergeDone, the next host agent checks whether the branch
+// was moved.
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
 	By        string    `json:"by,omitempty"`        // the person or program that asked for the merge, for people
@@ -288,10 +289,10 @@ type Run struct {
 	ArmName string    `json:"arm_name"`          // the arm's name when the run began
 	Harness string    `json:"harness,omitempty"` // the arm's harness when the run began
 	Host    string    `json:"host"`              // the host whose log contains the first event
-	Parent  string    `json:"parent,omitempty"`  // the id of the run that this run belongs to
+	Parent  string    `json:"parent,omitempty"`  // the id of the parent run, if this run belongs to another run
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Open    bool      `json:"open"`              // true until an event records the run's end or the arm no longer exists
+	Open    bool      `json:"open"`              // true until the run's end is recorded, or the arm no longer exists
 	Status  State     `json:"status,omitempty"`  // the state at the end: idle, error or dead
 	Outcome Outcome   `json:"outcome,omitempty"` // "" if no end is known
 	Origin  Origin    `json:"origin,omitempty"`

@@ -76,11 +76,11 @@ type Info struct {
 	// prompt does.
 	NoModel   bool      `json:"no_model,omitempty"`
 	Transport Transport `json:"transport"`
-	// DaemonManaged means that the harness needs a host agent, unless the user allows a start
-	// without one.
+	// DaemonManaged means that a start normally needs a host agent. The user can allow a start without
+	// one.
 	DaemonManaged bool         `json:"daemon_managed"`
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          ReportedWork `json:"-"`       // used by the conformance suite, and to check budgets
+	Work          ReportedWork `json:"-"`       // which work the events report, for the conformance suite and for budgets
 	Command       string       `json:"command"` // the name of the program, for a search on PATH
 	Install       string       `json:"install"` // a line with which the user can install the agent CLI
 	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It
@@ -92,9 +92,9 @@ type Info struct {
 	// Attach is the notation with which a prompt names a file for the agent CLI, such as "@{path}".
 	// It is empty if the agent CLI has no such notation.
 	Attach string `json:"attach,omitempty"`
-	// OwnFiles contains patterns of names, such as ".mine.history*". They match files and folders
-	// that the agent CLI writes into the work folder for its own use. A merge excludes these files,
-	// unless git tracks them.
+	// OwnFiles contains patterns of names, such as ".mine.history*". They match files and folders that
+	// the agent CLI writes into the work folder for its own use. A merge leaves out each matching file
+	// that git does not track.
 	OwnFiles []string `json:"own_files,omitempty"`
 	// TakesSandbox means that the harness knows which files the agent CLI needs in a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
@@ -103,12 +103,13 @@ type Info struct {
 	JudgedSandboxes []SandboxKind `json:"judged_sandboxes,omitempty"`
 	// Forks means that the agent CLI can start with a copy of a conversation.
 	Forks bool `json:"forks,omitempty"`
-	// Pack describes the newer reading rules that this harness uses. It is nil if the harness uses
-	// only its own rules.
+	// Pack describes the newer rules for reading the screen that this harness uses. It is nil if the
+	// harness uses only its own rules.
 	Pack *PackInfo `json:"pack,omitempty"`
-	// ModelPattern is a regular expression for the names of the agent CLI's models, as
-	// PROVIDER/MODEL or MODEL. ModelNames are further names that the agent CLI accepts. If the
-	// pattern is empty, the agent CLI accepts any name, or a catalogue contains its models.
+	// ModelPattern is a regular expression for the names of the agent CLI's models, as PROVIDER/MODEL
+	// or MODEL. ModelNames are further names that the agent CLI accepts. There are two reasons for an
+	// empty pattern: the agent CLI accepts any name, or it has a catalogue of its models (see
+	// Catalog).
 	ModelPattern string   `json:"model_pattern,omitempty"`
 	ModelNames   []string `json:"model_names,omitempty"`
 	// ModelProvider is the provider of the agent CLI's models, such as "anthropic", if there is
@@ -117,14 +118,15 @@ type Info struct {
 	Catalog       bool   `json:"catalog"` // whether GET /api/opencode/providers returns the models
 }
 
-// PackInfo describes the newer reading rules that a harness uses in addition to its own rules. See
-// docs/packs.md.
+// PackInfo describes a pack: newer rules for reading the screen, which a harness uses in addition to
+// its own rules. See docs/packs.md.
 type PackInfo struct {
 	Serial   int64    `json:"serial"`
 	Versions []string `json:"versions"` // the versions of the agent CLI with which the rules were tested
 }
 
-// Judged reports whether the harness or its pack was judged on the given version of the agent CLI.
+// Judged reports whether the harness or its pack was judged (tested) on the given version of the
+// agent CLI.
 func (i Info) Judged(version string) bool {
 	return slices.Contains(i.Checked, version) || i.Pack != nil && slices.Contains(i.Pack.Versions, version)
 }
@@ -140,10 +142,11 @@ type Harness interface {
 	// start the agent CLI with this configuration. It returns EUnsupported if the
 	// harness can never do what the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
-	// Attach attaches to a session that an earlier host agent started. With its boot id, process
-	// identity, nonce and generation, the holder must prove that the handle describes this holder.
-	// Without this proof, Attach returns EUnproven and leaves the process alone. Attach returns
-	// EUnavailable if the holder is gone, and ETimeout if the holder does not answer.
+	// Attach attaches to the session that the handle h describes. An earlier host agent has started
+	// this session. First, the session's holder must prove with its boot id, process identity, nonce
+	// and generation that the handle describes this holder. Without this proof, Attach returns
+	// EUnproven and leaves the process alone. Attach returns EUnavailable if the holder is gone, and
+	// ETimeout if the holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
@@ -157,7 +160,7 @@ type Cataloguer interface {
 }
 
 // Setting is an option of an agent CLI that changes what the agent CLI shows, or which keys it
-// accepts. A user may have changed it.
+// accepts. Coleo is tested with such an option, because a user may have changed it.
 type Setting struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // one sentence that says what the setting does
@@ -186,9 +189,9 @@ type Reloader interface {
 
 // Versioned is a session that can find out the version of its agent CLI.
 type Versioned interface {
-	// Unjudged returns the version of the running agent CLI, if neither the harness nor
-	// its pack was judged on this version. It returns "" if this version was judged or
-	// is unknown. It never waits.
+	// Unjudged returns the version of the running agent CLI if the harness is untested on this
+	// version: neither the harness nor its pack was judged on it. It returns "" if the version was
+	// judged or is unknown. It never waits.
 	Unjudged() string
 }
 
@@ -283,7 +286,8 @@ type SpawnConfig struct {
 	Env map[string]string `json:"-"`
 	// EnvNames contains the names of the variables in Env, for users.
 	EnvNames []string `json:"env_names,omitempty"`
-	// a command that starts the program; it must exec the program, so that the pid stays the same
+	// a wrapper command that starts the agent CLI's program; it must exec the program, so that the pid
+	// stays the same
 	Wrap []string `json:"wrap,omitempty"`
 
 	Profile Profile `json:"profile"`
@@ -330,7 +334,7 @@ type SpawnConfig struct {
 	// ContinueWith is the prompt with which the arm continues after a limit. "" means
 	// ContinuePrompt.
 	ContinueWith string `json:"continue_with,omitempty"`
-	// EndWhenDone means that the arm ends when a run has finished and its queue is empty.
+	// EndWhenDone means that the arm ends when a run has finished and the arm's queue is empty.
 	EndWhenDone bool `json:"end_when_done,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
@@ -350,9 +354,9 @@ type SpawnConfig struct {
 	AllowSudo bool `json:"-"`
 }
 
-// ModelScripted is the name of the scripted model: a program of Coleo that runs on the arm's host
-// and answers in place of a model. The name has this meaning only in a configuration without a
-// provider and without an endpoint.
+// ModelScripted is the name of the scripted model: a program of Coleo that runs on the arm's host and
+// answers in place of a model. If a configuration contains a provider or an endpoint, the name means
+// a model of that provider or endpoint instead.
 const ModelScripted = "scripted"
 
 // Scripted reports whether the arm uses the scripted model.

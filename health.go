@@ -56,12 +56,12 @@ type Watch struct {
 	// Blocked is the reason why the arm cannot continue. For example, the disk may have no room for
 	// the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
-	// Unjudged is the agent CLI's version if the rules were not judged on this version.
-	// Otherwise it is "".
+	// Unjudged is the agent CLI's version if Coleo's rules were not tested on this version. Otherwise
+	// it is "".
 	Unjudged string
 }
 
-// SignalFlags reports to users which signals are set.
+// SignalFlags shows users which facts in Signals are set, such as the pid.
 type SignalFlags struct {
 	DBStatus        Status `json:"dbStatus"`
 	HasPID          bool   `json:"hasPid"`
@@ -73,8 +73,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with the reasons for it. Each field with Seconds in its name is an
-// age in seconds. It is nil if Coleo does not know the age.
+// Runtime is an arm's health with the reasons for it. Each field with Seconds in its name is an age
+// in seconds, or nil if Coleo does not know the age.
 type Runtime struct {
 	State                 Health    `json:"state"`
 	Reason                string    `json:"reason"`
@@ -94,16 +94,16 @@ type Runtime struct {
 	// Stale is true if State is only as recent as AsOf, because no host agent watches the arm.
 	Stale  bool `json:"stale,omitempty"`
 	Frozen bool `json:"frozen,omitempty"` // whether a signal has stopped the agent CLI
-	// Unjudged is the agent CLI's version if the rules were not judged on this version, and ""
-	// otherwise.
+	// Unjudged is the agent CLI's version if Coleo's rules were not tested on this version. Otherwise
+	// it is "".
 	Unjudged string      `json:"unjudged,omitempty"`
 	Display  Display     `json:"display"`
 	Signals  SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at the given time, without side effects. If an arm waits
-// for an approval and its host agent sends heartbeats, the arm is never hung, however long it
-// waits. Summarise ignores times that are unset or in the future.
+// Summarise computes the health of an arm at the given time, without side effects. While its host
+// agent sends heartbeats, an arm that waits for an approval or an answer does not count as hung for
+// lack of output, however long it waits. Summarise ignores times that are unset or in the future.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "" && s.AgentID != LocalHost,
@@ -166,9 +166,9 @@ func judge(s Signals, r Runtime, now time.Time) (Health, string) {
 	return HealthUnknown, fmt.Sprintf("unknown status %q", s.Status)
 }
 
-// unwatchedHealth returns the health of an arm that no host agent watches, or that cannot continue,
-// with the reason. It returns "" for a stopped arm, and for an arm that is watched and can
-// continue.
+// unwatchedHealth returns the health of an arm in three cases, with the reason: no host agent watches
+// the arm, a signal has stopped its agent CLI, or the arm cannot continue. For any other arm, and for
+// a stopped arm, it returns "".
 func unwatchedHealth(s Signals, now time.Time) (Health, string) {
 	switch {
 	case s.Status == StatusStopped:

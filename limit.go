@@ -14,7 +14,7 @@ type LimitKind string
 // The kinds of limit.
 const (
 	LimitRate     LimitKind = "rate"     // too many requests in a short time
-	LimitQuota    LimitKind = "quota"    // the plan's or the account's usage is used up
+	LimitQuota    LimitKind = "quota"    // the quota of the plan or the account is used up
 	LimitOverload LimitKind = "overload" // the model's servers are overloaded
 	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
 	LimitLogin    LimitKind = "login"    // the login or the key is not accepted

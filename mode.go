@@ -21,8 +21,8 @@ type Mode struct {
 	// DefaultModel is the model that the mode uses until a user chooses another model. It has the
 	// form PROVIDER/MODEL or MODEL. It is "" if a switch to the mode does not change the model.
 	DefaultModel string `json:"default_model,omitempty"`
-	// Instructions is text that Coleo adds before the next prompt. Only a mode that no key and no
-	// command of the agent CLI can select has instructions.
+	// Instructions is text that Coleo puts in front of the next prompt. A mode has instructions only
+	// if no key and no command of the agent CLI can select it.
 	Instructions string `json:"instructions,omitempty"`
 	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, any
 	// mode can follow.
@@ -31,8 +31,8 @@ type Mode struct {
 	// Confirm means that in this mode the agent CLI may ask less often than a user expects. Coleo
 	// therefore switches to the mode only if ModeOrder.Allow is set.
 	Confirm bool `json:"confirm,omitempty"`
-	// Switchable means that Coleo can switch a running agent CLI to the mode. If it is false, Coleo
-	// can only recognize the mode on the screen, or the mode consists only of instructions.
+	// Switchable means that Coleo can switch a running agent CLI to the mode. It is false for a mode
+	// that Coleo can only recognize on the screen, and for a mode that consists only of instructions.
 	Switchable bool `json:"switchable"`
 }
 
@@ -128,7 +128,7 @@ func (m PricedModel) String() string {
 	return fmt.Sprintf("%s ($%g in, $%g out)", m.Model, m.Price.Input, m.Price.Output)
 }
 
-// FirstLine returns the text for the first line in the output of a verb, including the newline. It
+// FirstLine returns the fallback as the first line of a command's output, including the newline. It
 // returns "" for nil.
 func (f *ModelFallback) FirstLine() string {
 	if f == nil {

@@ -11,7 +11,7 @@ type PolicyMode string
 const (
 	PolicyOff    PolicyMode = "off"    // nothing; the default
 	PolicyShadow PolicyMode = "shadow" // the policy decides as with PolicyRead, but answers nothing
-	PolicyRead   PolicyMode = "read"   // the policy answers, with the preset for reading
+	PolicyRead   PolicyMode = "read"   // the policy answers, and its preset allows tool calls that only read
 )
 
 // Valid reports whether m is one of the values above or empty.

@@ -7,9 +7,9 @@ const (
 	// MaxQueued is the largest number of prompts in a queue. A longer list should be a file that
 	// one prompt names.
 	MaxQueued = 200
-	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes. Each
-	// change of the queue writes the whole queue into the arm's record. The queue must also fit
-	// into one message of the bus.
+	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes. It is
+	// limited because each change of the queue writes the whole queue into the arm's record, and
+	// because the queue must fit into one message of the bus.
 	MaxQueuedBytes = 1 << 20
 )
 
@@ -20,12 +20,12 @@ type Queued struct {
 	Files []string  `json:"files,omitempty"` // absolute paths on the arm's machine
 	Added time.Time `json:"added"`
 	By    string    `json:"by,omitempty"`    // who added the prompt, for users
-	Check *Check    `json:"check,omitempty"` // only for a prompt that asks a model again
-	// Continues counts the prompts that continued the parked arm since its last turn without a
-	// limit, including this prompt. It is 0 for any other prompt.
+	Check *Check    `json:"check,omitempty"` // what Coleo checks; set only if the prompt asks a model again
+	// Continues is set for a prompt that makes a parked arm continue. It counts these prompts since
+	// the arm's last turn without a limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried lists the alternatives to waiting that were tried while the arm was parked. Only a
-	// prompt that continues a parked arm has this list.
+	// Tried is set for a prompt that makes a parked arm continue. It lists the alternatives to waiting
+	// that were tried while the arm was parked.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type QueueState struct {
 // Handover describes the hand-over of an arm's task to another arm, its successor. While the first
 // arm's queue contains a Handover, that queue is paused.
 type Handover struct {
-	// Run is the id of the successor's first prompt, and of the run that it begins.
+	// Run is the id of the successor's first prompt, and also of the run that this prompt begins.
 	Run     string `json:"run"`
 	Arm     string `json:"arm"`     // the successor's id
 	Name    string `json:"name"`    // the name that the successor had when it started
@@ -159,8 +159,8 @@ const (
 	// start of the run with the entry's id, QueueHeld, or QueuePaused with the entry's id.
 	QueueSent QueueStep = "sent"
 	QueueHeld QueueStep = "held" // the entry could not be sent, and is again the first of the queue
-	// if ID is set, nothing proves that the entry with this id has arrived, so Coleo paused the
-	// queue
+	// the queue is paused; if ID is set, the reason is that nothing proves that the entry with this id
+	// has arrived
 	QueuePaused  QueueStep = "paused"
 	QueueResumed QueueStep = "resumed"
 

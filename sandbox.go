@@ -43,7 +43,8 @@ const (
 type Sandbox struct {
 	Kind    SandboxKind    `json:"kind" enum:"none,bwrap,docker,podman" doc:"What makes the sandbox"`
 	Network SandboxNetwork `json:"network,omitempty" pattern:"^(all|none|model|allow=.+)$" doc:"all, none, model or allow=HOST[:PORT],...; default all"` //nolint:lll // a tag has one line
-	// Limit says how much of the machine the arm can use. "" means no limits.
+	// Limit says how much of the machine the arm can use. In a request, "" means the default. In the
+	// arm's configuration, "" means no limits.
 	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
 	// LimitedBy names the mechanism that enforced the limits at the last start, for users.
 	LimitedBy string `json:"limited_by,omitempty" doc:"Set by Coleo: what enforces the limits"`
@@ -150,18 +151,18 @@ func (s HostPort) Loopback() bool {
 }
 
 const (
-	// maxServers is the maximum number of servers in a list, because a person must be able to read
+	// maxServers is the maximum number of servers in a list. It is small enough for a person to read
 	// the list.
 	maxServers = 50
-	// FirstPort is the lowest port of this machine that a sandbox can reach. To forward a port, a
-	// program in the sandbox listens on the same port. Lower ports need privileges that this
-	// program does not have.
+	// FirstPort is the lowest port of this machine that a sandbox can reach. For each such port, a
+	// program in the sandbox listens on the same port and forwards the connections. This program does
+	// not have the privileges that lower ports need.
 	FirstPort = 1024
 )
 
-// Servers returns the servers in a list. A host without a port means the ports 443 and 80. If n is
-// one of the words without a list, Servers returns no servers. For any other text, it returns an
-// error.
+// Servers returns the servers in a list that begins with NetworkAllow. A host without a port means
+// the ports 443 and 80. For NetworkAll, NetworkNone, NetworkModel and "", Servers returns no servers.
+// For any other text, it returns EInvalid.
 func (n SandboxNetwork) Servers() ([]HostPort, error) {
 	text, ok := strings.CutPrefix(string(n), string(NetworkAllow))
 	switch {
@@ -254,8 +255,9 @@ func HostName(text string) (string, error) {
 	return name, nil
 }
 
-// SandboxLimit says how much of the machine a sandboxed arm can use. It is LimitNone, or a list
-// such as "memory=4G,pids=500,cpus=2". "" means the default.
+// SandboxLimit says how much of the machine a sandboxed arm can use. It is LimitNone, or a list such
+// as "memory=4G,pids=500,cpus=2". "" means the default in a request, and no limits in an arm's
+// configuration.
 type SandboxLimit string
 
 // LimitNone means no limits.

@@ -21,9 +21,8 @@ type Screen struct {
 	CursorVisible bool   `json:"cursor_visible"` // whether the cursor is shown
 	Alt           bool   `json:"alt"`            // whether the alternate screen is shown
 	Title         string `json:"title"`          // the title that the program has set, without control characters
-	// Wrapped contains one value for each line. The value is true if the terminal has wrapped the
-	// line above, and this line continues it. Wrapped is nil if nobody knows which lines were
-	// wrapped.
+	// Wrapped says for each line whether it continues the line above, because the terminal has wrapped
+	// that line. Wrapped is nil if nobody knows which lines were wrapped.
 	Wrapped []bool `json:"-"`
 	// History contains the lines that have scrolled off the top, oldest first. It is set only on
 	// request.
@@ -47,8 +46,8 @@ func (s Screen) Text() []string {
 }
 
 // Output is a piece of a terminal's output. The piece begins at the byte offset Offset. To get the
-// next piece, a viewer passes the offset at which its last piece ended. So if a piece is lost on
-// the way, the viewer asks for the same piece again.
+// next piece, a viewer passes the offset at which its last piece ended. If a piece is lost on the
+// way, the viewer still passes the old offset, and so gets the lost piece again.
 type Output struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
@@ -108,18 +107,22 @@ type Window struct {
 type Windowed interface {
 	// Window returns the present state of the window without waiting.
 	Window() Window
-	// OpenWindow opens the window, and returns when the program in the window is running. environ
-	// is the environment of the terminal program. OpenWindow returns EConflict if the window is
-	// open, and EBusy while the agent CLI starts or the window is being opened. It returns EExited
-	// if the agent CLI has ended. It returns ENotInstalled, EInvalid, EUnsupported or EInternal if
-	// the terminal program is missing or fails.
+	// OpenWindow opens the window, and returns when the program in the window is running. The
+	// parameter `environ` is the environment of the terminal program. The errors are:
+	//
+	//   - EConflict if the window is open
+	//   - EBusy while the agent CLI starts or the window is being opened
+	//   - EExited if the agent CLI has ended
+	//   - ENotInstalled, EInvalid, EUnsupported or EInternal if the terminal program is missing or
+	//     fails
 	OpenWindow(ctx context.Context, p WindowPlace, environ []string) error
 }
 
-// WindowEnviron returns the environment of a terminal program that opens a window at the place p.
-// It takes the variables of environ, the environment of the process that starts the terminal
-// program. If p contains variables, they replace all variables that WindowVariables names, because
-// these variables belong together.
+// WindowEnviron returns the environment of a terminal program that opens a window at the place p. The
+// parameter `environ` is the environment of the process that starts the terminal program.
+// WindowEnviron returns it unchanged if p contains no variables. Otherwise, it replaces all variables
+// that WindowVariables names with those of p. It never mixes the two sets, because these variables
+// belong together.
 func WindowEnviron(environ []string, p WindowPlace) []string {
 	if len(p.Environ) == 0 {
 		return environ

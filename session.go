@@ -58,8 +58,8 @@ func (s State) CanBecome(next State) bool {
 // and needs nothing from the user.
 func (s State) Working() bool { return s == Processing || s == Executing }
 
-// caution contains the rank of each state. If witnesses claim different states, Coleo believes
-// the state with the higher rank.
+// caution contains the rank of each state. If two witnesses (sources such as the screen and a hook)
+// report different states, Coleo believes the state with the higher rank.
 var caution = map[State]int{
 	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
 }
@@ -76,7 +76,7 @@ func MoreCautious(a, b State) State {
 // Reading is what a session knows about its agent CLI at one moment.
 type Reading struct {
 	State  State     `json:"state"`
-	Rule   string    `json:"rule"`             // the rule or the witness that determined State
+	Rule   string    `json:"rule"`             // the screen rule or the witness, such as a hook, that determined State
 	Since  time.Time `json:"since"`            // when State began
 	Known  bool      `json:"known"`            // false if no rule matches the screen; Coleo then types nothing
 	Detail string    `json:"detail,omitempty"` // more about the state, for example "attempt 2/10" during retries
@@ -124,9 +124,9 @@ type Change struct {
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt of the turn
 	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
-	// Ended is set for a turn with the origin self. It is the state in which the previous turn
-	// ended: idle or error. If nothing proves that the previous turn has ended, Ended is "", and
-	// the prompt may belong to that turn.
+	// Ended is set only if Origin is OriginSelf. It is the state in which the previous turn ended:
+	// idle or error. If nothing proves that the previous turn has ended, Ended is "", and the prompt
+	// in Note may belong to that turn.
 	Ended  State      `json:"-"`
 	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
@@ -140,7 +140,7 @@ type Change struct {
 type Prompt struct {
 	Text      string `json:"text"`
 	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn before typing
-	Unproven  bool   `json:"unproven,omitempty"`  // type even if nothing proves that the last turn has ended
+	Unproven  bool   `json:"unproven,omitempty"`  // type the prompt even if nothing proves that the last turn has ended
 	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
 	// A session ignores this field.
 	Files []string `json:"files,omitempty"`
@@ -152,11 +152,12 @@ type Prompt struct {
 // Interruption reports what an interrupt did, and the states before and after it.
 type Interruption struct {
 	Was State `json:"was"` // the state before the interrupt
-	// the names of the pressed keys, in order; over HTTP "abort"; empty if none
+	// the names of the pressed keys, in order; "abort" for a request over HTTP; empty if nothing was
+	// sent
 	Pressed []string `json:"pressed,omitempty"`
 	Denied  string   `json:"denied,omitempty"` // the title of the dialog that was denied, if any
 	State   State    `json:"state"`            // the state after the interrupt
-	Rule    string   `json:"rule"`             // the rule or the witness that determined State
+	Rule    string   `json:"rule"`             // the screen rule or the witness, such as a hook, that determined State
 }
 
 // Stopped reports whether the interrupt sent anything to the agent CLI or denied a
@@ -166,8 +167,7 @@ func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != 
 // Steering reports how a prompt reached an agent CLI without waiting for the end of the turn.
 type Steering struct {
 	How SteeringWay `json:"how"`
-	// Interruption says what was done to the running turn. It is nil unless How is
-	// SteerInterrupted.
+	// Interruption says what was done to the running turn. It is set only if How is SteerInterrupted.
 	Interruption *Interruption `json:"interruption,omitempty"`
 	Receipt      Receipt       `json:"receipt"`
 }
@@ -210,24 +210,25 @@ type Receipt struct {
 	Offset int64     `json:"offset"` // the byte offset of the terminal's output just before the prompt was typed
 	Text   string    `json:"text"`
 
-	// Cleared is text that Coleo removed from the composer before it typed the prompt, and that
-	// Coleo itself had not typed. For example, a person may have typed a part of a prompt.
-	// Cleared is the text as the screen showed it, so parts of the text can be missing.
+	// Cleared is text in the composer that did not come from Coleo, and that Coleo removed before it
+	// typed the prompt. For example, a person may have typed a part of a prompt. Cleared contains the
+	// text as the screen showed it, so parts of the text can be missing.
 	Cleared string `json:"cleared,omitempty"`
 
-	// The turn was interrupted, one of its dialogs was denied, or the arm was killed.
+	// Interrupted means that the turn was interrupted, one of its dialogs was denied, or the arm was
+	// killed.
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	// who began the turn; "" if Coleo began it and has proved that the prompt arrived
 	Origin Origin `json:"origin,omitempty"`
 
-	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt has arrived
+	Unsettled bool `json:"unsettled,omitempty"` // nobody knows whether the prompt has arrived, because a dialog hides it
 
 	// Compact means that the agent CLI shortens its conversation in this turn. Text is then the
 	// command that shortens the conversation. The turn has no answer.
 	Compact bool `json:"compact,omitempty"`
 
-	// whether the prompt comes from the arm's queue, where its entry had the same ID
+	// whether the prompt comes from the arm's queue, where its entry had the same ID as this receipt
 	FollowUp bool `json:"follow_up,omitempty"`
 
 	// SpecHash identifies the harness, model, arguments and mode with which the run began. If the
@@ -316,10 +317,10 @@ type Prover interface {
 
 // TurnContinuer is a session that can wait for the end of a turn that began before Attach.
 type TurnContinuer interface {
-	// ContinueTurn tells the session that its newest run, which has the receipt r, may not have
-	// ended yet. Call ContinueTurn right after Attach. If the agent CLI has not yet begun the turn,
-	// its screen looks idle. Therefore the session does not report idle until it sees work or the
-	// end of the turn.
+	// ContinueTurn tells the session that its newest run may not have ended yet. The parameter r is
+	// the receipt of this run. Call ContinueTurn right after Attach. Until the agent CLI begins the
+	// turn, its screen looks idle. Therefore the session does not report idle before it has seen work
+	// or the end of the turn.
 	ContinueTurn(r Receipt)
 }
 
@@ -345,11 +346,11 @@ type OutputTimer interface {
 
 // HolderSession is a session whose agent CLI runs under a holder.
 type HolderSession interface {
-	// Over the session's existing connection, Held asks the holder to prove that the session's
-	// handle describes this holder. The first result is the reason why the arm cannot continue, or
-	// "" if the arm can continue. Held returns EUnproven if the handle belongs to another start or
-	// to other processes. Any other error proves nothing, because the connection can be busy or
-	// broken.
+	// Held asks the holder to prove that it is the holder that the session's handle describes. For
+	// this, Held uses the session's existing connection. The first result is the reason why the arm
+	// cannot continue, or "" if the arm can continue. Held returns EUnproven if the handle belongs to
+	// another start or to other processes. Any other error proves nothing about the holder, because
+	// the connection can be busy or broken.
 	Held() (blocked string, err error)
 }
 
@@ -362,24 +363,24 @@ type Explainer interface {
 // Explanation is the evidence for a reading.
 type Explanation struct {
 	Reading   Reading   `json:"reading"`
-	Now       time.Time `json:"now"` // the time of the explanation; the ages of the witnesses are relative to it
+	Now       time.Time `json:"now"` // the time of the explanation; the age of a report is Now minus Witness.Time
 	Witnesses []Witness `json:"witnesses"`
 	// Blocked is the reason why the arm cannot continue: its output cannot be stored, or its holder
 	// does not answer.
 	Blocked      string `json:"blocked,omitempty"`
-	Disagreement string `json:"disagreement,omitempty"` // for users: which witnesses contradict the screen
+	Disagreement string `json:"disagreement,omitempty"` // for users: a note about the witnesses that contradict the screen
 	Version      string `json:"version,omitempty"`      // the version of the agent CLI, if it is known
-	Unjudged     string `json:"unjudged,omitempty"`     // for users: that the rules were not judged on this version
-	// for users: that the screen showed no sign of work in the last turn
+	Unjudged     string `json:"unjudged,omitempty"`     // for users: a note that the rules were not tested on this version
+	// for users: a note that the screen showed no sign of work in the last turn
 	Blind string `json:"blind,omitempty"`
-	Local string `json:"local,omitempty"` // for users: that no host agent drives the arm
+	Local string `json:"local,omitempty"` // for users: a note that no host agent drives the arm
 	// for users: when and why Coleo made the agent CLI draw its picture again
 	Redrawn string   `json:"redrawn,omitempty"`
 	Rows    []string `json:"rows,omitempty"` // the rows of the screen that the rule matched
 	Screen  Screen   `json:"screen"`
 }
 
-// Witness is what one source reports about the agent CLI's state.
+// Witness is what one source, such as the screen or a hook, reports about the agent CLI's state.
 type Witness struct {
 	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
 	State  State     `json:"state,omitempty"` // the reported state; "" if the source reports none

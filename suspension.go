@@ -12,7 +12,7 @@ type SuspensionKind string
 
 // The kinds of suspension.
 const (
-	SuspensionQuestion SuspensionKind = "question" // an answer: an option, several options or a text
+	SuspensionQuestion SuspensionKind = "question" // the arm waits for an answer: an option, several options or a text
 	SuspensionPlan     SuspensionKind = "plan"     // approval of a plan
 	SuspensionAccess   SuspensionKind = "access"   // access to something
 	SuspensionDialog   SuspensionKind = "dialog"   // a decision on a dialog that Coleo reads from the screen

@@ -3,8 +3,8 @@ package coleo
 import "time"
 
 // Thread is a conversation of an agent CLI. The agent CLI keeps the conversation in its own files,
-// and continues it by its id. Coleo adds a title, and a mark if a user has deleted the
-// conversation.
+// and continues it by its id. Coleo stores two facts in addition: the user's title, and whether a
+// user has deleted the conversation.
 type Thread struct {
 	ID      string `json:"id"`      // the id that the agent CLI gave the conversation
 	Harness string `json:"harness"` // the harness whose agent CLI continues the conversation
@@ -23,8 +23,8 @@ type Thread struct {
 	// Partly means that Prompts counts only the beginning of a long conversation. A search
 	// reads the whole conversation.
 	Partly bool `json:"partly,omitempty"`
-	// Hidden says why lists omit the conversation: fork, subagent or deleted. It is empty for any
-	// other conversation.
+	// Hidden says why lists omit the conversation: "fork", "subagent" or "deleted". It is empty if
+	// lists show the conversation.
 	Hidden string `json:"hidden,omitempty"`
 	// Arm is the name of the live arm that has the conversation. It is "" if no live arm has it.
 	Arm   string        `json:"arm,omitempty"`

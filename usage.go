@@ -60,8 +60,8 @@ type PriceSource string
 const (
 	PriceOverride  PriceSource = "override"  // the user's config.toml
 	PriceCatalog   PriceSource = "catalog"   // the agent CLI's own catalogue of models
-	PriceRefreshed PriceSource = "refreshed" // the document that 'coleo models refresh' has fetched
-	PriceBuiltIn   PriceSource = "built-in"  // the document that is a part of Coleo
+	PriceRefreshed PriceSource = "refreshed" // the price list that 'coleo models refresh' has fetched
+	PriceBuiltIn   PriceSource = "built-in"  // the price list that is a part of Coleo
 	PriceBook      PriceSource = "book"      // the six prices of Coleo's published specification
 	PriceUnknown   PriceSource = "unknown"   // no source: the figures are only a guess
 )
@@ -85,7 +85,7 @@ type Rates struct {
 
 // PriceTier contains the rates of large calls.
 type PriceTier struct {
-	Above int `json:"above"` // the number of input tokens from which a call has these rates
+	Above int `json:"above"` // a call with at least this number of input tokens has these rates
 	Rates
 }
 
@@ -138,14 +138,14 @@ type UsageEntry struct {
 	Usage
 }
 
-// ReportedWork says which work of an agent CLI appears in the events of its runs. The conformance
-// suite compares this work with the record of the model server, and ignores the rest.
+// ReportedWork says which work of an agent CLI appears in the events of its runs. Only for this work,
+// the conformance suite compares the events with the record of the model server.
 // docs/harness-reference.md repeats the comments on the fields.
 type ReportedWork struct {
 	// If this key is `true`, the events report each tool call, with its end and its outcome.
 	Calls bool `toml:"calls"`
-	// If this key is `true`, the agent CLI asks the model again after a call whose arguments are
-	// not JSON. It does not carry out the first call, so this call has no end.
+	// If this key is `true`, the agent CLI asks the model again after a call whose arguments are not
+	// JSON. It does not carry out this malformed call, so the call has no end.
 	RepeatsMalformed bool `toml:"repeats_malformed"`
 	// If this key is `true`, the events report each text of the model.
 	Texts bool `toml:"texts"`

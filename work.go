@@ -30,7 +30,7 @@ func CutWork(text string) (short string, cut bool) {
 		return text, false
 	}
 	end := MaxWorkText
-	// at most UTFMax steps, because a text that is not UTF-8 may contain no rune start
+	// go back at most UTFMax bytes, because a text that is not UTF-8 may contain no rune start
 	for end > MaxWorkText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -179,8 +179,8 @@ type ReplyUsage struct {
 // Compaction is the payload of a compaction event: the agent CLI has shortened its
 // conversation.
 type Compaction struct {
-	Before    int    `json:"before_tokens,omitempty"` // the number of tokens before; 0 if the source does not report it
-	After     int    `json:"after_tokens,omitempty"`  // the number of tokens after; 0 if the source does not report it
+	Before    int    `json:"before_tokens,omitempty"` // the number of tokens before the compaction; 0 if not reported
+	After     int    `json:"after_tokens,omitempty"`  // the number of tokens after the compaction; 0 if not reported
 	Automatic bool   `json:"automatic"`               // whether the agent CLI started the compaction by itself
 	Summary   string `json:"summary,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
@@ -197,8 +197,8 @@ type ModeChanged struct {
 type ModelChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
-	// Ordered means that a user of Coleo has ordered the change. Then To has the form
-	// PROVIDER/MODEL or MODEL. Otherwise To is the agent CLI's own word.
+	// Ordered means that a user of Coleo has ordered the change. If it is true, To has the form
+	// PROVIDER/MODEL or MODEL. If it is false, To is the agent CLI's own word.
 	Ordered bool `json:"ordered,omitempty"`
 	// Fallback says which model was requested, if that model was not available.
 	Fallback *ModelFallback `json:"fallback,omitempty"`

@@ -21,17 +21,17 @@ const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
 	// host agent whether it still works on the order.
 	watchEvery = time.Second
-	// goneAfter is the time after which a host agent counts as gone if nothing listens for its
-	// orders. A reconnect takes much less time.
+	// goneAfter is a time limit. If nothing has listened for a host agent's orders for so long, the
+	// host agent counts as gone. A reconnect takes much less time.
 	goneAfter = 3 * time.Second
 	// silentAfter is the time after which Ask gives up on an order if the host agent does not reply to
 	// opAlive. A host agent normally replies within a millisecond, and on a loaded machine in much less than
 	// silentAfter. The host agent knows this limit, and types nothing for an order that Ask has given up on.
 	silentAfter = 10 * time.Second
-	// answerTime is the time that remains for sending the report. The host agent must finish at
-	// least answerTime before the caller's deadline, so that its own error, which says what was
-	// done, arrives in time. If a tenth of the caller's time is shorter than answerTime, Ask uses
-	// that tenth instead.
+	// answerTime is the part of the caller's time that is reserved for sending the report. The host
+	// agent must finish this long before the caller's deadline. Otherwise its own error, which says
+	// what was done, would arrive too late. If a tenth of the caller's time is shorter than
+	// answerTime, Ask uses that tenth instead.
 	answerTime = 2 * time.Second
 )
 
@@ -109,7 +109,7 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 // agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time             // the time since which nothing listens; zero if something listens
+	var silent time.Time             // when the host agent stopped listening; zero if it listens
 	heard := o.Waiting - silentAfter // the time of the host agent's last sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -170,11 +170,12 @@ func (c *Conn) listeningTime(ctx context.Context, host, id string, waiting time.
 	return age, json.Unmarshal(r.Data, &age)
 }
 
-// unreachable is the error for a host agent that cannot be asked. If a host agent itself could not reach
-// something, it can report an error with the same code. That error never has the type unreachable.
+// unreachable is the error for a host agent that cannot be asked. A report can contain an error with
+// the same code, if the host agent itself could not reach something. Only the error of Ask itself has
+// the type unreachable.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // whether a host agent received the order, but has ended since then
+	sent    bool // whether the host agent had received the order before it ended
 }
 
 // Error returns a message that says that the host agent cannot be asked.
@@ -234,8 +235,8 @@ func (c *Conn) Serve(ctx context.Context, host string,
 	return c.confirm()
 }
 
-// answer sends the report of an order. If it cannot send the report, it sends an error instead,
-// which says that the order was carried out.
+// answer sends the report of an order. If this fails, for example because the report is too large,
+// answer sends an error instead, which says that the order was carried out.
 func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	payload, err := json.Marshal(r)
 	if limit := c.nc.MaxPayload(); err == nil && int64(len(payload)) > limit {

@@ -26,16 +26,15 @@ type Conn struct {
 	back chan struct{} // receives a value when the connection is up again
 	over chan struct{} // closed when the connection has ended for good
 
-	// the senders of the orders that this process is carrying out, with the times until which they
-	// wait
+	// the orders that this process is carrying out, each with the time until which its sender waits
 	senders waitingSenders
 }
 
 // DefaultTimeout is the time limit of an order if the caller's context has no deadline.
 const DefaultTimeout = 30 * time.Second
 
-// maxWait is the longest time for which a host agent works on one order. The longest order is a
-// prompt of 1 MiB, the largest prompt that serve accepts: see timelimit.Prompt.
+// maxWait is the longest time for which a host agent works on one order. The order that takes longest
+// is a prompt of 1 MiB, the largest prompt that serve accepts: see timelimit.Prompt.
 const maxWait = 2 * time.Hour
 
 // Dial connects a host agent to the bus at the unix socket path. The server's log shows
@@ -125,7 +124,7 @@ type order struct {
 	Timeout time.Duration `json:"timeout"`
 	// the time when Timeout ends, on the clock of package boottime
 	End time.Duration `json:"end_at,omitempty"`
-	// the time until which the sender will certainly wait, on the same clock
+	// the time until which the sender will certainly wait, on the clock of package boottime
 	Waiting time.Duration `json:"waiting_to,omitempty"`
 }
 
@@ -134,7 +133,7 @@ type report struct {
 	Data  json.RawMessage `json:"data,omitempty"`
 }
 
-// token returns the id of a host in a form that is allowed in a subject.
+// token returns the id of a host in a form that a NATS subject can contain.
 func token(id string) string {
 	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_").Replace(id)
 }
@@ -151,11 +150,11 @@ const (
 	rollSubject = "coleo.roll"
 )
 
-// Beat publishes a beat of a host agent. It does not wait for the delivery.
+// Beat publishes a beat, the host agent's sign of life. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for beats, and then returns. Until ctx ends, it calls take with each beat.
-// RollCall makes every host agent send a beat.
+// Beats starts to listen for the beats of host agents, and then returns. Until ctx ends, it calls
+// `take` with each beat. To get a beat of every host agent at once, call RollCall.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -163,8 +162,8 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls sendBeat
-// for each roll call.
+// RollCalls starts to listen for roll calls, which RollCall sends, and then returns. Until ctx ends,
+// it calls `sendBeat` for each roll call.
 func (c *Conn) RollCalls(ctx context.Context, sendBeat func()) error {
 	return subscribe(ctx, c, rollSubject, func(struct{}) { sendBeat() })
 }
@@ -186,14 +185,14 @@ func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }
 
-// Rights says what a client may do on the bus. The lists contain subjects.
+// Rights says what a client may do on the bus. Publish and Subscribe are lists of NATS subjects.
 type Rights struct {
 	Publish, Subscribe []string
 	ReplyTime          time.Duration // how long the client may reply to a message that it has received
 }
 
-// HostRights returns the rights of a host agent. A host agent can receive orders, reply to them, and
-// publish beats, claims and news about its log.
+// HostRights returns the rights of a host agent. A host agent can receive orders and reply to them.
+// It can publish beats, requests for claims, and news about its log.
 func HostRights() Rights {
 	return Rights{
 		Publish:   []string{beatSubject, grewSubject, everyClaim},

@@ -57,7 +57,7 @@ func (w *waitingSenders) until(id string) time.Duration {
 // run on the same machine, so their clocks agree.
 func (c *Conn) carryOut(ctx context.Context, o order,
 	handle func(context.Context, Op, json.RawMessage) (any, error)) report {
-	if o.Waiting != 0 { // a sender of an older version does not set it
+	if o.Waiting != 0 { // a sender of an older version does not set Waiting
 		defer c.senders.add(o.ID, o.Waiting)()
 		ctx = timelimit.With(ctx, func() time.Duration { return boottime.Until(c.senders.until(o.ID)) })
 	}

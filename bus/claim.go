@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// claimTime is how long a host agent waits until its own claim has arrived over the bus. A
-	// claim normally takes about a millisecond.
+	// claimTime is how long Contest waits for its own claim to arrive over the bus. A claim normally
+	// takes about a millisecond.
 	claimTime = 2 * time.Second
-	// claimQuiet is how long a host agent waits for further claims after its own claim has arrived.
-	// All host agents with the same id receive the request at the same moment. If a claim arrives
-	// later, the next contest finds it.
+	// claimQuiet is how long Contest waits for the claims of other host agents after its own claim has
+	// arrived. All host agents with the same id receive the request for claims at the same moment.
+	// Therefore their claims also arrive close together. The next call of Contest finds a claim that
+	// arrives later.
 	claimQuiet = 100 * time.Millisecond
-	// mostClaims is how many claims can wait until Contest reads them. Each contest makes a queue of this
-	// length. The default of the library would take half a megabyte.
+	// mostClaims is how many claims can wait until Contest reads them. Each call of Contest makes a
+	// queue of this length. The NATS library's default length would take half a megabyte.
 	mostClaims = 1024
 )
 
-// Claim is the message with which a host agent claims an id. All host agents with this id receive
-// it.
+// Claim is the message with which a host agent claims an id. Contest asks for it, and every host
+// agent with the id sends one.
 type Claim struct {
 	Instance string `json:"instance"` // a random value that identifies this run of the host agent
 	Hostname string `json:"hostname"`
@@ -47,8 +48,9 @@ func (c Claim) winsAgainst(other Claim) bool {
 
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
-// Claims starts to listen for requests that ask who claims this host's id, and then returns. Until ctx ends,
-// it calls `mine` for each request, and replies with the claim that `mine` returns.
+// Claims starts to listen for requests for claims to this host's id, which Contest sends, and then
+// returns. Until ctx ends, it calls `mine` for each request, and replies with the claim that `mine`
+// returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {

@@ -45,7 +45,7 @@ const (
 	OpEvents    Op = "events"    // EventsOrder -> Events
 	OpProviders Op = "providers" // nothing -> raw JSON: the model catalogue of an agent CLI of this host
 	OpLogins    Op = "logins"    // nothing -> []coleo.Login: the agent CLIs to which this host's user is logged in
-	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: a cheap request, which serve sends every PulseEvery
+	OpPulse     Op = "pulse"     // PulseOrder -> Pulse: what the host agent knows; serve asks every PulseEvery
 	OpPermit    Op = "permit"    // PermitOrder -> Clock: allow typing into arms that need a permit
 	OpRelease   Op = "release"   // ReleaseOrder -> nothing: give an arm of host local to a host agent
 	OpWindow    Op = "window"    // WindowOrder -> nothing: open the arm's window, and report when it is open
@@ -59,7 +59,7 @@ const (
 	OpSucceed  Op = "succeed"  // SucceedOrder -> SucceedReport: start the successor of an arm
 	// AlternativeOrder -> ModelReport or nothing: carry out a parked arm's alternative to waiting
 	OpAlternative Op = "alternative"
-	OpTake        Op = "take" // ArmOrder -> ArmReport: take over an arm whose folder names this host
+	OpTake        Op = "take" // ArmOrder -> ArmReport: take over an arm whose folder says that it belongs to this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
 	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
@@ -81,10 +81,10 @@ func (o Op) Types() bool {
 	}
 }
 
-// SpawnOrder starts an arm. The new generation must be higher than all earlier generations. Serve
-// sets Config.Generation higher than every generation of the arm that it knows on any host. If the
-// host agent knows an equal or higher generation, it raises this number. The host agent also sets
-// Config.Dir, Config.Nonce and Config.Environ.
+// SpawnOrder starts an arm. Each start has a higher generation than all earlier starts of the arm.
+// Serve sets Config.Generation higher than each generation that it knows, on any host. If the host
+// agent knows an equal or higher generation, it raises Config.Generation further. The host agent also
+// sets Config.Dir, Config.Nonce and Config.Environ.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -95,24 +95,25 @@ type SpawnOrder struct {
 	// contains their values. If Env is empty, the host agent uses the variables that it has stored
 	// for the arm.
 	Env map[string]string `json:"env,omitempty"`
-	// EnvOf is the id of another arm of this host whose variables the new arm also gets. If Env is
-	// not empty, EnvOf is empty. If the host agent does not have the variables of that arm, it
-	// refuses the order.
+	// EnvOf is the id of another arm of this host whose variables the new arm also gets. At most one
+	// of Env and EnvOf is set. If the host agent does not have the variables of that arm, it refuses
+	// the order.
 	EnvOf string `json:"env_of,omitempty"`
 	// Script contains the replies of the scripted model, as JSON. If Script is empty, the host
 	// agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
-	// NewID means that serve has created a new random ID for this order. So the arm was never
-	// started, it has no files, and no process carries the arm's mark.
+	// NewID means that serve has created a new random ID for this order. The arm was therefore never
+	// started: it has no files, and no process has the arm's mark (the variable COLEO_ARM) in its
+	// environment.
 	NewID bool `json:"drawn,omitempty"`
 
-	// Request is the id of the request that this order carries out. It is set for a subarm, and for
-	// an arm that a trigger starts. If the arm was already started, the host agent starts nothing
-	// and reports about the arm. So serve can repeat the order.
+	// Request is the id of the request that this order carries out. It is set for a subarm, and for an
+	// arm that a trigger starts. If the arm was already started, the host agent starts nothing, and
+	// reports about the arm that exists. Therefore serve can repeat the order.
 	Request string `json:"request,omitempty"`
-	// First is the first prompt. The host agent puts it at the head of the arm's queue, in the same
-	// write in which it stores the intended start.
+	// First is the first prompt. The host agent puts it at the head of the arm's queue. In the same
+	// write, it stores that it is about to start the arm.
 	First *coleo.Queued `json:"first,omitempty"`
 	// The field Then contains the prompts that follow First in the queue of a successor. They come from the
 	// queue of the first arm. The host agent sets Then.
@@ -121,18 +122,18 @@ type SpawnOrder struct {
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
-// SucceedOrder gives the task of the arm Arm to a new arm, its successor, which starts on the same
-// host. Spawn.First contains the task. The host agent pauses the first arm, and moves its queue to
-// the successor.
+// SucceedOrder gives the task of the first arm, which Arm names, to a new arm, its successor. The
+// successor starts on the same host. Spawn.First contains the task. The host agent pauses the first
+// arm, and moves its queue to the successor.
 type SucceedOrder struct {
 	Arm   string     `json:"arm"`
 	Spawn SpawnOrder `json:"spawn"`
-	// At names the alternative that this hand-over carries out for the parked first arm. It is nil if a
-	// person orders the hand-over.
+	// At is set if the first arm is parked, and this hand-over is its alternative to waiting. It is
+	// nil if a person orders the hand-over.
 	At *ParkedAt `json:"at,omitempty"`
-	// Failed is the reason why serve has ordered no start. If it is set, the host agent only
-	// records that the task was not handed over. If the host agent already has an order to start
-	// the successor, it returns EConflict instead.
+	// Failed is the reason why the successor cannot be started. If it is set, the host agent starts
+	// nothing, and only records that the task was not handed over. But if it already has an order to
+	// start the successor, it returns EConflict instead.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -146,11 +147,11 @@ type SucceedReport struct {
 // ArmOrder is an order about one arm.
 type ArmOrder struct {
 	Arm string `json:"arm"`
-	// Generation is for OpKill, which ends the arm only if the arm's last start has this
-	// generation. 0 means any generation.
+	// Generation is used only with OpKill. The host agent then ends the arm only if the arm's last
+	// start has this generation. 0 means any generation.
 	Generation int `json:"generation,omitempty"`
-	// Force is for OpRemove. If it is true, the host agent keeps the unsaved work of the arm's
-	// worktree under a ref. If it is false, the host agent refuses to remove an arm with unsaved
+	// Force is used only with OpRemove. If it is true, the host agent keeps the unsaved work of the
+	// arm's worktree under a ref. If it is false, the host agent refuses to remove an arm with unsaved
 	// work.
 	Force bool `json:"force,omitempty"`
 }
@@ -224,10 +225,10 @@ type ModelReport struct {
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
 }
 
-// PermitOrder allows typing into the listed arms for a limited time. Until is the end of this time,
-// on the host agent's clock whose id is Clock. If the host agent's clock has another id, the order
-// allows nothing. The report always contains the host agent's clock. To ask only for the clock,
-// serve sends an order with an empty Clock.
+// PermitOrder allows typing into the listed arms until a time. Until is this time on a host agent's
+// clock, and Clock is the id of that clock. If the host agent has another clock, for example after a
+// restart, the order allows nothing. The report always contains the host agent's clock. To ask only
+// for the clock, serve sends an order with an empty Clock.
 type PermitOrder struct {
 	Clock string        `json:"clock,omitempty"`
 	Until time.Duration `json:"until,omitempty"`

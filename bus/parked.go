@@ -2,9 +2,9 @@ package bus
 
 import "coleo.dev"
 
-// ParkedAt names one of the alternatives that a parked arm can try instead of waiting. The host agent refuses
-// an order with a ParkedAt if the arm is no longer parked at this limit, or has already tried this
-// alternative. So serve can repeat an order safely.
+// ParkedAt names one of the alternatives that a parked arm can try instead of waiting. The host agent
+// refuses an order with a ParkedAt in two cases: the arm is no longer parked at this limit, or it has
+// already tried this alternative. Therefore serve can repeat an order safely.
 type ParkedAt struct {
 	Run  string        `json:"run"` // the same as in coleo.Parked
 	Try  int           `json:"try"` // the same as in coleo.Parked

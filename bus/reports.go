@@ -33,7 +33,7 @@ type ArmReport struct {
 	Config *coleo.SpawnConfig `json:"config,omitempty"`
 }
 
-// Proof is what a host agent has found when it looked for the arm's holder, using the arm's handle.
+// Proof says what a host agent has found when it looked for the arm's holder by the arm's handle.
 type Proof string
 
 // The values of Proof.
@@ -55,15 +55,15 @@ const (
 	ProcessUnknown ProcessState = "unknown" // the host agent could not check the process
 )
 
-// PulseOrder asks for a pulse about one arm or about all arms.
+// PulseOrder asks for a Pulse, a short report about one arm or about all arms.
 type PulseOrder struct {
 	// the arm's id; "" means all arms; an older host agent ignores it and reports about all arms
 	Arm   string `json:"arm,omitempty"`
 	Known string `json:"known,omitempty"` // the Mark of the sender's last pulse; "" if the sender has none
 }
 
-// Pulse contains what a host agent knows about its arms at one moment, without asking their
-// holders. Serve relies on a pulse for SilentAfter.
+// Pulse is a short report about a host agent's arms at one moment. The host agent makes it without
+// asking the holders. Serve relies on a pulse for the time SilentAfter.
 type Pulse struct {
 	PID int `json:"pid"`
 	// Epoch and Head are the end of the host's log just before the host agent made the pulse.
@@ -72,8 +72,9 @@ type Pulse struct {
 	Arms  []ArmPulse `json:"arms"`
 	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
 
-	// Mark identifies the content of Arms in a pulse about all arms. Different contents have
-	// different marks. If Mark equals PulseOrder.Known, Same is true, and the pulse omits Arms.
+	// Mark identifies the content of Arms in a pulse about all arms. Different contents have different
+	// marks. If Mark equals PulseOrder.Known, serve already has the content. Then Same is true, and
+	// the pulse omits Arms.
 	Mark string `json:"mark,omitempty"`
 	Same bool   `json:"same,omitempty"`
 }
@@ -93,7 +94,7 @@ type ArmPulse struct {
 
 	NeedsPermit bool `json:"needs_permit,omitempty"` // whether typing into the arm needs a permit
 
-	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if nobody has judged the rules on it
+	Unjudged string `json:"unjudged,omitempty"` // the agent CLI's version, if the rules were not tested on it
 
 	// Chosen is the number of the coleo.Chosen that the host agent has stored for the arm, or 0. An
 	// older host agent does not set it.
@@ -112,8 +113,8 @@ const (
 	SilentAfter = 3500 * time.Millisecond
 )
 
-// Beat is a message that a host agent publishes without being asked: every BeatEvery, and whenever
-// an arm has started or ended.
+// Beat is a host agent's sign of life. The host agent publishes it without being asked: every
+// BeatEvery, and whenever an arm has started or ended.
 type Beat struct {
 	ID           string    `json:"id"`
 	Hostname     string    `json:"hostname"`

@@ -25,15 +25,15 @@ type Follower struct {
 	where  func() Where // where returns the record to read; the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
-	asked  chan chan<- struct{} // each channel asks for a look at the record; it is closed after the look
+	asked  chan chan<- struct{} // a channel asks for a reading of the record; it is closed after the reading
 	ended  chan struct{}        // closed when Run has returned
 
-	ready     atomic.Bool            // true if the entry Ready was passed on, or if the source reports no Ready
+	ready     atomic.Bool            // true after an entry of the kind Ready, or if the source has no such entries
 	path      atomic.Pointer[string] // path of the record; nil until the record is found
 	found     Where                  // what the function `where` returned when the record was found
 	tail      Tail
 	subagents *subagentRecords         // the records of subagents; nil until the record is found
-	also      atomic.Pointer[[]string] // other files and folders whose changes count: those of subagents
+	also      atomic.Pointer[[]string] // the files and folders of subagents, whose changes also count
 	from      string                   // path of the record whose entries the function `take` is receiving
 }
 
@@ -104,9 +104,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// awaitLook waits until the next look at the record is due: first for the duration gap, and then
-// for a call of Wake. While it waits, it looks at the record each time CatchUp asks for a look.
-// awaitLook returns false if ctx has ended, and true otherwise.
+// awaitLook waits until the Follower must look at the record again. It waits for the time `gap`, and
+// then for a call of Wake. If CatchUp asks for a look in the meantime, awaitLook looks at once and
+// continues to wait. It returns false if ctx has ended, and true otherwise.
 func (f *Follower) awaitLook(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
@@ -133,8 +133,8 @@ func (f *Follower) close() {
 	}
 }
 
-// look finds the record and reads the new entries. It watches the folders before it reads, because
-// otherwise it could miss a change between the two.
+// look finds the record, and reads the new entries. It watches the folders before it reads. In the
+// other order, it could miss a change between the two steps.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
 		f.path.Store(nil) // until the record is found, every change concerns it
@@ -183,9 +183,9 @@ func (f *Follower) takeOf(path string, entries []Entry) {
 	f.take(entries)
 }
 
-// lookWhetherReady passes on the entry Ready when any file that matches the record's pattern has
-// been written. It does not only check the file that the Follower reads, because an agent CLI that
-// resumes a conversation may write to another file.
+// lookWhetherReady passes on an entry of the kind Ready when any file that matches the record's
+// pattern has been written. It does not only check the file that the Follower reads, because an agent
+// CLI that resumes a conversation may write to another file.
 func (f *Follower) lookWhetherReady() {
 	if f.ready.Load() {
 		return

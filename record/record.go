@@ -37,8 +37,8 @@ type Entry struct {
 	Turn   string    // the agent CLI's own id of the turn; "" if it has none
 	Text   string    // text of the prompt, the answer or the error, or the name of the tool
 	Ending Ending    // how the turn ended, if Kind is End
-	MayEnd bool      // an Answer that may be the last of its turn, in a record that does not mark the end of a turn
-	ByUser bool      // a Prompt that a person or Coleo has typed
+	MayEnd bool      // whether an Answer may be the last of its turn, in a record that does not mark the end of a turn
+	ByUser bool      // whether a person or Coleo has typed the Prompt
 	Time   time.Time // by the agent CLI's clock; zero if the record has no time
 
 	// Work is what the entry adds to the events of its run, or nil. Reply, Model, Position and Key

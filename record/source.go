@@ -25,9 +25,9 @@ type Tail interface {
 
 // Source describes how to find and read the records of one harness.
 type Source struct {
-	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In it, {id}
-	// stands for the id of the conversation, so nothing is read until the id is known. If several
-	// files match, the record is the file whose name sorts last.
+	// Pattern is the path of the record below Home, in the syntax of filepath.Match. In Pattern, {id}
+	// stands for the id of the conversation. Until this id is known, nothing is read. If several files
+	// match, the record is the file whose name sorts last.
 	Pattern string
 	// ShortID says how much of the id replaces {id}: the first ShortID characters, or the whole id if
 	// ShortID is 0.

@@ -10,21 +10,22 @@ import (
 	"coleo.dev"
 )
 
-// Subagents describes where an agent CLI writes the records of a conversation's subagents. Only the
-// tokens in these records count.
+// Subagents describes where an agent CLI writes the records of a conversation's subagents. Coleo
+// reads only the numbers of tokens in these records.
 type Subagents struct {
-	// Find returns a function for one conversation, called `look`. The parameter w names the
-	// conversation, and its own record is at path. Each call of `look` returns the paths of the
-	// subagents' records that exist now. It also returns the folders in which such records can appear,
-	// without the folder of the conversation's own record.
+	// Find prepares a search for one conversation. The parameter w names the conversation, and `path`
+	// is the path of its own record. Find returns the function `look`. Each call of `look` returns:
+	//   - the paths of the subagents' records that exist now;
+	//   - the folders in which such records can appear, without the folder of the conversation's own
+	//     record.
 	Find func(path string, w Where) (look func() (records, folders []string))
 	// Start returns a Decoder for the record at path.
 	Start func(path string) Decoder
 }
 
-// SubagentsIn returns a function for Subagents.Find that finds the records that match a pattern. The
-// pattern is a path below the folder of the conversation's own record. In the pattern, {id} stands for
-// the id of the conversation.
+// SubagentsIn returns a function for Subagents.Find. This function finds the records that match a
+// pattern. The pattern is a path below the folder of the conversation's own record. In the pattern,
+// {id} stands for the id of the conversation.
 func SubagentsIn(pattern string) func(path string, w Where) func() (records, folders []string) {
 	return func(path string, w Where) func() ([]string, []string) {
 		parts := strings.Split(strings.ReplaceAll(pattern, "{id}", w.Conversation), "/")

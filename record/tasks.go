@@ -51,8 +51,8 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	return out, true
 }
 
-// StatusOfTask returns the status of a task. name is what the agent CLI calls this status. StatusOfTask
-// returns false if the task is canceled or deleted.
+// StatusOfTask returns the status of a task. The parameter `name` is the agent CLI's own word for
+// this status. StatusOfTask returns false if the task is canceled or deleted.
 func StatusOfTask(name string) (coleo.TaskStatus, bool) {
 	switch name {
 	case "completed", "done":

@@ -214,8 +214,8 @@ func OneLine(text string) string {
 	return string([]rune(text)[:titleLength-1]) + "…"
 }
 
-// idIn returns the id in the path of a record. ok is false if the pattern does not show which part
-// of a file's name is the id.
+// idIn returns the id in the path of a record. The result `ok` is false if the pattern does not show
+// which part of a file's name is the id.
 func (s Source) idIn(home, path string) (id string, ok bool) {
 	below, err := filepath.Rel(home, path)
 	if err != nil || s.ShortID > 0 {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// Worked returns an entry that adds w to the events of its run.
+// Worked returns an entry that contains only the work w.
 func Worked(w coleo.Work, reply string, at time.Time) Entry {
 	return Entry{Kind: Detail, Work: w, Reply: reply, Time: at}
 }
@@ -24,9 +24,10 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join merges two lists of entries that come from the same line: entries of state and entries of
-// work. Each item of work becomes part of the next entry of state that describes the same thing.
-// If there is no such entry, the item stays a separate entry. Both lists keep their order.
+// Join merges two lists of entries from the same line of a record: entries about the agent CLI's
+// state, and entries of work. Join puts an item of work into the next entry of state about the same
+// thing, such as a tool call. If there is no such entry, the item stays a separate entry. Both lists
+// keep their order.
 func Join(state, work []Entry) []Entry {
 	out := make([]Entry, 0, len(state)+len(work))
 	i := 0

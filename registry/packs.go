@@ -11,7 +11,8 @@ import (
 	"coleo.dev/harnesses/terminal/pack"
 )
 
-// packs contains the packs of a folder, and joins each pack with its harness.
+// packs contains the packs of a folder, and joins each pack with its harness. A pack contains newer
+// rules for reading a harness's screen.
 type packs struct {
 	store *pack.Store // nil if the registry uses no packs
 	now   func() time.Time
@@ -55,8 +56,9 @@ func (p *packs) readIfChanged() bool {
 	return true
 }
 
-// join returns the harnesses, each with its pack if it has one. If neither a harness nor its pack
-// has changed since the last call, the result contains the same object as the last result.
+// join returns all harnesses by name. A harness with a pack in use has the rules of this pack too. If
+// neither a harness nor its pack has changed since the last call, the result contains the same object
+// as the last result.
 func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 	out, kept := maps.Clone(plain), map[string]packedHarness{}
 	for name, pack := range p.used {

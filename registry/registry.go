@@ -257,9 +257,9 @@ func readSpec(path string) (*rules.Spec, error) {
 	return rules.ParseSpecOn(path, data, specOf)
 }
 
-// hooksOf returns the Go code for a harness that the user describes: the code of the built-in harness with
-// the same name. If no such harness exists, hooksOf returns the code of the built-in harness on which the
-// description builds.
+// hooksOf returns the Go code for a harness that the user describes. This is the code of the built-in
+// harness with the same name, or else of the built-in harness on which the description builds. If
+// there is neither, there is no Go code.
 func hooksOf(s *rules.Spec) terminal.Hooks {
 	for _, name := range []string{s.Name, s.Base} {
 		for _, b := range builtins() {

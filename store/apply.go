@@ -11,14 +11,14 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after an event. `arm` is the row before the event, or the zero Arm if the
-// arm has no row. Apply has no side effects, so a replayed log gives the same rows as the live events.
-// EventSpawned and EventReattached create a row. EventRemoved deletes the row.
+// Apply returns the row of an arm after an event. `arm` is the row before the event, or the zero Arm
+// if the arm has no row. Apply has no side effects, so a replayed log gives the same rows as the live
+// events. EventSpawned and EventReattached create a row. EventRemoved deletes the row.
 //
-// Only events of the host that owns an arm can change the arm's row. A host becomes the owner when
-// it starts the arm, or when it proves that the arm runs there. The event that makes a host the
-// owner must have at least the generation of the row. Events of the previous owner change nothing.
-// An event with an unreadable payload also changes nothing.
+// Only events of the host that owns an arm can change the arm's row. Events of a previous owner
+// change nothing. A host becomes the owner when it starts the arm, or when it proves that the arm
+// runs there. The event about this must not have a lower generation than the row. An event with an
+// unreadable payload changes nothing.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -94,7 +94,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
 	if arm.AgentID != e.Host || e.Kind == coleo.EventSpawned {
-		arm.Suspensions = nil // another host asks the questions again, and a new agent CLI has no open questions
+		arm.Suspensions = nil // forget the questions: another host asks them again, and a new agent CLI has none
 	}
 	arm.AgentID = e.Host
 	arm.LastActivityAt = e.Time
@@ -133,8 +133,8 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return withUpdated(arm, e.Time)
 }
 
-// applyPromptArrived stores that the prompt of a run has arrived, so that it is no longer being
-// sent.
+// applyPromptArrived handles the start of a run. The run's prompt has arrived, so the row no longer
+// shows it as a prompt that is being sent.
 func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Queue != nil && e.Run != "" && arm.Queue.Sending == e.Run {
 		next := *arm.Queue
@@ -197,7 +197,7 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return withUpdated(arm, e.Time)
 }
 
-// applySuspension updates the list of questions for whose answers the arm waits.
+// applySuspension updates the list of questions whose answers the arm waits for.
 func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	s, ok := payload[coleo.Suspension](e)
 	if !ok || s.ID == "" || arm.Status == coleo.StatusStopped {
@@ -244,8 +244,8 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
 	was := arm.ModelFallback
-	// keep the stored fallback if the event repeats it, because a person may have seen the stored
-	// one
+	// An event can repeat the stored fallback. In this case, keep the stored one, because a person may
+	// have confirmed it.
 	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) {
 		arm.ModelFallback = m.Fallback
 	}

@@ -66,7 +66,7 @@ func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audi
 	return list, nil
 }
 
-// tokenBounds contains the bounds of a token, in the form in which they are stored as JSON.
+// tokenBounds contains the limits of an operator token, in the form in which they are stored as JSON.
 type tokenBounds struct {
 	Scopes []coleo.TokenScope `json:"scopes"`
 	Arms   map[string]string  `json:"arms,omitempty"`
@@ -81,7 +81,7 @@ func boundsOf(t coleo.OperatorToken) tokenBounds {
 	return tokenBounds{t.Scopes, t.Arms, t.Labels, t.RunsIn, t.Prompted}
 }
 
-// tokenRow is an operator token with its bounds, which are stored as JSON.
+// tokenRow is the row of an operator token. The column `bounds` contains the token's limits as JSON.
 type tokenRow struct {
 	coleo.OperatorToken
 	bounds tokenBounds

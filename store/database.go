@@ -29,9 +29,9 @@ const (
 	// readers is the number of connections for reading. The API requests for one machine have never
 	// needed four connections at the same time, and four connections are cheap.
 	readers = 4
-	// writerCache is the size of the writer's page cache, in KiB. It must have room for the last
-	// pages of the indexes, where new entries go. For each arm and each kind of event, there are
-	// some such pages.
+	// writerCache is the size of the writer's page cache, in KiB. New entries of an index go into its
+	// last pages, so the cache must have room for these pages. There are some of them for each arm and
+	// each kind of event.
 	writerCache = 16_000
 )
 
@@ -41,8 +41,8 @@ type durability string
 
 const (
 	// ordinary is for writes that can be lost in a crash of the machine. A crash can undo only the
-	// ordinary writes after the last checkpoint or the last intent. Nobody has acted on an event
-	// that is lost in this way.
+	// ordinary writes after the last checkpoint or the last intent. Nobody has acted on an event that
+	// is lost in this way, because Coleo writes an intent before it acts.
 	ordinary durability = "NORMAL"
 	// intent is for writes that must not be lost, such as a spawn, a stop or an approval. When the
 	// method returns, this write and all earlier writes are on the disk.
@@ -71,7 +71,7 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // a coleo.Error already contains the name of the store
+	var said *coleo.Error // the message of a coleo.Error already names the store
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}
@@ -141,8 +141,8 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost is the size of the largest database that shrinkable rewrites, in bytes. A rewrite of
-// a database of this size takes about 100 ms, and needs disk space for a second copy. In a larger
+// rewriteMost is the size of the largest database that makeShrinkable rewrites, in bytes. A rewrite
+// of a database of this size takes about 100 ms, and needs disk space for a second copy. In a larger
 // database, free pages are reused, but they are not returned to the disk.
 const rewriteMost = 64 << 20
 

@@ -45,7 +45,7 @@ func (c text[T]) Scan(src any) error {
 	return err
 }
 
-// number is an integer, stored as an integer. If kept is true, zero is stored as 0 instead of NULL.
+// number is an integer, stored as an integer. If `kept` is true, zero is stored as 0 instead of NULL.
 type number struct {
 	p    *int
 	kept bool

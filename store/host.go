@@ -24,7 +24,7 @@ type HostDB struct {
 	db     *database
 	head   *head
 	epoch  string                 // the epoch of the events that this process writes
-	legacy string                 // the epoch of old events that were stored without an epoch
+	legacy string                 // the epoch for old events, which were stored without one
 	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
@@ -33,7 +33,8 @@ type HostDB struct {
 	deleted atomic.Uint64 // the highest number of a deleted event; earlier events may also be missing
 }
 
-// hostSchema is the schema of host.db. The bytes of the mark spell "clho".
+// hostSchema is the schema of host.db. Its `mark` is SQLite's application_id, whose bytes spell
+// "clho".
 var hostSchema = schema{folder: "host", mark: 0x636c686f}
 
 // OpenHost opens the database of a host agent. If the database does not exist, OpenHost creates it
@@ -149,7 +150,7 @@ func (h *HostDB) Head() uint64 { return h.head.position() }
 // After an error, the log contains none of the events. Append returns EInvalid for a bad event.
 //
 // After Append has returned, the events survive the end of this process. If one of the events is an
-// intent, all of the events also survive a power failure.
+// intent, such as a spawn, all of the events also survive a power failure.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -297,7 +298,7 @@ func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.
 		id := e.Run
 		if e.Kind == coleo.EventQueue {
 			var c coleo.QueueChange
-			_ = json.Unmarshal(e.Payload, &c) // ignore the error: without an id, an unreadable event is about no prompt
+			_ = json.Unmarshal(e.Payload, &c) // ignore the error, because c.ID then stays "", which means no prompt
 			id = c.ID
 		}
 		if id != "" {

@@ -41,16 +41,16 @@ type ArmRecord struct {
 	Run     *coleo.Receipt
 	Earlier []coleo.Receipt // the older open runs, oldest first
 
-	// Intended contains the prompts that are about to be typed, and the prompts whose arrival a
-	// dialog hides. Only the fields ID, Time, Text, Compact and Unsettled are used. ID is the id of
-	// the run that the prompt will begin.
+	// Intended contains two sorts of prompts: those that are about to be typed, and those whose
+	// arrival is unknown because a dialog hides it. Only the fields ID, Time, Text, Compact and
+	// Unsettled are used. ID is the id of the run that the prompt will begin.
 	Intended []coleo.Receipt
 
 	// Trace contains the positions up to which the sources of the arm's work have been read.
 	Trace trace.State
 
-	// Queue contains the prompts that wait until the arm is idle. It is nil if no prompt waits and
-	// the queue is not paused.
+	// Queue contains the prompts that wait until the arm is idle. It is nil if the queue is empty and
+	// has no other state to store, such as a pause.
 	Queue *coleo.Queue
 }
 

@@ -85,9 +85,9 @@ func (s *ServeDB) SetSetting(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// MeetHost stores the number `head`, which is the end of a host's log at serve's first contact with the host.
-// The events up to `head` are the backlog of the host. If serve has met the host before, MeetHost does
-// nothing. MeetHost must be called before Project receives the first event of the host.
+// MeetHost stores where the log of a host ended when serve first met the host: at the event with the
+// number `head`. The events up to `head` are the backlog of the host. If serve has met the host
+// before, MeetHost does nothing. Call MeetHost before Project receives the first event of the host.
 func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO backlogs (host, head) VALUES (?, ?) ON CONFLICT (host) DO NOTHING",
@@ -98,7 +98,7 @@ func (s *ServeDB) MeetHost(ctx context.Context, host string, head uint64) error 
 }
 
 // InBacklog reports whether the event at a position of serve's log belongs to the backlog of its
-// host. Such an event had happened before serve first met the host.
+// host: the events that had happened before serve first met the host.
 func (s *ServeDB) InBacklog(ctx context.Context, host string, position uint64) (bool, error) {
 	var end uint64
 	err := s.db.reader.QueryRowContext(ctx, "SELECT pos FROM backlogs WHERE host = ?", host).Scan(&end)

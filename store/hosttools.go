@@ -28,11 +28,11 @@ type ToolCall struct {
 
 // TaskList is an arm's list of tasks.
 type TaskList struct {
-	Last  int // the number in the id of the task that was added last
+	Last  int // the number in the newest task's id: 3 if the id is t3
 	Tasks []coleo.Task
 }
 
-// Claim is an announcement of an arm that it uses a file.
+// Claim is an arm's announcement that it uses a file.
 type Claim struct {
 	Arm    string
 	Path   string // the absolute path

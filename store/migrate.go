@@ -26,7 +26,8 @@ type schema struct {
 
 // migrate carries out the steps that the database still lacks, in one transaction. PRAGMA
 // user_version is the number of completed steps. migrate returns EConflict if a newer Coleo has
-// completed more steps, and EInvalid if the database has another mark.
+// completed more steps. It returns EInvalid if the application_id shows that the file is another
+// database.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {

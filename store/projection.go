@@ -30,8 +30,8 @@ type hostProgress struct {
 	epoch string
 	seq   uint64
 
-	backlog    uint64 // the number of the last event of the host's backlog; 0 if all of it was projected
-	backlogEnd uint64 // the position in serve's log of the last projected event of the backlog
+	backlog    uint64 // the number of the backlog's last event (see MeetHost); 0 if all of it was projected
+	backlogEnd uint64 // the position in serve's log of the backlog's last projected event
 }
 
 // rowChange contains the row of an arm before and after a batch. An empty ID means that the arm has
@@ -64,7 +64,8 @@ func (p *projection) add(e *coleo.Event) error {
 	return p.addToRun(e)
 }
 
-// passBacklog stores that the event with the number seq was projected, at a position of serve's log.
+// passBacklog updates the backlog's fields after the event with the number `seq` was stored at a
+// position of serve's log.
 func (r *hostProgress) passBacklog(seq, position uint64) {
 	if seq <= r.backlog {
 		r.backlogEnd = position
@@ -114,13 +115,16 @@ func (p *projection) run(id string) (*runRow, error) {
 	return &row, err
 }
 
-// acceptNew reports whether an event is new. If so, acceptNew moves the host's cursor to the event.
-// If events before the event are missing, acceptNew returns EConflict. But if the host has deleted
-// the missing events, acceptNew records a gap and accepts the event.
+// acceptNew reports whether an event is new. For a new event, it moves the host's cursor to the
+// event. If serve's log lacks events before the new event, there are two cases:
 //
-// The epoch of a host's log changes each time the host opens its database. If the database was
-// restored from a copy, the log also continues at a lower number. So a new epoch is not a gap by
-// itself: if serve has stored the event before the new event, no event is missing.
+//   - The host has deleted them: acceptNew records a gap, and accepts the event.
+//   - The host may still have them: acceptNew returns EConflict.
+//
+// A new epoch does not prove that events are missing. The epoch changes each time the host opens its
+// database. If the database was restored from a copy, the log also continues at a lower number.
+// Therefore acceptNew accepts the first event of an epoch if serve has stored the event with the
+// number before it.
 func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
 	at, err := p.progressOf(e.Host)
 	if err != nil {
@@ -276,8 +280,8 @@ func (p *projection) saveArm(arm *rowChange) error {
 	if arm.before.ID != "" {
 		return updateArm(p.tx, &arm.after)
 	}
-	// If another arm has the name, the statement writes no row, so that the log can continue. The
-	// arm's next start creates the row, if the name is free then.
+	// If another arm has the name, write no row. An error would keep serve from storing the log's
+	// later events. The arm's next start creates the row, if the name is free then.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.after))+" ON CONFLICT DO NOTHING", armCells(&arm.after)...)
 	return err
 }

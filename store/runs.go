@@ -150,8 +150,8 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 		also("runs.outcome = ?", string(f.Outcome))
 	}
 	if !f.Since.IsZero() {
-		// The search begins at the first run that started after f.Since, so that the query does not
-		// read earlier runs.
+		// Begin the search at the first run that started at f.Since or later. Without this condition,
+		// the query would read all earlier runs.
 		also(`runs.first >= (SELECT MIN(first) FROM runs WHERE started_at >= ?) AND runs.started_at >= ?`,
 			moment{&f.Since}, moment{&f.Since})
 	}

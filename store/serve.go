@@ -23,7 +23,8 @@ type ServeDB struct {
 	insertEvent, readRow, saveRow *sql.Stmt
 }
 
-// serveSchema is the schema of serve.db. The bytes of the mark spell "clsv".
+// serveSchema is the schema of serve.db. Its `mark` is SQLite's application_id, whose bytes spell
+// "clsv".
 var serveSchema = schema{folder: "serve", mark: 0x636c7376,
 	then: map[string]func(*sql.Tx) error{"006_runs.sql": fillRuns, "013_usage.sql": fillUsage}}
 
@@ -95,9 +96,9 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast does the same as Project for a host that has deleted old events. Events of this host
-// may be missing up to the number lastDeleted. Gap then returns the number of the last missing
-// event.
+// ProjectPast does the same as Project, but for a host that has deleted old events. Events of this
+// host may be missing if their number is not higher than lastDeleted. Afterwards, Gap returns the
+// number of the last missing event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, lastDeleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {

@@ -45,8 +45,8 @@ func armFields(a *coleo.Arm) []field {
 		{"model_fallback", documentOf(&a.ModelFallback)},
 		{"total_tokens", number{p: &a.TotalTokens, kept: true}},
 		{"total_cost", amount{&a.TotalCost}},
-		// The published table contains the next four columns, and the API contains their fields.
-		// Coleo leaves them empty.
+		// The next four columns are empty. They exist because Coleo's published specification contains
+		// them, and because the API contains their fields.
 		{"current_task_id", textOf(&a.CurrentTaskID)},
 		{"current_task_subject", textOf(&a.CurrentTaskSubject)},
 		{"current_bug_id", textOf(&a.CurrentBugID)},
@@ -91,10 +91,10 @@ func (c shownCell) Scan(src any) error {
 	return err
 }
 
-// statusCell stores the status planning_blocked as paused. planningCell, the cell of another
-// column, stores whether the status is planning_blocked. When a row is read, planningCell must be
-// scanned after statusCell. Coleo itself never uses planning_blocked, but the published table
-// contains it.
+// statusCell stores the status planning_blocked as paused. The fact that a plan blocks the arm is in
+// another column: see planningCell. When a row is read, planningCell must be scanned after
+// statusCell, because it changes the status that statusCell has read. Coleo itself never sets
+// planning_blocked, but the published table contains it.
 type statusCell struct{ p *coleo.Status }
 
 func (c statusCell) Value() (driver.Value, error) {
@@ -149,9 +149,12 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// ArmsToVerify returns the arms of a host whose rows the host agent's next pulse may correct. These
-// are the stopped arms, the arms whose state comes from the given rule, and the arms whose name is
-// their id.
+// ArmsToVerify returns the arms of a host whose rows may be wrong. The next pulse, the host agent's
+// short report, may correct them. These arms are:
+//
+//   - the stopped arms
+//   - the arms whose state comes from the given rule
+//   - the arms whose name is their id
 func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -254,9 +257,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat stores the time of a beat of a host agent. lastOutputs contains the time of the last output
-// of each arm that the host agent reports as alive. Beat does not change arms that have moved to
-// another host. It returns the ids of the arms that have new output.
+// Beat stores the time of a beat, a host agent's sign of life. lastOutputs contains the time of the
+// last output of each arm that the host agent reports as alive. Beat does not change arms that have
+// moved to another host. It returns the ids of the arms that have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, lastOutputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(lastOutputs)))

@@ -22,12 +22,15 @@ type Bound struct {
 	Age  time.Duration
 }
 
-// These are the bounds of the logs. ServeBound must be larger than HostBound. A host agent can send
-// any event again that it still has, and serve must then recognize the event. An event of work has
-// about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events of two
-// long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound
-// keeps half of the events of a long run. The row of a run has at most 5 kB, and is kept longer
-// than the run's events.
+// These are the bounds of the logs and of other tables.
+//
+//   - ServeBound must be larger than HostBound. A host agent can send each event again that it still
+//     has, and serve must then recognize the event.
+//   - ServeBound keeps the events of two long runs of each arm, in about 200 MB. A long run has
+//     100,000 events of work, of about 1 kB each.
+//   - HostBound keeps half of the events of a long run. This is enough, because host.db is only the
+//     source for a new serve.db.
+//   - RunBound keeps the row of a run longer than the run's events, because the row has at most 5 kB.
 var (
 	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // for the events of each arm in host.db
 	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // for the events of each arm in serve.db
@@ -162,8 +165,8 @@ func (t *thinning) keeps(e entry) (bool, error) {
 	return t.stays(t.tx, e)
 }
 
-// findNewest finds the key of the arm's newest own event of each kind, if the arm still has a row.
-// thin keeps these events, so that serve can compute the row from them again.
+// findNewest finds the arm's newest event of each kind among Coleo's own events, if the arm still has
+// a row. thin keeps these events, so that serve can compute the row from them again.
 func (t *thinning) findNewest() error {
 	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
 		" AND EXISTS (SELECT 1 FROM arms WHERE id = ?1) GROUP BY kind", t.arm)
@@ -193,13 +196,13 @@ var hostShelf = shelf{"events", "seq", "''"}
 // with lower numbers may also be missing. Deleted returns 0 if no event was deleted.
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
-// Thin deletes events of one arm that are outside a bound. It chooses the first arm whose id is higher than
-// `after`, and returns the id of this arm. It returns "" if no arm has a higher id.
+// Thin deletes events of one arm that are outside a bound. It chooses the first arm whose id is
+// higher than `after`, and returns the id of this arm. It returns "" if no arm has a higher id.
 //
 // Thin always keeps these events:
 //   - events whose number is firstUnread or higher, because serve may not have read them;
 //   - the start events of open runs;
-//   - if the arm still has a record, its newest own event of each kind.
+//   - the arm's newest event of each kind among Coleo's own events, if the arm still has a record.
 func (h *HostDB) Thin(ctx context.Context, after string, firstUnread uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.nextArm(ctx, h.db.reader, after)
@@ -231,13 +234,14 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 
 var serveShelf = shelf{"run_events", "pos", "host"}
 
-// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm whose id
-// is higher than `after`, and returns the id of this arm. It returns "" if no arm has a higher id.
+// Thin deletes events of one arm in serve's log that are outside a bound. It chooses the first arm
+// whose id is higher than `after`, and returns the id of this arm. It returns "" if no arm has a
+// higher id.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
 //   - the last event of each host;
-//   - if the arm still has a row, its newest own event of each kind.
+//   - the arm's newest event of each kind among Coleo's own events, if the arm still has a row.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
 	arm, err = serveShelf.nextArm(ctx, s.db.reader, after)
 	if err != nil || arm == "" {

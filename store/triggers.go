@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// keptTriggerEntries is the number of entries of one trigger that are kept.
+	// keptTriggerEntries is the number of entries in the history of one trigger that are kept.
 	keptTriggerEntries = 1000
 	// keptTriggerRuns is the time for which each run is kept, even if the trigger has more than
-	// keptTriggerEntries entries. A request to a webhook is valid for a few minutes. During this
-	// time, the run shows that the request was already accepted.
+	// keptTriggerEntries entries. A request to a webhook is valid for a few minutes. If the same
+	// request arrives again in this time, the kept run shows that it was already accepted.
 	keptTriggerRuns = time.Hour
 )
 
@@ -166,10 +166,11 @@ func (s *ServeDB) Triggers(ctx context.Context) ([]trigger.Trigger, error) {
 	return out, nil
 }
 
-// AddTriggerEntries stores entries of a trigger, and the time up to which a schedule was carried
-// out. It skips a run if an earlier run has the same field Once, and reports whether it has stored
-// all entries. If the trigger was removed, AddTriggerEntries returns ENotFound and stores nothing.
-// The write survives a power failure.
+// AddTriggerEntries stores entries of a trigger in the history. It also stores the time `handled`, up
+// to which a schedule was carried out, and adds `missed` to the number of missed times. It skips a
+// run if an earlier run has the same field Once. The result `all` is true if it has stored all
+// entries. If the trigger was removed, AddTriggerEntries returns ENotFound and stores nothing. The
+// write survives a power failure.
 func (s *ServeDB) AddTriggerEntries(ctx context.Context, t trigger.Trigger, handled time.Time, missed int,
 	entries ...trigger.Entry) (all bool, err error) {
 	all = true

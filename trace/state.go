@@ -7,12 +7,12 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaces is the largest number of records in State.Places. An agent CLI begins another record
-// with each conversation, so State drops the oldest places.
+// mostPlaces is the largest number of places in State.Places, one for each record. An agent CLI
+// begins another record with each conversation, so State drops the oldest places.
 const mostPlaces = 8
 
-// mostSubagents is the largest number of records in State.Subagents. An arm can start any number of
-// subagents, so State drops the oldest places.
+// mostSubagents is the largest number of places in State.Subagents, one for each record. An arm can
+// start any number of subagents, so State drops the oldest places.
 const mostSubagents = 32
 
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
@@ -120,9 +120,9 @@ func (s State) afterActivity(record string, a coleo.Activity) (State, bool) {
 	return s, true
 }
 
-// passSubagent is like pass, for an activity of a subagent's own record. If State has dropped the
-// place of a record, the record is read again from its beginning. passSubagent then treats the
-// record's activities up to the time s.Forgotten as known.
+// passSubagent does the same as afterActivity, for an activity of a subagent's own record. If State
+// has dropped the place of a record, the record is read again from its beginning. passSubagent then
+// treats the record's activities up to the time s.Forgotten as known.
 func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
 	place, isNew := placeAfter(s.Subagents, record, a)
 	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {

@@ -70,7 +70,7 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 			break
 		}
 		t.useModel(w.Model)
-		if a.Reply != "" { // Gemini CLI records the tokens of a reply before its calls
+		if a.Reply != "" { // Gemini CLI records the tokens of a reply first, so they can begin the reply
 			t.reply()
 		}
 		t.tell(w)

@@ -19,7 +19,7 @@ const Now = "now"
 // cursors.
 type EventFilter struct {
 	Arm   string            `json:"arm,omitempty"` // id or name
-	Run   string            `json:"run,omitempty"` // the id of a run, or a beginning that no other run's id has
+	Run   string            `json:"run,omitempty"` // a run's id, or a beginning of it that no other run's id has
 	Kinds []coleo.EventKind `json:"kinds,omitempty"`
 	After string            `json:"after,omitempty"`
 	Limit int               `json:"limit,omitempty"`
@@ -42,8 +42,8 @@ type RunFilter struct {
 }
 
 // Update is one message to a program that follows the arms and the log. At most one of Arm, Removed
-// and Event is set. If none is set, the update only means that the program has received everything
-// up to Cursor.
+// and Event is set. An update with none of them only says that the program has received everything up
+// to Cursor.
 type Update struct {
 	Arm     *coleo.Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string       `json:"removed,omitempty"` // the id of a removed arm
@@ -51,7 +51,7 @@ type Update struct {
 	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event, after which the next events begin
 
 	// encode returns the JSON of Event. It computes the JSON only once for all copies of the update.
-	// It is nil unless Shared has made the update.
+	// Only Shared sets encode; in any other update, it is nil.
 	encode func() ([]byte, error)
 }
 

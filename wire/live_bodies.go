@@ -8,8 +8,8 @@ import (
 const (
 	ChannelArms   = "arms"       // all present arms, followed by each change of an arm
 	ChannelEvents = "arm-events" // every event of every arm's log
-	// ChannelDisplay sends a snapshot of an arm after each change of the arm. A new subscription
-	// first sends nothing, so a client reads the first snapshots from /api/arms/{id}/display.
+	// ChannelDisplay sends a snapshot of an arm after each change of the arm. A client gets no
+	// snapshot when it subscribes, so it reads the first snapshots from /api/arms/{id}/display.
 	ChannelDisplay = "display"
 	ChannelAll     = "all"
 )

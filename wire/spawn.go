@@ -83,8 +83,8 @@ type SpawnRequest struct {
 
 	ContinueWith string `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt that continues the arm after a limit"`
 
-	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is missing, a
-	// stopped arm keeps its value.
+	// EndWhenDone ends the arm when a run has finished and the arm's queue is empty. If it is missing,
+	// a stopped arm keeps its value.
 	EndWhenDone *bool `json:"endWhenDone,omitempty" doc:"Whether the arm ends when its work is done"`
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
@@ -101,9 +101,9 @@ type Worktree struct {
 	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"` //nolint:lll // a tag has one line
 }
 
-// HandoverRequest asks for a successor of an arm, the first arm. The successor is a new arm in the
-// same folder, which gets the first arm's task. A missing field has the value of the first arm, if
-// this value is valid for the successor's harness.
+// HandoverRequest asks Coleo to give the task of an arm, the first arm, to a successor. The successor
+// is a new arm in the same folder. A field that is missing gets the first arm's value, if this value
+// is valid for the successor's harness.
 type HandoverRequest struct {
 	To       string `json:"to" minLength:"1" doc:"Harness of the successor"`
 	Name     string `json:"name,omitempty" doc:"Name of the successor; the first arm's name with the harness if left out"`

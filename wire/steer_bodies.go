@@ -45,7 +45,8 @@ type RespondBody struct {
 	Lease   string `json:"lease,omitempty"`
 }
 
-// SuspensionBody is the answer to a suspension: a decision, options or a text.
+// SuspensionBody is the answer to a suspension, an open question of an arm. The answer is a decision,
+// options or a text.
 type SuspensionBody struct {
 	ID       string       `json:"id,omitempty" doc:"Id of the suspension; can be left out if the arm has exactly one"`
 	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For plan, access, permission"`

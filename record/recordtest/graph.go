@@ -28,7 +28,7 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 	all := []coleo.Event{{Run: graphRun, Kind: coleo.EventRunStart, Payload: []byte(`{}`)}}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Position, list[i].Key = int64(i+1), "" // so that no activity counts as already known
+		list[i].Position, list[i].Key = int64(i+1), "" // new positions, so that no activity counts as already known
 	}
 	_, work, _ := trace.State{}.Begin(graphRun).Take("record", list, oneRun{})
 	all = append(all, work...)
@@ -40,7 +40,7 @@ func eventsOf(list []coleo.Activity) []coleo.Event {
 }
 
 // checkGraph checks that the work in the list forms a valid graph, in which each call has its
-// outcome. If a call wrote the text in the constant written, checkGraph also checks that the graph
+// outcome. If a call wrote the text in the constant `written`, checkGraph also checks that the graph
 // names this call.
 func checkGraph(t *testing.T, file string, list []coleo.Activity) {
 	t.Helper()

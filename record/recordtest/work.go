@@ -93,7 +93,7 @@ func checkCalls(t *testing.T, path string, order []string, calls map[string]cole
 	}
 	for i, m := range all {
 		c := calls[order[i]]
-		if c.ID != m.ID && c.ID != m.Name+"__"+m.ID || c.Name != m.Name || // Gemini CLI puts the name before the id
+		if c.ID != m.ID && c.ID != m.Name+"__"+m.ID || c.Name != m.Name || // in Gemini CLI, the id of a call is NAME__ID
 			!sameArguments(c, m.Arguments) {
 			t.Errorf("call %d of %s is %+v, the model has made %+v", i+1, path, c, m)
 		}

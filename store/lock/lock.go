@@ -65,9 +65,9 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// Release releases the lock and closes the lock file. Closing the file would not release the lock if
-// another goroutine has just forked a child. The child also has the file open, until it executes
-// its program.
+// Release releases the lock and closes the lock file. To close the file is not enough, if another
+// goroutine has just forked a child. The child also has the file open until it executes its program,
+// and would keep the lock.
 func Release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

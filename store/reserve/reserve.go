@@ -1,5 +1,5 @@
-// Package reserve keeps a file beside a database that occupies disk space. When the disk is full, the
-// database gives up pieces of this file, so that it can still write.
+// Package reserve keeps a reserve file beside a database. The file occupies disk space. When the disk
+// is full, the database gives up pieces of the file, so that it can still write.
 package reserve
 
 import (
@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// reserveBytes is the full size of a database's reserve file. When the disk is full, the
-	// database frees space from this file. SQLite merges a write-ahead log into the database when
-	// the log has 1000 pages of 4 KiB. The merge can need as much space again.
+	// reserveBytes is the full size of a database's reserve file. When the disk is full, the database
+	// frees space from this file. The size is enough for SQLite's write-ahead log and for its merge.
+	// SQLite merges the log into the database when the log has 1000 pages of 4 KiB. The merge can need
+	// as much space again.
 	reserveBytes = 8 << 20
 	// reservePiece is the number of bytes of the reserve file that are freed at a time. A write
 	// rarely needs more. If more were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
 	// reservePage is the size of a page of the reserve file, in bytes. Each page contains its own
-	// number. File systems compare and compress blocks of at least this size.
+	// number, so no two pages are equal. A file system that compares or compresses blocks uses blocks
+	// of at least this size. Therefore it cannot make the file occupy less space.
 	reservePage = 4 << 10
 )
 
