@@ -364,7 +364,8 @@ type OnPartition string
 
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
-	PartitionRun OnPartition = "run" // the default: the host agent still types the prompts that it has
+	// PartitionRun, the default, lets the host agent type the prompts that it already has.
+	PartitionRun OnPartition = "run"
 	// PartitionFreeze makes the holder accept keys only during the 10 s after serve has confirmed that
 	// no second start (generation) of the arm runs. At all other times, the holder refuses keys.
 	PartitionFreeze OnPartition = "freeze"
