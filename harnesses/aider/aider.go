@@ -34,9 +34,9 @@ type sent struct {
 	} `json:"properties"`
 }
 
-// usage adds up the usage of the messages since Aider was started. The counts are approximate,
-// because Aider itself counts the tokens of streamed answers. The counts on Aider's screen are
-// rounded too.
+// usage adds up the usage of the messages since Aider was started. The counts are approximate, because
+// Aider itself counts the tokens of streamed answers. The screen shows no better counts, because Aider
+// rounds them there.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	u := coleo.Usage{}
 	err := terminal.EachEntry(f.Account, func(e sent) {
@@ -51,8 +51,8 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	return u, err
 }
 
-// mostHistory is the largest number of bytes that Coleo reads from the end of the history. An answer
-// is smaller.
+// mostHistory is the largest number of bytes that Coleo reads from the end of Aider's chat history. Every
+// known answer is smaller.
 const mostHistory = 16 << 20
 
 // answer returns the text after the last prompt in .aider.chat.history.md (0.86.2). A

@@ -104,9 +104,9 @@ func (l recordLine) user() []record.Entry {
 	return out
 }
 
-// typedEntry decodes a prompt, a command that the user typed after !, or the output of such a
-// command. The output can be the last line of the turn, because only some versions ask the model
-// afterwards.
+// typedEntry decodes a prompt, a command that the user typed after !, or the output of such a command. It
+// decodes the output as the end of the turn. Only some versions of Claude Code ask the model afterwards, so
+// the output can be the last line of the turn.
 func (l recordLine) typedEntry(text string) record.Entry {
 	for _, output := range []string{"<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>"} {
 		if strings.HasPrefix(text, output) {

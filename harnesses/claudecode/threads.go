@@ -20,8 +20,8 @@ type headerLine struct {
 	Cwd       string `json:"cwd"`
 	Sidechain bool   `json:"isSidechain"`
 	Session   string `json:"sessionId"`
-	// Requested is the conversation for which the reply was first written. Only a copied reply has
-	// this field.
+	// Requested is the id of the conversation for which the reply was first written. Only a reply that was
+	// copied from another conversation has this field.
 	Requested  string `json:"requestSessionId"`
 	ForkedFrom struct {
 		Session string `json:"sessionId"`

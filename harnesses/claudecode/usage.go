@@ -35,8 +35,9 @@ func (t tokens) usage() coleo.Usage {
 	}
 }
 
-// usage adds up the usage of the conversation's replies. It counts only the last line of each
-// reply, because each part of a reply has a line with the reply's tokens.
+// usage adds up the usage of the conversation's replies. Claude Code writes one line for each part of a
+// reply, and each of these lines repeats the tokens of the whole reply. So usage counts only the last line
+// of each reply.
 func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {

@@ -39,9 +39,10 @@ type workPart struct {
 // worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
 // texts. Its fields contain what it needs from earlier lines.
 type worker struct {
-	mode, model     string
-	reportedReply   string        // the reply whose tokens were reported last
-	unfinishedUsage *record.Entry // the tokens of the newest reply, if the reply may not be finished
+	mode, model   string
+	reportedReply string // the reply whose tokens were reported last
+	// the tokens of the newest reply, as long as more lines of that reply can follow
+	unfinishedUsage *record.Entry
 	calls           map[string]call
 	tasks           taskList
 	shell           string // id of the user's command whose output is still to come
@@ -79,9 +80,9 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// takePendingUsage returns the tokens of the newest reply if that reply has no stop reason and the
-// line belongs to another message. Such a line shows that the reply has no more lines. Otherwise
-// takePendingUsage returns nil.
+// takePendingUsage returns the tokens that the method `usage` has kept because their reply had no stop
+// reason yet. It does so when the line belongs to another message, which shows that the reply has no more
+// lines. Otherwise it returns nil.
 func (w *worker) takePendingUsage(l recordLine) []record.Entry {
 	if w.unfinishedUsage == nil || l.Type != "user" && l.Type != "assistant" ||
 		l.Message.ID == w.unfinishedUsage.Reply {
@@ -157,7 +158,7 @@ func (w *worker) assistant(l recordLine) []record.Entry {
 			texts = append(texts, p.Text)
 		}
 		add(record.ProblemOf(strings.Join(texts, "\n"), false))
-		out[0].Reply = "" // the line is no reply of the model
+		out[0].Reply = "" // this reply did not come from the model
 		return out
 	}
 	if m := l.Message.Model; m != "" && m != "<synthetic>" {

@@ -46,9 +46,9 @@ func rollouts(home, pattern string) ([]string, error) {
 	return found, err
 }
 
-// conversation returns the id of the newest conversation that began in the work folder since Codex
-// was started. It returns "" before the first prompt. It skips the rollouts of subagents, which are
-// newer than the rollout of their conversation.
+// conversation returns the id of the newest conversation that began in the work folder since Codex was
+// started. It returns "" before the first prompt. Rollouts of subagents do not count, because they are
+// newer than the rollout of the conversation to which they belong.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {

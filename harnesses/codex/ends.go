@@ -66,8 +66,8 @@ func refusal(text string) string {
 	return text
 }
 
-// end returns the end of a call. The event i describes this end in more detail than the result in
-// the rollout.
+// end returns the end of a call, as the event `i` describes it. The event contains more details than the
+// result of the same call in the rollout.
 func (i workItem) end(id, text string) coleo.ToolEnd {
 	output := i.Output + i.Printed
 	for _, c := range i.Result.Content {
@@ -82,8 +82,8 @@ func (i workItem) end(id, text string) coleo.ToolEnd {
 	return record.Succeeded(id, output)
 }
 
-// resultOf returns the text of a result. succeeded reports whether the call succeeded; it is nil if
-// the result does not show that.
+// resultOf returns the text of a result. `succeeded` reports whether the call succeeded, or is nil if the
+// result does not show whether it did.
 func resultOf(raw json.RawMessage) (text string, succeeded *bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, nil

@@ -17,9 +17,9 @@ var conversations = record.Source{
 	}},
 }
 
-// decoder decodes the rollout of Codex,
-// ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl (0.169.0). A denial and an
-// interrupt look the same in the record, because a denial interrupts the turn.
+// decoder decodes the rollout of Codex, ~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-CONVERSATION.jsonl
+// (0.169.0). In this file, a denied call looks like an interrupted turn, because Codex interrupts the turn
+// after a denial.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }

@@ -12,9 +12,9 @@ import (
 	"coleo.dev/record"
 )
 
-// findSubagents returns a function that finds the rollouts of a conversation's subagents. Each
-// rollout names its conversation in its first line. The function skips the folders of days before the
-// conversation began, because no subagent is older than its conversation.
+// findSubagents returns a function that finds the rollouts of a conversation's subagents. The first line of
+// such a rollout names the conversation. No subagent is older than its conversation, so the function skips
+// the folders of the days before the conversation began.
 func findSubagents(path string, w record.Where) func() (records, folders []string) {
 	f := &rolloutFinder{own: path, conversation: w.Conversation, days: map[string]time.Time{}, seen: map[string]bool{}}
 	return func() ([]string, []string) {
@@ -26,14 +26,14 @@ func findSubagents(path string, w record.Where) func() (records, folders []strin
 // rolloutFinder remembers which rollouts it has already checked.
 type rolloutFinder struct {
 	own, conversation string
-	days              map[string]time.Time // the folders of days, with their times of change
-	seen              map[string]bool      // the rollouts whose conversation is known, by path
+	days              map[string]time.Time // modification time of each day's folder, by path
+	seen              map[string]bool      // paths of rollouts that need no second check
 	found             []string             // the rollouts of subagents
 }
 
-// settled is how long a folder must be unchanged before Coleo skips it. Two quick changes can leave
-// the same time of change, so the second would go unnoticed. One second is longer than the
-// resolution of that time.
+// settled is how long a folder must be unchanged before Coleo remembers its modification time. Coleo then
+// skips the folder until this time changes. Two quick changes can leave the same modification time, so that
+// Coleo would miss the second change. One second is longer than the resolution of modification times.
 const settled = time.Second
 
 // look searches for new rollouts.
@@ -51,16 +51,17 @@ func (f *rolloutFinder) look() {
 		if time.Since(info.ModTime()) > settled {
 			f.days[day] = info.ModTime()
 		}
-		entries, _ := os.ReadDir(day) // after an error, use the entries that were read
+		entries, _ := os.ReadDir(day) // if this fails, use the entries that were read before the error
 		for _, e := range entries {
 			f.lookAt(filepath.Join(day, e.Name()))
 		}
 	}
 }
 
-// below returns the subfolders of the given folders. It leaves out folders with a smaller path than
-// the path in the parameter `first`. It compares each path only with the beginning of `first` that
-// has the same length.
+// below returns the subfolders of the given folders, but leaves out those that are older than `first`. The
+// path of a day's folder, such as sessions/2026/03/07, sorts by date. So below compares each path with
+// `first`, cut to the same length: sessions/2026 is older than sessions/2027/01/31, and sessions/2027 is
+// not.
 func below(folders []string, first string) (out []string) {
 	for _, folder := range folders {
 		entries, _ := os.ReadDir(folder)

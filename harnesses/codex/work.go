@@ -67,15 +67,14 @@ func (t tokens) usage() coleo.Usage {
 // worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
 // texts. Its fields contain what it needs from earlier lines.
 //
-// Codex writes each text and each call twice: as an item of the model's reply and as an event.
-// worker reads the calls and their ends from the items of the reply, and everything else from the
-// events.
+// Codex writes each text and each call twice: once as an item of the model's reply, and once as an event.
+// worker reads the calls and their ends from the items. It reads everything else from the events.
 type worker struct {
 	turn, model, mode string
 	prompted          bool   // the turn has a prompt
 	replies           int    // the number of the turn's replies that have ended
 	counted           bool   // the record contains lines with the tokens of each reply
-	total             tokens // the tokens of the conversation, in a record without such lines
+	total             tokens // the sum of the conversation's tokens; unused if `counted` is true
 	subagent          string // in the record of a subagent: the id of its thread
 	calls             map[string]call
 }
@@ -115,8 +114,8 @@ func kindOf(namespace, name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// reply returns an id for the model's current reply, made of the turn and a number. Codex's own id is
-// known too late: it is written after the texts and calls of the reply.
+// reply returns an id for the model's current reply: the id of the turn and a number. Codex's own id of a
+// reply would come too late, because Codex writes it after the texts and calls of the reply.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
 // workOf returns entries for what the line reports about the work, such as calls and texts.
@@ -191,13 +190,13 @@ func (w *worker) context(l recordLine) (out []record.Entry) {
 }
 
 // tokens returns an entry with the tokens of one reply. Older versions of Codex can report the same reply
-// in several lines. tokens skips the repeated lines, which do not change the sum of the conversation's
-// tokens.
+// in several lines. A repeated line does not change the sum of the conversation's tokens, so tokens skips
+// it.
 func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
 	switch {
-	case w.subagent != "" && p.Thread != w.subagent: // the line was copied from the conversation, or names no thread
+	case w.subagent != "" && p.Thread != w.subagent: // copied from the main conversation, or without a thread
 		return nil
 	case p.Usage != nil:
 		w.counted, used = true, *p.Usage

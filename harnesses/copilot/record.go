@@ -23,7 +23,7 @@ var conversations = record.Source{
 // Copilot CLI calls each reply of the model a turn. A turn in Coleo's sense ends with a reply that
 // calls no tool, with an abort, or with an error.
 type decoder struct {
-	replied bool   // the newest reply of the model calls no tool, and its end is still to come
+	replied bool   // the newest reply of the model calls no tool, and Copilot CLI has not written its end yet
 	text    string // the text of the newest reply
 	denied  bool   // a permission was refused since the last prompt
 	work    worker
@@ -68,7 +68,7 @@ func (d *decoder) state(l recordLine) []record.Entry {
 	case "assistant.message":
 		return d.reply(l)
 	case "tool.execution_complete":
-		if d.work.calls[l.Data.Call].byUser { // a command of the user begins no turn, so no end would follow
+		if d.work.calls[l.Data.Call].byUser { // no end would follow, because a command of the user begins no turn
 			return nil
 		}
 		d.replied = false

@@ -65,7 +65,7 @@ type workResult struct {
 type worker struct {
 	model  string
 	calls  map[string]call
-	usage  *record.Entry // the tokens of a reply that is still to come
+	usage  *record.Entry // token counts whose reply Copilot CLI has not written yet
 	manual bool          // the user asked for the compaction
 }
 
@@ -146,8 +146,9 @@ func (w *worker) remember(id string, c call) {
 	}
 }
 
-// tokens keeps the token counts of a reply until the event of the reply comes. If other counts come
-// first, tokens returns the kept ones without a reply. It returns the counts of a subagent at once.
+// tokens keeps the token counts of a reply until the event with the reply comes. If the counts of another
+// reply come first, tokens returns the kept counts, without the id of a reply. It returns the counts of a
+// subagent at once.
 func (w *worker) tokens(l recordLine) (out []record.Entry) {
 	t := l.Data.Usage
 	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
@@ -184,7 +185,8 @@ func (w *worker) reply(l recordLine) (out []record.Entry) {
 	return out
 }
 
-// refusedEnd returns the end of a call whose permission was refused. Such a call has no other end.
+// refusedEnd returns the end of a call that was refused permission. Copilot CLI does not report the end of
+// such a call in any other event.
 func (w *worker) refusedEnd(l recordLine) []record.Entry {
 	d := l.Data
 	c, open := w.calls[d.Call]

@@ -12,8 +12,8 @@ import (
 var conversations = record.Source{
 	Pattern: ".gemini/tmp/*/chats/session-*-{id}.jsonl", ShortID: idInName,
 	Open: record.Lines(newDecoder),
-	// Gemini CLI first asks whether the folder is trusted, and then searches for agents, servers
-	// and skills. It creates or extends the file only after that (0.61.0).
+	// The first write to a session file shows that Gemini CLI has started. Before that, Gemini CLI asks
+	// whether the folder is trusted, and searches for agents, servers and skills (0.61.0).
 	ReportsReady: true,
 	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/*.jsonl"),
 		Start: func(string) record.Decoder { return newDecoder() }},

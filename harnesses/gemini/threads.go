@@ -44,8 +44,8 @@ func readHeader(raw []byte, h *record.Header) {
 	}
 }
 
-// folderFile is the name of the file that contains the path of the work folder. The file is beside
-// the folder with the chats.
+// folderFile is the name of the file that contains the path of the work folder. The file and the folder
+// "chats" are in the same folder.
 const folderFile = ".project_root"
 
 // longestPath is the largest number of bytes that are read from folderFile. It is the largest size

@@ -20,13 +20,13 @@ type workLine struct {
 		Subject     string `json:"subject"`
 		Description string `json:"description"`
 	} `json:"thoughts"`
-	Set struct { // only in a line without a type, which changes fields of the whole file
+	Set struct { // only in a line without a type: new values for fields of the whole file
 		Messages []message `json:"messages"`
 		Updated  string    `json:"lastUpdated"`
 	} `json:"$set"`
 }
 
-// message is a message in a line that sets all messages.
+// message is one message in a line that replaces the whole list of messages.
 type message struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
@@ -55,10 +55,10 @@ type workCall struct {
 // calls have ended. After a canceled turn, Gemini CLI repeats the whole history with new ids.
 type worker struct {
 	reply   string          // id of the newest reply whose texts have been reported
-	calls   map[string]bool // the calls of this reply that have been reported as ended
+	calls   map[string]bool // calls of the newest reply that have been reported as ended
 	model   string
 	asked   bool // there is a prompt without a reply
-	ended   bool // the turn was canceled, so the repeated history can follow
+	ended   bool // the turn was canceled, so Gemini CLI may now repeat the history
 	repeats bool // the present lines repeat older ones
 }
 
@@ -85,8 +85,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// summarised is the reply after a summary of the conversation. Gemini CLI itself writes it in the
-// model's place.
+// summarised is the text of a reply that Gemini CLI writes itself, in the model's place, after it has
+// summarized the conversation.
 const summarised = "Got it. Thanks for the additional context!"
 
 // replacedMessages returns entries for a line that sets all messages. Gemini CLI writes such a line after
@@ -110,8 +110,8 @@ func textOf(m message) string {
 	return text
 }
 
-// withoutRepeats returns the entries of a line, or nil if the line repeats an older line. A
-// repeated prompt begins no turn, and a repeated result of a tool is no work.
+// withoutRepeats returns the entries of a line, or nil if the line repeats an older line. A repeated prompt
+// does not begin a turn, and a repeated result of a tool does not show new work.
 func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text string) []record.Entry {
 	switch {
 	case l.Type == "info" && text == cancelled:
@@ -198,8 +198,8 @@ func (l recordLine) thoughts() string {
 	return strings.Join(all, "\n")
 }
 
-// timeOf returns the time in the parameter `text`. If the text is not a time in the form RFC 3339,
-// timeOf returns the second argument.
+// timeOf returns the time that `text` contains in the form RFC 3339. If `text` has another form, timeOf
+// returns `otherwise`.
 func timeOf(text string, otherwise time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at

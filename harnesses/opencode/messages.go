@@ -50,7 +50,7 @@ type account struct{ folder string } // name of the data folder; the database is
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	id := f.Conversation
-	if id == "" { // the session learns the id only after the first turn
+	if id == "" { // before the end of the first turn, the id is unknown
 		var err error
 		if id, err = conversation(f, a.folder); err != nil {
 			return nil, "", err
@@ -60,9 +60,9 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	return db, id, err
 }
 
-// answer finds the assistant's last message with a text after the last prompt, and joins the texts
-// of this message. If it cannot read the database, the answer is empty, and the session reads the
-// screen instead.
+// answer finds the assistant's last message with a text after the last prompt, and joins the texts of this
+// message. If it cannot read the database, it returns an empty answer, so that the session reads the screen
+// instead.
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""

@@ -71,7 +71,7 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 }
 
 // eachLine calls the function `take` for each line of a file. It skips lines of more than maxLine bytes.
-// A line is valid only until the function returns.
+// `take` must not keep its line.
 func eachLine(path string, take func(line []byte)) error {
 	file, err := terminal.OpenWritten(path)
 	if err != nil {

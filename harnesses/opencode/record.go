@@ -19,15 +19,15 @@ func (a account) record() record.Source {
 	return record.Source{Pattern: filepath.Join(".local/share", a.folder, a.folder+".db"), Open: openTail}
 }
 
-// A tail reads the messages of one conversation. It remembers which entries it has returned, because a
-// message changes while OpenCode writes it.
+// A tail reads the messages of one conversation. While OpenCode writes a message, the message changes, so
+// the tail reads it several times. The tail remembers which entries it has returned.
 type tail struct {
 	path         string
 	conversation string
 	db           *sql.DB // nil until the database can be opened
-	since        int64   // Unix time in ms; earlier messages no longer change
+	since        int64   // Unix time in ms; messages that are older no longer change
 	returned     map[string]bool
-	shell        map[string]bool // by id of a prompt: whether the prompt is a command of the user
+	shell        map[string]bool // for each prompt, by id: whether it is a command of the user
 	work         worker
 }
 
@@ -113,7 +113,7 @@ func (t *tail) state(messages []message) []record.Entry {
 			t.since = max(t.since, m.created)
 			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		case !t.shell[m.Parent]: // the reply to a command of the user does not show how the command ended
+		case !t.shell[m.Parent]: // other replies are skipped: they do not show how a command of the user ended
 			out = append(out, t.reply(m)...)
 		}
 	}
@@ -159,8 +159,13 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns the new entries for a reply: an Answer while the model writes, a Tool after its calls,
-// and an End when the reply has ended. It returns each entry only once.
+// reply returns the new entries for a reply:
+//
+//   - an Answer while the model writes
+//   - a Tool after the calls of the reply
+//   - an End when the reply has ended
+//
+// reply returns each entry only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {

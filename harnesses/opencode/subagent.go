@@ -10,8 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// subagent returns a placeholder for a subagent's tokens if the event ends the call that started the
-// subagent. The call may have been interrupted. For any other event, subagent returns nothing.
+// subagent returns a placeholder for the tokens of a subagent. It does so only if the event `p` ends the
+// call that started the subagent, even if that call was interrupted. Otherwise it returns nothing.
 func (w *worker) subagent(p eventPart) []workEntry {
 	s := p.State
 	if s.Metadata.Session == "" || s.Status != "completed" && s.Status != "error" {
@@ -34,15 +34,16 @@ func (w *worker) withSubagents(tx *sql.Tx, list []workEntry) []workEntry {
 	return out
 }
 
-// repliesBelow selects the messages of a subagent's conversation, and of the conversations of the
-// subagents that it has started itself.
+// repliesBelow selects the messages of the conversation of a subagent. It also selects the messages of all
+// subagents that this subagent, or one of its own subagents, has started.
 const repliesBelow = `WITH RECURSIVE below(id) AS (
 		SELECT ?1 UNION SELECT session.id FROM session JOIN below ON session.parent_id = below.id)
 	SELECT message.id, message.data FROM message JOIN below ON message.session_id = below.id
 	WHERE length(message.data) <= ?2 ORDER BY message.time_created, message.id`
 
-// tokensOf returns the new tokens of a subagent, and of the subagents that it has started itself. It
-// remembers the replies that it has returned, because a later call can continue the same subagent.
+// tokensOf returns the new tokens of a subagent, and of the subagents that it has started itself. The model
+// can continue the same subagent in a later call. So tokensOf remembers the replies whose tokens it has
+// returned.
 func (w *worker) tokensOf(tx *sql.Tx, place workEntry) (out []workEntry) {
 	rows, err := tx.QueryContext(context.Background(), repliesBelow, place.subagent, mostEvent)
 	if err != nil {

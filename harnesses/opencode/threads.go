@@ -106,7 +106,8 @@ func (t threads) Header(_ string, f record.Found) (record.Header, error) {
 		h.Hidden = record.HiddenFork
 	}
 	h.Begun, h.Last = time.UnixMilli(begun), time.UnixMilli(last)
-	// If a query fails, for example because a message has an unexpected form, the field keeps its value.
+	// A query can fail, for example because a message has an unexpected form. The fields that the query would
+	// set then keep their values.
 	_ = db.QueryRow(`SELECT count(*) FROM message
 		WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'user'`, f.Name).Scan(&h.Prompts)
 	_ = db.QueryRow(`SELECT json_extract(p.data, '$.text') FROM message m JOIN part p ON p.message_id = m.id

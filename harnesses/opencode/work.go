@@ -22,9 +22,9 @@ type worker struct {
 	since    int64 // Unix time in ms; earlier work may be left out
 	seq      int64 // number of the last event that was read; -1 if none was
 	reported map[string]bool
-	// The keys of shell and compactions are the ids of messages.
+	// The keys of the maps `shell` and `compactions` are ids of messages.
 	shell       map[string]bool // prompts that are commands of the user, and the replies to them
-	compactions map[string]bool // prompts and replies of a compaction; true if OpenCode decided on it
+	compactions map[string]bool // prompts and replies of a compaction; true if OpenCode began it, and not the user
 	mode, model string
 }
 
@@ -33,12 +33,12 @@ func newWorker(since int64) worker {
 		compactions: map[string]bool{}}
 }
 
-// workEntry is an entry, or a placeholder that entries replace later. At most one of prompt and subagent is
-// set.
+// workEntry is an entry, or a placeholder that withSubagents or mergeState later replaces by entries. It is
+// an entry if both `prompt` and `subagent` are "". At most one of them is set.
 type workEntry struct {
 	entry    record.Entry
-	prompt   string // if set, a placeholder for the prompt with this id
-	subagent string // if set, a placeholder for a subagent's tokens; the id of the subagent's conversation
+	prompt   string // if set, this is a placeholder for the prompt with this id
+	subagent string // if set, this is a placeholder for the tokens of the subagent in this conversation
 }
 
 // eventData contains the fields that Coleo reads of an event.
@@ -76,7 +76,7 @@ type eventPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Synthetic bool   `json:"synthetic"`
-	Auto      bool   `json:"auto"` // only in a compaction: OpenCode decided on it
+	Auto      bool   `json:"auto"` // only in a compaction: OpenCode itself began it
 	Time      struct {
 		End int64 `json:"end"`
 	} `json:"time"`
@@ -154,8 +154,8 @@ func (w *worker) event(kind string, e eventData) []workEntry {
 	return nil
 }
 
-// once returns a list with one element, made from the parameter work. It returns nil if an earlier call
-// of once had the same key. A key must be unique in its conversation.
+// once returns a list with one entry, which contains `work`. If an earlier call had the same key, it
+// returns nil. A key must be unique in its conversation.
 func (w *worker) once(key string, work coleo.Work, reply string, ms int64) []workEntry {
 	if w.reported[key] {
 		return nil
@@ -271,8 +271,8 @@ func (w *worker) tool(p eventPart) []workEntry {
 	return out
 }
 
-// kinds maps OpenCode's own tools to their kinds. Of the kind ToolOther, it contains only tools
-// with "_" in their names. Without an entry, kindOf would treat them as tools of an MCP server.
+// kinds maps OpenCode's own tools to their kinds. A tool of the kind ToolOther is listed only if its name
+// contains "_". Without the entry, kindOf would take it for a tool of an MCP server.
 var kinds = map[string]coleo.ToolKind{
 	"read": coleo.ToolRead, "glob": coleo.ToolRead, "grep": coleo.ToolRead, "list": coleo.ToolRead, "lsp": coleo.ToolRead,
 	"edit": coleo.ToolEdit, "write": coleo.ToolEdit, "multiedit": coleo.ToolEdit, "patch": coleo.ToolEdit,
@@ -299,8 +299,8 @@ func kindOf(name string) coleo.ToolKind {
 // invalid is the name of the tool that OpenCode records in place of a call that it cannot make.
 const invalid = "invalid"
 
-// unaccepted finds the arguments of a call in an error text. OpenCode quotes arguments there if it
-// does not accept them.
+// unaccepted finds the arguments of a call in the error text of that call. OpenCode quotes the arguments in
+// this text if it does not accept them.
 var unaccepted = regexp.MustCompile(`(?s)^Invalid input for tool .*?: (?:(JSON parsing failed: Text)|[^:]*: Value): ` +
 	`(.*)\.\nError message: (.*)$`)
 
@@ -327,8 +327,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	return record.Call(p.Call, in.Tool, kindOf(in.Tool), m[2])
 }
 
-// argumentsNotJSON returns the arguments of a call if they are not JSON. Kilo CLI puts such arguments into
-// an object. It returns "" if the arguments are JSON.
+// argumentsNotJSON returns the arguments of a call if they are not JSON, and "" if they are. Kilo CLI puts
+// arguments that are not JSON into an object.
 func argumentsNotJSON(input json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var text string
@@ -367,9 +367,9 @@ func endOf(p eventPart) coleo.ToolEnd {
 	return record.Succeeded(p.Call, s.Output)
 }
 
-// mergeState merges the work with the entries of `state`: the prompts and other entries that have no place
-// in the work. It puts each prompt between the work of the previous turn and that of the prompt's own turn.
-// The entries of `state` keep their order.
+// mergeState inserts the entries of `state` into the work of the conversation. `state` contains the
+// prompts, and other entries that the events of the work do not contain. Each prompt comes after the work
+// of the previous turn, and before the work of its own turn. The entries of `state` keep their order.
 func (w *worker) mergeState(state []record.Entry, work []workEntry) (out []record.Entry) {
 	at := int64(0)
 	if n := len(work); n > 0 {

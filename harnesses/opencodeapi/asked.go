@@ -13,8 +13,8 @@ import (
 
 var _ coleo.ToolAsker = (*Session)(nil)
 
-// commandShell describes the shell that runs commands (1.18.33): the program in SHELL, unless the
-// user's settings name another shell.
+// commandShell describes the shell that runs commands (1.18.33). It is the program that the variable SHELL
+// names, unless the user's settings name another shell.
 var commandShell = coleo.ShellRule{Env: []string{"SHELL"}, Names: []string{"bash", "zsh", "sh", "dash"}}
 
 // toolInputs describes what a policy must know about a tool.
@@ -26,8 +26,8 @@ type toolInputs struct {
 	free     []string // names of inputs that do not matter to a policy
 }
 
-// judgedTools are the tools for which a policy decides (1.18.33). No file is set for the tools grep
-// and glob, because they read whole folders.
+// judgedTools are the tools for which a policy decides (1.18.33). The tools grep and glob have no `file`,
+// because they read whole folders.
 var judgedTools = map[string]toolInputs{
 	"bash": {category: "execute", command: "command", folder: "workdir", free: []string{"description", "timeout"}},
 	"read": {category: "read", file: "filePath", free: []string{"offset", "limit"}},
@@ -43,7 +43,7 @@ var judgedTools = map[string]toolInputs{
 	"skill": {category: "other", free: []string{"name"}},
 }
 
-// callOf identifies the tool call to which a permission belongs.
+// callOf identifies the tool call for which the server asks permission.
 type callOf struct {
 	Session    string
 	Permission string
@@ -51,8 +51,8 @@ type callOf struct {
 	CallID     string `json:"callID"`
 }
 
-// AskedTool implements coleo.ToolAsker. It asks the server for the call to which the open
-// permission belongs, because the server knows the call with all its inputs.
+// AskedTool implements coleo.ToolAsker. The dialog on the screen asks permission for a tool call, and the
+// server knows this call with all its inputs. So AskedTool asks the server for the call.
 func (s *Session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	open, ok := s.open(dialog)
 	srv, err := s.readyServer()
@@ -98,9 +98,10 @@ func (s *server) call(ctx context.Context, c callOf) (name string, input map[str
 	return "", nil, coleo.Errorf(coleo.ENotFound, "its message has no such call")
 }
 
-// requestOf returns a call in the form that a policy judges. It returns EUnsupported if Coleo does
-// not know the whole call. It treats an unknown tool as a tool of an MCP server if the permission
-// has the tool's name.
+// requestOf returns a call in the form that a policy judges. `permission` is the permission that OpenCode
+// asks for. If it is the name of a tool that judgedTools does not list, the tool counts as a tool of an MCP
+// server. requestOf returns EUnsupported if Coleo does not know the whole call, for example one of its
+// inputs.
 func (s *server) requestOf(permission, name string, input map[string]any) (coleo.ToolRequest, error) {
 	q := coleo.ToolRequest{Tool: name, Folder: s.dir, Shell: commandShell}
 	t, known := judgedTools[name]

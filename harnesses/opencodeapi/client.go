@@ -57,7 +57,7 @@ func (s *Session) ClientCommand(ctx context.Context) (argv, env []string, err er
 		append(slices.Clone(s.own.Client.Env), passwordEnv+"="+s.own.Password), nil
 }
 
-// Tell adds a change of the window to the session's list of changes.
+// Tell adds a change to the session's list of changes. The change reports the new state `w` of the window.
 func (s *Session) Tell(w coleo.Window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

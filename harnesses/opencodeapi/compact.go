@@ -9,8 +9,8 @@ import (
 	"coleo.dev/timelimit"
 )
 
-// compactTimeout is how long the request for a summary may take. The server answers only after the
-// model has written the summary.
+// compactTimeout is how long Coleo waits for the answer when it asks the server to summarize the
+// conversation. The server answers only after the model has written the summary.
 const compactTimeout = 10 * time.Minute
 
 // Compact makes the server shorten the conversation, which keeps its id. It returns when the server
@@ -43,7 +43,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	s.work.Go(func() {
 		path := "/session/" + s.Handle().Conversation + "/summarize"
 		if err := srv.doWithin(s.ctx, compactTimeout, "POST", path, m, nil); err != nil {
-			cancel(err) // ends the wait below, unless it has ended already
+			cancel(err) // ends the call of await below, if it still waits
 		}
 	})
 	if s.await(waiting, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {

@@ -26,15 +26,17 @@ type facts struct {
 	requests []openRequest // the open requests of all conversations, oldest first
 }
 
-// openRequest is a request of the server that waits for an answer: a permission, or one or more
-// questions. Each of several questions is a separate dialog. The dialogs are shown one after
-// another, and the request is answered when all its dialogs are answered.
+// openRequest is a request of the server that waits for an answer: either one permission, or one or more
+// questions. Each question is a separate dialog. Coleo shows the dialogs one after another, and answers the
+// request when all of them are answered.
 type openRequest struct {
 	id       string
 	question bool
 	dialogs  []coleo.Dialog // one or more
 	call     callOf         // the call that needs the permission; its CallID is "" if unknown
-	answers  [][]string     // answers to the first of the dialogs, never to all of them; empty in a new session
+	// the answers so far, one for each dialog from the first one on; always fewer than `dialogs`, and empty in
+	// a new session
+	answers [][]string
 }
 
 // dialog returns the dialog that must be answered next.
@@ -42,8 +44,9 @@ func (a openRequest) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace sets the facts to the server's present state. It keeps busied, failures, and the error of
-// the last turn, because only events report them. It also keeps answers that are not sent yet.
+// replace sets the facts to the server's present state. It keeps the old values of `busied`, `failed` and
+// `failures`, because only events report them. It also keeps the answers that Coleo has not yet sent to the
+// server.
 func (f *facts) replace(now facts) {
 	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
 	for i := range now.requests {
@@ -318,8 +321,8 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 	return f, nil
 }
 
-// await waits until the facts satisfy a condition, and reports whether they did. It stops after the
-// given time, or when ctx or the session ends.
+// await waits until `ok` returns true for the facts, and reports whether it did. It stops waiting after the
+// time `limit`, or when ctx or the session ends.
 func (s *Session) await(ctx context.Context, limit time.Duration, ok func(facts) bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -67,7 +67,8 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 		return nil, err
 	}
 	spec.Launch = screen.Launch
-	// A request names the conversation and the model, so the command line needs no flags for them.
+	// Each request to the server names the conversation and the model, so the server's command line needs no
+	// flags for them.
 	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
@@ -89,11 +90,11 @@ type extra struct {
 	Password string `json:"password"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Home is the HOME folder that contains the record of the conversation. Started is the time at
-	// which the agent CLI was started. Older entries of the record belong to an earlier start.
+	// Home is the HOME folder that contains the record of the conversation. Started is the time at which the
+	// agent CLI was started. Entries of the record from before that time belong to an earlier start.
 	Home    string    `json:"home,omitempty"`
 	Started time.Time `json:"started,omitzero"`
-	// Fork is the conversation that the server copies if there is no conversation yet.
+	// Fork is the conversation that the server copies if the arm has no conversation yet.
 	Fork string `json:"fork,omitempty"`
 	// Client starts OpenCode's terminal program for this server. It is nil if the harness shows no
 	// window.

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// Limit returns the limit that ended the last turn, or nil. It searches the given errors, which
-// come from the record, and the error that the server reported at the end of the turn.
+// Limit returns the limit that ended the last turn, or nil. It searches two sources: the given errors,
+// which come from the record, and the error that the server reported at the end of the turn.
 func (s *Session) Limit(errors []string, now time.Time) *coleo.Limit {
 	texts := slices.Clone(errors)
 	if reading := s.State(); reading.State == coleo.Failed {

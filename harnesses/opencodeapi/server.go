@@ -24,15 +24,18 @@ import (
 // 1.18.33 took 10 s.
 const startTimeout = 90 * time.Second
 
-// bounds contains the times that Coleo waits for a server.
+// bounds contains how long Coleo waits for a server in different situations.
 type bounds struct {
-	request time.Duration // for the answer to a request that does not wait for a model
-	silence time.Duration // for the next event; afterwards Coleo asks for a new stream, which loses no event
-	trouble time.Duration // until the arm reports that Coleo cannot follow the server
+	// how long Coleo waits for the answer to a request that needs no model
+	request time.Duration
+	// how long Coleo waits for the next event before it asks for a new stream; this loses no event
+	silence time.Duration
+	// how long Coleo may be unable to follow the server before the arm reports the problem
+	trouble time.Duration
 }
 
-// usualBounds are the bounds of all servers outside of tests. OpenCode 1.18.33 sends a heartbeat
-// every 10 s.
+// usualBounds are the bounds of all servers outside of tests. OpenCode 1.18.33 sends an event, the
+// heartbeat, every 10 s.
 var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, trouble: 5 * time.Second}
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
@@ -120,10 +123,13 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request. It decodes the answer into `out`, or ignores the answer if `out` is nil. The
-// error is EUnavailable if Coleo cannot reach the server, ENotFound for the status 404, and
-// EUnauthorized if the server refuses the password. It is EInternal for any other refusal, and for
-// an answer that is no JSON.
+// do sends a request. It decodes the answer into `out`, or ignores the answer if `out` is nil. It returns
+// one of these errors:
+//
+//   - EUnavailable if Coleo cannot reach the server
+//   - ENotFound for the status 404
+//   - EUnauthorized if the server refuses the password
+//   - EInternal for any other refusal, and for an answer that is no JSON
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
 	return s.doWithin(ctx, s.bounds.request, method, path, in, out)
 }

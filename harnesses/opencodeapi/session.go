@@ -46,7 +46,7 @@ type Session struct {
 
 	delivering bool   // Coleo is sending a prompt
 	prompted   string // id of the newest message of the user
-	untold     bool   // the turn that this message begins must still be reported
+	untold     bool   // Coleo must still report the turn that begins with the message `prompted`
 }
 
 var (
@@ -102,7 +102,9 @@ func (s *Session) begin() {
 // followEvents follows the server's events until the session is closed. When a stream ends, it asks
 // for a new one.
 func (s *Session) followEvents(srv *server) {
-	var failing time.Time // when Coleo first failed to reach the server; zero if it can reach it
+	// failing is the time at which Coleo first failed to reach the server. It is zero while Coleo reaches the
+	// server.
+	var failing time.Time
 	for s.ctx.Err() == nil {
 		attempt, connected := time.Now(), false
 		err := srv.events(s.ctx, func(e event) error {
@@ -129,9 +131,9 @@ func (s *Session) followEvents(srv *server) {
 	}
 }
 
-// reportTrouble stores in the reading why Coleo cannot follow the server. It does nothing until the
-// fault has lasted for minDuration, unless the server refuses the password. A short fault is normal,
-// because a server refuses connections just before it ends.
+// reportTrouble stores in the reading why Coleo cannot follow the server. It reports a refused password at
+// once. It reports any other fault only after the fault has lasted for `minDuration`, because a server
+// refuses connections just before it ends.
 func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
 	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {
@@ -140,7 +142,7 @@ func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration tim
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.facts.trouble != "" && s.facts.refused == refused {
-		return // already reported; only the text differs, for example by a port
+		return // this fault is already reported; only the text differs, for example by a port
 	}
 	s.facts.trouble, s.facts.refused = err.Error(), refused
 	s.setReading(s.facts.reading(), "")
@@ -178,8 +180,8 @@ func (s *Session) converse(srv *server) error {
 	return nil
 }
 
-// resync asks the server for its present state, because a new stream does not contain earlier
-// events.
+// resync asks the server for its present state. A new stream of events needs this, because it does not
+// contain the earlier events.
 func (s *Session) resync(srv *server) error {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
@@ -238,10 +240,10 @@ func (s *Session) onServerEnd(rule string, code int, how string) {
 	s.cancel()
 }
 
-// update changes the facts, and then the reading that follows from them. The server can report the
-// states idle and error, which end a run, before Coleo has read the record. So update reports all
-// work in the record before it sets one of these states. It then computes the reading again,
-// because the facts can change meanwhile.
+// update changes the facts, and then the reading that follows from the facts. The states idle and error end
+// a run. The server can report one of them before Coleo has read all work of the run in the record. So
+// before update sets one of these states, it reports all work in the record. The facts can change
+// meanwhile, so update computes the reading again afterwards.
 func (s *Session) update(change func(*facts)) {
 	s.mu.Lock()
 	change(&s.facts)

@@ -14,10 +14,10 @@ const (
 	// startedTimeout is how long the server may take to begin work after it has accepted a prompt.
 	// On a loaded machine, the first prompt of a process of OpenCode 1.18.33 took 18 s.
 	startedTimeout = 40 * time.Second
-	// failureSettle is how long Coleo sends nothing to the server after a failed turn. OpenCode
-	// 1.18.33 accepts a prompt right after a failed turn, but then forgets it.
+	// failureSettle is how long Coleo waits after a failed turn before it sends a prompt. OpenCode 1.18.33
+	// accepts a prompt right after a failed turn, but then forgets it.
 	failureSettle = 1500 * time.Millisecond
-	// goneTimeout is how long a request may stay open after it was answered.
+	// goneTimeout is how long the server may still list a request as open after Coleo has answered it.
 	goneTimeout = 10 * time.Second
 	// abortTimeout is how long an interrupt may take. OpenCode 1.18.33 took 0.16 s.
 	abortTimeout = 10 * time.Second
@@ -258,6 +258,7 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)
 	}
-	_ = s.resync(srv) // the end of the turn has closed its dialogs; if resync fails, an event reports this later
+	// The dialogs of the turn are closed now. If resync fails, an event reports that later.
+	_ = s.resync(srv)
 	return out, nil
 }

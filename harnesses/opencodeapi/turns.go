@@ -11,8 +11,8 @@ import (
 // server: in OpenCode's own terminal program in a window, a person can send prompts too. If the person
 // sends a prompt to another conversation, the session changes to that conversation (see follow).
 
-// takeMessage processes a report about a message. A message of the user begins a turn. Its text is
-// reported later, as a part.
+// takeMessage processes an event about a message. If the message is from the user, it begins a turn. The
+// server reports the text of the message later, in an event about a part of the message.
 func (s *Session) takeMessage(session string, raw json.RawMessage) {
 	var info struct {
 		ID   string `json:"id"`
@@ -36,8 +36,8 @@ func (s *Session) takeID(message string) {
 	}
 }
 
-// reportTurn reports a turn that Coleo has not begun. It does nothing until the text of the turn's
-// prompt is known. The server and the record both report the prompt, and reportTurn uses only the
+// reportTurn reports a turn that Coleo has not begun. It does nothing if `text`, the text of the turn's
+// prompt, is still unknown. The server and the record both report the prompt. reportTurn uses only the
 // first of the two reports. The caller must hold mu.
 func (s *Session) reportTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
@@ -75,7 +75,7 @@ func (s *Session) follow(conversation string) bool {
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()
 	s.catchUp()
-	_ = s.resync(srv) // if this fails, the events report the state later
+	_ = s.resync(srv) // if this fails, events report the state later
 	return true
 }
 

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// The code in this file follows OpenCode's database. OpenCode stores the work of a conversation
-// there, even if OpenCode runs as a server.
+// The code in this file follows OpenCode's database. There, OpenCode stores the work of a conversation,
+// also when it runs as a server.
 
 // catchUpLimit is how long Coleo may read the database before it reports the end of a turn. Reading
 // takes milliseconds, unless the disk or the machine is stuck.

@@ -34,8 +34,8 @@ var (
 // ReadsAnswers returns true, because the server reports each message.
 func (h *Harness) ReadsAnswers() bool { return true }
 
-// New returns the harness. holdCommand is the command line that starts a holder. The same program
-// also runs in the window, with the verb of package pane. The Watcher reports changes of OpenCode's
+// New returns the harness. holdCommand is the command line that starts a holder. The window runs the same
+// program, with the subcommand that package pane defines. The Watcher reports changes of OpenCode's
 // database. New fails only if a built-in harness.toml is invalid.
 func New(holdCommand []string, records *record.Watcher) (*Harness, error) {
 	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, holdCommand, records)

@@ -38,8 +38,8 @@ func (s *session) begin(place coleo.WindowPlace, environ []string) {
 	s.work.Go(func() { _ = s.finish(s.ctx, w, environ) }) // Shown reports the error
 }
 
-// finish completes the opening of the window. The opening was started by the method `begin` or by
-// OpenWindow.
+// finish shows OpenCode's terminal program in the window `w`. The caller has already begun to open this
+// window.
 func (s *session) finish(ctx context.Context, w window.Window, environ []string) error {
 	argv, env, err := s.ClientCommand(ctx)
 	if err != nil {

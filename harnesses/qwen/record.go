@@ -20,8 +20,8 @@ var conversations = record.Source{
 
 // decoder decodes a chat of Qwen Code, ~/.qwen/projects/FOLDER/chats/CONVERSATION.jsonl (0.24.4).
 //
-// The record does not mark the end of a turn. The last reply of a turn calls no tool. An
-// interrupted reply calls no tool either, so it looks the same.
+// The record does not mark the end of a turn. The last reply of a turn calls no tool, but this is no proof:
+// an interrupted reply calls no tool either.
 type decoder struct{ work worker }
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
@@ -55,8 +55,8 @@ type recordLine struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
 
-			// The remaining fields are the tokens of a reply. Only an event with the name in the
-			// constant answered has them.
+			// The remaining fields are the tokens of a reply. Only an event whose name is the constant `answered`
+			// has these fields.
 			Prompt   string `json:"prompt_id"`
 			Model    string `json:"model"`
 			Input    int    `json:"input_token_count"`
@@ -68,8 +68,8 @@ type recordLine struct {
 }
 
 const (
-	// cancelled is the beginning of the result of a tool that the user has refused. The refusal ends
-	// the turn.
+	// cancelled is the beginning of the result of a tool call that the user has refused. The refusal ends the
+	// turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
 	answered  = "qwen-code.api_response"
@@ -96,7 +96,7 @@ func (l recordLine) state() []record.Entry {
 	case "tool_result":
 		return l.result()
 	case "system":
-		if l.Payload.Event.Name == failed { // Qwen Code may try again, and then write a reply
+		if l.Payload.Event.Name == failed { // not always the last line of the turn: Qwen Code may try again
 			return []record.Entry{{Kind: record.End, Ending: record.Failed, Time: l.Time}}
 		}
 	}

@@ -38,8 +38,8 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: s.rules().Answer.Read(s.rowsAbove(), r.Text), Source: "screen"}, nil
 }
 
-// ReadsAnswers reports whether Coleo can read the agent CLI's answers from its hook or its own
-// record, and not only from its screen.
+// ReadsAnswers reports whether Coleo can read the agent CLI's answers from its hook or from its own record.
+// Otherwise Coleo reads answers only from the screen.
 func (h *Harness) ReadsAnswers() bool {
 	return h.hooks.Answer != nil || h.spec.Transcript.File != "" ||
 		slices.ContainsFunc(h.spec.Hook.Reports, func(r rules.Report) bool { return r.Answer != "" })
@@ -49,15 +49,15 @@ const (
 	// maxPrinted is the largest number of bytes of output that Coleo reads for one answer: about
 	// 10,000 rows of text. If there is more output, Coleo reads only its end.
 	maxPrinted = 1 << 20
-	// printedCols is the width in columns of the second screen to which printedAnswer writes the output.
-	// It is much wider than a terminal, so that long lines stay whole.
+	// printedCols is the width in columns of the screen in memory to which printedAnswer writes the output
+	// once more. It is much wider than a terminal, so that long lines stay whole.
 	printedCols = 1000
 )
 
-// printedAnswer returns the text that the program has printed since a prompt was submitted. It leaves
-// out the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses
-// only the newest maxPrinted bytes and the newest HistoryRows rows. The answer's source is "output", or
-// "screen" if older output had to be left out.
+// printedAnswer returns the text that the program has printed since a prompt was submitted. It leaves out
+// the echo of the prompt at the beginning, and the program's own prompt line at the end. It uses only the
+// newest maxPrinted bytes and the newest HistoryRows rows. The answer's source is "output" if these contain
+// the whole text, and "screen" otherwise.
 func (s *session) printedAnswer(r coleo.Receipt) (coleo.Answer, error) {
 	end, rows := s.extent()
 	from := max(r.Offset, end-maxPrinted)
@@ -78,8 +78,8 @@ func (s *session) printedAnswer(r coleo.Receipt) (coleo.Answer, error) {
 	return answer, nil
 }
 
-// ownAnswer reads the reply from the agent CLI's own channel: from Hooks.Answer, or otherwise from
-// the transcript that the Spec describes. The text is empty if the agent CLI has neither.
+// ownAnswer reads the reply from the agent CLI's own channel. If the harness has no Hooks.Answer, this is
+// the transcript that the Spec describes. The text is empty if the Spec does not describe one either.
 func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	switch {
 	case s.harness.hooks.Answer != nil:
@@ -91,17 +91,17 @@ func (s *session) ownAnswer(ctx context.Context, r coleo.Receipt) (coleo.Answer,
 }
 
 const (
-	// transcriptLag is how long Coleo waits for the transcript to contain an answer that the screen
-	// already shows. It is long because some agent CLIs write their transcript only once a second.
+	// transcriptLag is how long Coleo waits until the transcript contains an answer that the screen already
+	// shows. It is long because some agent CLIs write their transcript only once a second.
 	transcriptLag = 3 * time.Second
 	// transcriptRetry is the time between two reads of the transcript. A read takes about a
 	// millisecond.
 	transcriptRetry = 50 * time.Millisecond
 )
 
-// awaitTranscript reads the reply from the transcript. The transcript can lag behind the screen, so
-// awaitTranscript reads it again until the end of the reply is also on the screen. It gives up after
-// transcriptLag, and then returns the text that it has.
+// awaitTranscript reads the reply to a prompt from the transcript. The transcript can lag behind the
+// screen. So awaitTranscript repeats the read until the screen, too, shows the end of the reply below the
+// prompt. It gives up after transcriptLag, and then returns the text that it has read.
 func (s *session) awaitTranscript(ctx context.Context, r coleo.Receipt) (coleo.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, transcriptLag)
 	defer cancel()
@@ -128,8 +128,7 @@ func (s *session) rowsAbove() []string {
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)
 }
 
-// hookAnswer returns the answer to a prompt, as the hook has reported it. It returns "" if the hook has
-// reported no answer.
+// hookAnswer returns the answer that the hook has reported for a prompt, or "" if it has reported none.
 func (s *session) hookAnswer(r coleo.Receipt) string {
 	w, unlock := s.live.watch()
 	defer unlock()

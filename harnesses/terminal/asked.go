@@ -10,10 +10,10 @@ import (
 
 var _ coleo.ToolAsker = (*session)(nil)
 
-// AskedTool implements coleo.ToolAsker. It waits up to reading.ToolAsks for a report of a tool call
-// that fits the dialog. It first passes all reports in the hook's file to the Reader. Otherwise it
-// could return an earlier call, although the file already contains a report of the call that the
-// dialog asks about.
+// AskedTool implements coleo.ToolAsker. It waits up to reading.ToolAsks until the hook has reported a tool
+// call that fits the dialog. First it passes all reports in the hook's file to the Reader. Otherwise it
+// could return an earlier call, although the file already contains the report of the call that the dialog
+// asks about.
 func (s *session) AskedTool(ctx context.Context, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, reading.ToolAsks)
 	defer cancel()

@@ -8,8 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// changesKept is the largest number of changes that a session keeps in memory. The host agent
-// continually writes the changes to its log, so it misses a change only if it has stopped reading.
+// changesKept is the largest number of changes that a session keeps in memory. The host agent continually
+// reads the changes and writes them to its log. It misses a change only if it stops reading for so long
+// that the session drops unread changes.
 const changesKept = 4096
 
 // Changes is the list of a session's changes, numbered from 1. Sessions of all transports keep such
@@ -65,8 +66,8 @@ func (l *Changes) Cursor() coleo.Cursor {
 	return l.first + coleo.Cursor(len(l.list)) - 1
 }
 
-// after returns the changes whose number is higher than from. It also returns a channel that is closed
-// when the list grows or ends. The channel is nil if no more changes can follow.
+// after returns the changes whose number is higher than `from`. It also returns a channel that is closed
+// when the list grows or ends. If there are no such changes and the list has ended, the channel is nil.
 func (l *Changes) after(from coleo.Cursor) ([]coleo.Change, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

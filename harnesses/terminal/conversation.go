@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// firstSearch is how long Coleo waits for a prompt to appear in the record. Afterwards Coleo
-	// searches other conversations for the prompt. Agent CLIs need less than half a second to record
-	// a prompt.
+	// firstSearch is how long Coleo waits until a prompt appears in the record of the session's conversation.
+	// After that, Coleo searches the records of other conversations for the prompt. Agent CLIs need less than
+	// half a second to record a prompt.
 	firstSearch = time.Second
-	// lastSearch is the longest pause between two searches. Each pause is twice as long as the pause
-	// before it, so that the search for a prompt that is in no record costs little.
+	// lastSearch is the longest pause between two searches for a prompt. Each pause is twice as long as the
+	// pause before it. Otherwise the search for a prompt that is in no record would cost too much.
 	lastSearch = 32 * time.Second
 )
 
@@ -38,15 +38,16 @@ func (c *conversation) set(id string) {
 	c.id = id
 }
 
-// takenConversations contains the conversation of each open session. Two arms in the same folder
-// can send the same prompt. takenConversations keeps them from following the same conversation.
+// takenConversations contains the conversation of each open session. If two arms in the same folder send
+// the same prompt, the records of both conversations contain this prompt. takenConversations makes sure
+// that both arms do not follow the same conversation.
 type takenConversations struct {
 	mu sync.Mutex
 	by map[string]*session
 }
 
-// take gives the conversation with the given id to the session s, in place of the conversation that
-// s had. It returns false and changes nothing if another session has the conversation with that id.
+// take gives the conversation with the given id to the session `s`, and removes the earlier conversation of
+// `s`. It returns false and changes nothing if another session already has the conversation.
 func (t *takenConversations) take(s *session, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,9 +89,8 @@ func (s *session) findConversation() {
 	}
 }
 
-// hookLines returns the reports of the hook since the last call. It also looks for the newest report
-// that names a conversation. If this report names another conversation, the session changes to that
-// conversation.
+// hookLines returns the reports of the hook since the last call. It also looks for the newest report that
+// names a conversation. If this is not the conversation of the session, the session changes to it.
 func (s *session) hookLines() []hook.Line {
 	lines := s.hook.lines()
 	for _, l := range slices.Backward(lines) {
@@ -99,7 +99,7 @@ func (s *session) hookLines() []hook.Line {
 			continue
 		}
 		if id := l.Text(rep.Conversation); id != "" && id != s.conversation.get() {
-			go s.setConversation(id) // setConversation needs the lock that the caller holds
+			go s.setConversation(id) // in the background: setConversation takes the lock that the caller holds
 		}
 		break
 	}
@@ -133,8 +133,8 @@ func (s *session) followPrompt(text string, sent time.Time) {
 	}
 }
 
-// followTo searches for the conversation that contains a prompt. It returns true if the session now
-// has that conversation.
+// followTo searches for conversations that contain the prompt `p`. If there is only one, the session
+// changes to it. followTo returns true if the session then follows a conversation that contains the prompt.
 func (s *session) followTo(all record.Conversations, p record.Taken, now string) bool {
 	ids, err := all.WithPrompt(s.ctx, p)
 	if err != nil || len(ids) == 0 {

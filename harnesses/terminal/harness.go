@@ -82,19 +82,19 @@ type Hooks struct {
 	// Record is the agent CLI's own record of a conversation. If Open is nil, Coleo cannot follow
 	// any record.
 	Record record.Source
-	// Threads lists the agent CLI's conversations, which Record then reads. It is nil if Coleo
-	// cannot list them.
+	// Threads lists the agent CLI's conversations. Record can then read each of them. Threads is nil if Coleo
+	// cannot list the conversations.
 	Threads record.Catalogue
 }
 
-// New returns a harness. holdCommand is the command that starts a holder: `coleo hold --stdin`,
-// with the path of the running program.
+// New returns a harness. holdCommand is the command that starts a holder: `coleo hold --stdin`, with the
+// path of the running program in place of `coleo`.
 func New(spec *rules.Spec, hooks Hooks, holdCommand []string, shared *Shared) *Harness {
 	return &Harness{spec: spec, hooks: hooks, holder: holdCommand, shared: shared}
 }
 
-// WithPack returns the harness with a pack. It uses both the newer rules of the pack and the rules
-// of the Spec. If p is nil, the returned harness has no pack.
+// WithPack returns a copy of the harness that uses the rules of the Spec, and also the newer rules of the
+// pack `p`. If `p` is nil, the copy has no pack.
 func (h *Harness) WithPack(p *rules.Pack) *Harness {
 	return New(h.spec.WithPack(p), h.hooks, h.holder, h.shared)
 }
@@ -126,7 +126,8 @@ func (h *Harness) WithSetting(name string) (coleo.Harness, error) {
 	return nil, coleo.Errorf(coleo.ENotFound, "%s has no setting %q", h.spec.Name, name)
 }
 
-// withPart returns a harness with one more part of the launch.
+// withPart returns a copy of the harness that starts the agent CLI with one more part: arguments, variables
+// and files.
 func (h *Harness) withPart(p rules.Part) *Harness {
 	spec := *h.spec
 	spec.Launch.Parts = append(slices.Clone(spec.Launch.Parts), p)
@@ -169,7 +170,7 @@ func (h *Harness) Login(environ []string) coleo.Login {
 // Asks returns the actions that the agent CLI asks about, as the Spec lists them.
 func (h *Harness) Asks() []coleo.Ask { return slices.Clone(h.spec.Asks) }
 
-// QuietTools returns the tools that never ask, as the Spec lists them.
+// QuietTools returns the tools that never ask for permission, as the Spec lists them.
 func (h *Harness) QuietTools() map[string]string { return maps.Clone(h.spec.QuietTools) }
 
 // WithAsk returns a harness for the [[asks]] table with this name. The harness starts the agent CLI
@@ -210,8 +211,8 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}, facts, status, true)
 }
 
-// checkContainer asks the engine of a container whether it can run the image. It does nothing if
-// the configuration has no container.
+// checkContainer checks that the container engine can run the image. It does nothing if the arm does not
+// run in a container.
 func (h *Harness) checkContainer(ctx context.Context, c *coleo.SpawnConfig) error {
 	if !c.Sandbox.Container() {
 		return nil
@@ -283,11 +284,12 @@ func compare(h coleo.Handle, s holder.Status) error {
 	return nil
 }
 
-// Read applies only the screen rules to one picture, as a session does when it first reads that
-// picture.
+// Read applies only the screen rules to one picture. A session would read the picture in the same way if it
+// were the first one.
 func (h *Harness) Read(s coleo.Screen) coleo.Reading { return h.Explain(s).Reading }
 
-// Explain is like Read, but also returns the evidence: the witnesses, and the rows that matched.
+// Explain is like Read, but also returns the evidence: the rows that matched, and the witnesses, which are
+// the sources of the reading. Here, the screen is the only one.
 func (h *Harness) Explain(s coleo.Screen) coleo.Explanation { return reading.ExplainScreen(h.spec, s) }
 
 // Replay reads a recording as a session would have read it, and calls the function `tell` with each
@@ -296,7 +298,7 @@ func (h *Harness) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.
 	return reading.Replay(h.spec, rec, tell)
 }
 
-// Label returns a recording's states over time in one line. See reading.Label.
+// Label returns in one line which states a recording goes through, and when. See reading.Label.
 func (h *Harness) Label(rec reading.Recording) string { return reading.Label(h.spec, rec) }
 
 // ScreenAt returns the screen at the given time, with a precision of 50 ms. The error is EInvalid

@@ -12,8 +12,8 @@ type hookFollower struct {
 	done  chan struct{}
 }
 
-// followHook follows the hook's reports, if the harness has a hook. dir is the folder of the
-// generation. If Coleo cannot follow the reports, the session works without this witness.
+// followHook follows the hook's reports, if the harness has a hook. `dir` is the holder's folder for this
+// start of the arm. If Coleo cannot follow the reports, the session works without the hook.
 func followHook(spec *rules.Spec, dir string) *hookFollower {
 	f := &hookFollower{done: make(chan struct{})}
 	if len(spec.Hook.Reports) > 0 {

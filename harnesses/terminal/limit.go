@@ -25,8 +25,8 @@ func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	return LimitIn(spec, texts, now)
 }
 
-// LimitIn searches the errors of a turn for the wordings of limits in the Spec. It returns the
-// first limit, or nil if no error names one. The caller passes the time at which the turn ended.
+// LimitIn searches the errors of a turn for the wordings of limits that the Spec lists. It returns the
+// first limit, or nil if no error names one. `now` is the time at which the turn ended.
 func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
 	for _, text := range errors {
 		text = strings.Join(strings.Fields(text), " ")

@@ -10,21 +10,23 @@ import (
 	"coleo.dev/record"
 )
 
-// live contains a session's Reader and the lock that protects it. Only a caller that holds the lock
-// may use the Reader. A look means that the Reader reads the present picture. Each look first passes
-// the hook's reports to the Reader. A look at a complete picture also wakes the callers that wait
-// for a look.
+// live contains a session's Reader and the lock that protects it. Only a caller that holds the lock may use
+// the Reader. In this file, a look means that the Reader reads the present picture. Before each look, the
+// Reader receives the hook's new reports. If the picture is complete, the look also wakes all callers that
+// wait for a look.
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
 	catchUp func() bool                        // reads the record to its end, and reports whether there are entries
 	work    func(recordEntries, coleo.Reading) // reports the work in entries, after the Reader has received them
 
-	mu         sync.Mutex
-	reader     *reading.Reader
-	held       []recordEntries // entries that the Reader holds back, in order; their work is reported afterwards
-	looked     chan struct{}   // closed and replaced after each look at a complete picture and each report
-	lastOutput time.Time       // when output last came; zero if none has come since the session was opened
+	mu     sync.Mutex
+	reader *reading.Reader
+	// entries that the Reader holds back, in order; Coleo reports the work in them after the Reader has
+	// released them
+	held       []recordEntries
+	looked     chan struct{} // closed and replaced after each look at a complete picture and each report
+	lastOutput time.Time     // when output last came; zero if none has come since the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
@@ -66,9 +68,9 @@ func (w lockedLive) takeReports(now time.Time) {
 	}
 }
 
-// takeEntries passes entries to the Reader, and then reports the work in them. It passes a prompt
-// to the Reader before it reports the work after that prompt. The prompt can begin a run, and the
-// work belongs to that run.
+// takeEntries passes entries to the Reader, and then reports the work in them. A prompt can begin a run,
+// and the work after the prompt belongs to that run. So the Reader receives the prompt before takeEntries
+// reports that work.
 func (w lockedLive) takeEntries(e recordEntries, now time.Time) {
 	if w.HoldsEntries() {
 		for _, entry := range e.list {
@@ -96,8 +98,8 @@ func (w lockedLive) reportHeld() {
 	w.live.held = nil
 }
 
-// look looks at the screen. It returns how long to wait for the next look if neither output nor a
-// report comes before.
+// look looks at the screen. It returns when the next look is due, as a duration from now. The caller must
+// look earlier if output or a report comes.
 func (w lockedLive) look(now time.Time) time.Duration {
 	w.takeReports(now)
 	next := w.Look(now)
@@ -124,17 +126,17 @@ func (l *live) look(now time.Time) time.Duration {
 	return w.look(now)
 }
 
-// lookAgain looks at the screen now, and again each time a look is due while no output comes. After
-// output, the read loop itself looks at the screen.
+// lookAgain looks at the screen now. While no output comes, it looks again each time a look is due. Once
+// output comes, the read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
 	}
 }
 
-// onReport updates the reading after a new report of the hook or a new entry of the record. The
-// caller restarts its timer with the returned time, so onReport also looks at the screen if a look
-// is already due. It returns how long to wait for the next look.
+// onReport updates the reading after a new report of the hook or a new entry of the record. It returns how
+// long to wait for the next look, and the caller restarts its timer with this time. The restart would delay
+// a look that is already due, so onReport performs such a look itself.
 func (l *live) onReport(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
@@ -150,8 +152,8 @@ func (l *live) onReport(now time.Time) time.Duration {
 	return again
 }
 
-// end reports all work that is still unreported, and then tells the Reader that the program has
-// ended. The last reading then names the given rule.
+// end reports all work that is still unreported. It then tells the Reader that the program has ended, so
+// that the last reading names the given rule.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

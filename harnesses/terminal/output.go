@@ -98,8 +98,9 @@ func (s *session) isBehind(replay *past.Replay) bool {
 	return replay.Behind(r.End())
 }
 
-// feed writes output to the screen. If a picture is complete before the end of p, feed looks at that
-// picture. It reports whether the session is still reading old output afterwards; see isBehind.
+// feed writes the output `p` to the screen. If `p` completes a picture and then continues, feed looks at
+// that picture before it writes the rest. It reports whether the session is still reading old output
+// afterwards; see isBehind.
 func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 	w, unlock := s.live.watch()
 	defer unlock()
@@ -119,7 +120,7 @@ func (s *session) feed(p []byte, replay *past.Replay) (behind bool) {
 
 // onOutput does the following after output has reached the screen:
 //
-//   - It replies to queries in the output, unless an earlier host agent has answered them.
+//   - It replies to queries in the output that no earlier host agent has answered.
 //   - It records whether the program has drawn for its last size.
 //   - It applies the resizes at this offset of the output.
 //   - It takes a snapshot if one is due.
@@ -132,15 +133,17 @@ func (s *session) onOutput(r *reading.Reader, replay *past.Replay, now time.Time
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
 
-// snapshot returns a snapshot of a Reader with the pending replies.
+// snapshot returns a snapshot of the Reader `r`, together with the replies that the holder has not
+// confirmed.
 func (s *session) snapshot(r *reading.Reader, now time.Time) *reading.Snapshot {
 	out := r.Snapshot(now)
 	out.Replies = s.replies.unconfirmed()
 	return out
 }
 
-// lostHolder reports the loss of the holder if its stream ended without a report of the program's
-// end.
+// lostHolder is called when the holder's stream has ended without a message about the end of the program.
+// If the holder has stored such a message in its folder, lostHolder uses the message. Otherwise it reports
+// that the holder has died.
 func (s *session) lostHolder() {
 	if s.ctx.Err() != nil {
 		return // Close has ended the stream

@@ -15,12 +15,11 @@ const (
 	floodTotal = 8 << 20
 	// floodRate is the highest rate of one flooding arm, in bytes per second.
 	floodRate = 4 << 20
-	// floodBurst is how many bytes an arm may write in a short time before it counts as flooding. It
-	// is enough for the output of a large build, or for a file that somebody prints by mistake. All
-	// arms together also have one common allowance of this size.
+	// floodBurst is how many bytes an arm may write in a short time before it counts as flooding. It is enough
+	// for the output of a large build, or for a file that somebody prints by mistake. All arms together share
+	// one further allowance of this size, the common allowance.
 	floodBurst = 32 << 20
-	// floodSmall is how many bytes an arm may write in a short time after other arms have used up
-	// the common allowance.
+	// floodSmall replaces floodBurst for each arm after all arms together have used up the common allowance.
 	floodSmall = 4 << 20
 	// floodAhead is the largest number of bytes that a holder may read from the program before the
 	// session reads them. It is small, so that the session notices a flood early.
@@ -106,12 +105,13 @@ func (f *Floods) leave(p *pace) {
 	delete(f.slow, p)
 }
 
-// keepPace counts n bytes of output, and sends the holder the session's highest allowed rate
-// whenever this rate changes: when a flood begins, when the arm's share changes, and when the flood
-// ends.
+// keepPace counts `n` bytes of output. Whenever the session's highest allowed rate has changed, keepPace
+// sends the new rate to the holder. The rate changes when a flood begins, when the arm's share changes, and
+// when the flood ends.
 //
-// A holder of an old version may not know the command that sets the rate. Such a holder reads the
-// program's output as fast as it can. It stops when the session is behind by the limit of Client.Lead.
+// A holder of an old version may not know the command that sets the rate. Such a holder reads the program's
+// output as fast as it can. But it stops when the session is too far behind: by the number of bytes that
+// was given to Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
 	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {

@@ -11,9 +11,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// rebuild returns a Reader that shows the screen at the journal's end. It begins with the newest
-// readable snapshot, and feeds the Reader the output after the snapshot. It reads the journal's
-// files itself, because that is several times as fast as a stream from the holder.
+// rebuild returns a Reader that shows the screen at the end of the journal, the file with the program's
+// output. It begins with the newest readable snapshot, and feeds the Reader the output after the snapshot.
+// It reads the journal's files itself, because that is several times as fast as a stream from the holder.
 func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	now, folder, dir := time.Now(), past.FolderOf(s.handle), holder.JournalDir(s.handle.Dir)
 	folder.Tidy(at.End)

@@ -27,9 +27,9 @@ type recordEntries struct {
 	list   []record.Entry
 }
 
-// followRecord follows the record of the session's conversation, if Coleo can follow the harness's
-// records. It skips entries from before this start of the agent CLI, because they do not describe
-// the present work.
+// followRecord follows the record of the session's conversation, if Coleo can read the records of this
+// harness. It skips entries from before this start of the agent CLI, because they do not describe the
+// present work.
 func (s *session) followRecord() *recordFollower {
 	f := &recordFollower{started: s.facts.Started, woken: make(chan struct{}, 1), done: make(chan struct{}),
 		stop: func() {}}
@@ -74,8 +74,9 @@ func (f *recordFollower) add(entries []record.Entry) {
 	}
 }
 
-// catchUpLimit is how long the session may take to read the record to its end before a decision.
-// Reading takes milliseconds, unless the disk or the machine is stuck.
+// catchUpLimit is how long the session may take to read the record to its end. It does so before it reports
+// idle, an error or the end of the program. Reading takes milliseconds, unless the disk or the machine is
+// stuck.
 const catchUpLimit = time.Second
 
 // catchUp reads the record to its present end. It reports whether there are entries for the next

@@ -101,8 +101,8 @@ func (s *session) redrawIfWanted() {
 	}
 }
 
-// redraw makes the agent CLI draw its picture again, unless somebody watches or types. Nobody can
-// type until redraw has returned.
+// redraw makes the agent CLI draw its picture again. It does nothing if somebody watches or types. Nobody
+// can type before redraw has returned.
 func (s *session) redraw() {
 	resume, free := s.typist.TryPause()
 	if free {
@@ -142,10 +142,9 @@ func (s *session) askRedraw() {
 	}
 }
 
-// drawLimit is how long Coleo waits, during a redraw, for a program to draw for a new size. A
-// program that needs longer does not notice the new size. When the program checks its size, Coleo
-// has already restored the old one, and the program draws nothing. If ten other programs compete
-// for each core, Codex 0.150.0 takes over 5 s.
+// drawLimit is how long Coleo waits, during a redraw, until the program has drawn for a new size. After
+// that, Coleo restores the old size. A program that checks its size later finds the old size, and draws
+// nothing. If ten other programs compete for each core, Codex 0.150.0 takes over 5 s.
 const drawLimit = 15 * time.Second
 
 // awaitDrawn waits until the output after an offset contains a whole picture, for at most
@@ -170,20 +169,22 @@ func (s *session) awaitDrawn(from int64) {
 	}
 }
 
-// resizeAndBack gives the program another size, waits until the program has drawn for that size,
-// and then restores the old size. It returns only after the program has drawn for the old size too.
-// Until then, the program may lose keys. If the host agent is killed meanwhile, the next host agent
-// restores the old size.
+// resizeAndBack gives the program another size, waits until the program has drawn for that size, and then
+// restores the old size. It returns only after the program has drawn for the old size too, because until
+// then, the program may lose keys. If the host agent is killed meanwhile, the next host agent restores the
+// old size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}
-	_ = folder.KeepSize(now) // without this file (on a full disk), a kill during the redraw would leave the new size
+	// Ignore an error, for example of a full disk. Without this file, the redraw still works, and only a kill
+	// during the redraw would leave the new size.
+	_ = folder.KeepSize(now)
 	defer folder.DropSize()
 	for _, size := range []past.Size{{Cols: cols, Rows: rows}, now} {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
-		// typing is false, because nobody can type during a redraw.
+		// The argument `typing` is false, because nobody can type during a redraw.
 		if !s.sizes.postpone(size, false, s.resizePostponed) {
 			_ = s.resize(size)
 		}

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/holder"
 )
 
-// mostReplies is the largest total size of the pending replies to a program's queries, in bytes. If
-// a program sends queries but does not read the replies, the pending replies reach this limit.
-// Further queries then receive no reply.
+// mostReplies is the largest total size of the pending replies to a program's queries, in bytes. The
+// pending replies reach this limit if a program sends queries but does not read the replies. Further
+// queries then receive no reply.
 const mostReplies = 64 << 10
 
 // pendingReplies contains the terminal's replies to the program's queries until the holder has

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// resizeGap is the shortest time between two sizes that Coleo gives to a program. After a new
-	// size, some programs wait for further sizes before they draw. OpenCode 1.18.33 waits for 100
-	// ms. If it receives its old size again within these 100 ms, it draws nothing new.
+	// resizeGap is the shortest time between two sizes that Coleo gives to a program. After a new size, some
+	// programs wait for further sizes before they draw: OpenCode 1.18.33 waits for 100 ms. If OpenCode
+	// receives its old size again within these 100 ms, it draws nothing new.
 	resizeGap = 250 * time.Millisecond
-	// resizeLimit is how long Coleo waits for a program to draw for its last size, if the program
-	// draws a whole frame for each size. On a loaded machine, such a frame takes over a second. The
-	// time is limited because a stopped program never draws.
+	// resizeLimit is how long Coleo waits until a program has drawn for its last size. It applies to programs
+	// that draw a whole frame for each size. On a loaded machine, such a frame takes over a second. The time
+	// is limited because a stopped program never draws.
 	resizeLimit = 10 * time.Second
 	// pictureGap is how long the output must pause before the program's picture counts as complete.
 	// It is longer than the 100 ms between two pictures of a working agent CLI.
@@ -33,7 +33,7 @@ type sizes struct {
 	timer *time.Timer // ends the wait of the pending size; nil if no size is pending
 	next  past.Size   // the pending size
 
-	awaited bool   // the program draws a whole frame for each size, but not yet for the last one
+	awaited bool   // the program has not yet drawn the whole frame for its last size
 	frames  uint64 // the screen's WholeFrames just before the program received its last size
 }
 
@@ -79,9 +79,8 @@ func (z *sizes) takePending() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await must be called before the program receives a size. framesShown is the number of whole
-// frames that the screen has shown. willDraw is true if the program will draw a whole frame for the
-// size.
+// await must be called just before the program receives a size. `framesShown` is the number of whole frames
+// that the screen has shown so far. `willDraw` is true if the program will draw a whole frame for the size.
 func (z *sizes) await(framesShown uint64, willDraw bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -171,10 +170,10 @@ func (s *session) resize(size past.Size) error {
 	return err
 }
 
-// awaitPictureEnd waits until the program has just completed a picture, or until it has drawn
-// nothing for pictureGap. It waits for at most pictureLimit. A program that receives a smaller size
-// while it draws may draw the rest of the picture outside of the screen. Codex 0.169.0 then ends
-// with an error.
+// awaitPictureEnd waits until the program has just completed a picture, or until it has drawn nothing for
+// pictureGap. It waits for at most pictureLimit. Without this wait, a program could receive a smaller size
+// while it draws, and draw the rest of the picture outside of the screen. Codex 0.169.0 then ends with an
+// error.
 func (s *session) awaitPictureEnd() {
 	limit, quiet := time.NewTimer(pictureLimit), time.NewTimer(pictureGap)
 	defer limit.Stop()

@@ -24,8 +24,8 @@ const stopGrace = 2 * time.Second
 // lock.
 type session struct {
 	harness *Harness
-	handle  coleo.Handle // the handle when the session was opened; see the method Handle
-	facts   Facts        // the facts when the session was opened; see factsNow
+	handle  coleo.Handle // its value when the session was opened; the method Handle returns the present one
+	facts   Facts        // its value when the session was opened; factsNow returns the present one
 	client  *holder.Client
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
@@ -66,8 +66,8 @@ var (
 	_ coleo.UsageMeter = (*session)(nil)
 )
 
-// startLasts is how long after its start an agent CLI still counts as starting, if its session is
-// opened again. It is several times as long as the slowest known start.
+// startLasts is how long after its start an agent CLI counts as starting, in a session that is opened
+// again. It is several times as long as the slowest known start.
 const startLasts = time.Minute
 
 // open returns a session on a holder. The session's screen is up to date. justStarted is true if
@@ -214,9 +214,9 @@ func (s *session) Kill(context.Context) error {
 	return nil
 }
 
-// Close ends the session, but not the agent CLI. If the agent CLI has ended, Close first waits for
-// a call that is still typing. Close writes a last snapshot. It returns the error of closing the
-// connection to the holder.
+// Close ends the session, but not the agent CLI, and writes a last snapshot. If the agent CLI has ended,
+// Close first waits for a call that is still typing. It returns the error of closing the connection to the
+// holder.
 func (s *session) Close() error {
 	s.harness.shared.conversations.leave(s)
 	s.redrawing.stop()
@@ -231,8 +231,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// Unjudged returns the version of the running agent CLI if nobody has judged the rules on that
-// version. Otherwise it returns "".
+// Unjudged returns the version of the running agent CLI if nobody has tested the rules with that version.
+// Otherwise it returns "".
 func (s *session) Unjudged() string {
 	if s.rules().Judged(s.facts.Version) {
 		return ""
@@ -240,10 +240,9 @@ func (s *session) Unjudged() string {
 	return s.facts.Version
 }
 
-// Reload makes the session use another Spec of the same harness for reading and typing, and read
-// the screen again. It changes neither how the agent CLI is launched nor how Coleo interprets the
-// reports of its hook. The error is EInvalid if h is another harness, and EBusy if somebody is
-// typing.
+// Reload makes the session use another Spec of the same harness for reading and typing, and read the screen
+// again. The launch of the agent CLI stays the same, and so does the meaning of the hook's reports. The
+// error is EInvalid if `h` is another harness, and EBusy if somebody is typing.
 func (s *session) Reload(h coleo.Harness) error {
 	next, ok := h.(*Harness)
 	if !ok || next.spec.Name != s.rules().Name {

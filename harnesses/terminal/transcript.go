@@ -17,18 +17,19 @@ import (
 )
 
 const (
-	// mostTranscript is the size in bytes of the largest file of an agent CLI that Coleo reads. After weeks
-	// of one conversation, its file has some hundred megabytes. The limit is needed because an agent CLI in a
-	// sandbox can make a file of any size without using the disk.
+	// mostTranscript is the largest size in bytes of a file that Coleo reads if an agent CLI has written it.
+	// After weeks of one conversation, the file of the conversation has some hundred megabytes. The limit is
+	// needed because an agent CLI in a sandbox can make a sparse file of any size, which takes no space on the
+	// disk.
 	mostTranscript = 4 << 30
-	// mostEntry is the size in bytes of the largest line that EachEntry reads. It has room for some large images.
+	// mostEntry is the largest size in bytes of a line that EachEntry reads. It is enough for some large
+	// images.
 	mostEntry = 128 << 20
 )
 
-// OpenWritten opens a file that an agent CLI has written. The agent CLI could replace the file by a pipe,
-// from which a read would wait forever. So OpenWritten opens the file without waiting, and returns
-// EUnsupported for anything but a regular file. It also returns EUnsupported for a file of more than
-// mostTranscript bytes.
+// OpenWritten opens a file that an agent CLI has written. It returns EUnsupported if the file is not a
+// regular file, or has more than mostTranscript bytes. The agent CLI could replace the file by a pipe, and
+// a program that opens or reads a pipe can wait forever. So OpenWritten opens the file without waiting.
 func OpenWritten(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -56,10 +57,9 @@ func checkWritten(file *os.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// ReadWrittenIn reads a file that an agent CLI has written below the given folder. It returns the end of the
-// file, or the whole file if it is short. The parameter `most` is the largest number of bytes that it
-// returns. ReadWrittenIn follows no link out of the folder. Otherwise an agent CLI in a sandbox could make
-// Coleo read files that the sandbox hides.
+// ReadWrittenIn reads a file that an agent CLI has written below the given folder. It returns the last
+// `most` bytes of the file, or the whole file if it is shorter. It follows no link out of the folder,
+// because an agent CLI in a sandbox could otherwise make Coleo read files that the sandbox hides.
 func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -111,8 +111,8 @@ func EachEntry[T any](path string, take func(T)) error {
 	}
 }
 
-// transcriptAnswer returns the model's last text after a prompt. The text is empty if the transcript
-// does not contain such a text yet, or if another prompt is the last one in the transcript.
+// transcriptAnswer returns the model's last text after the prompt of the receipt. The text is empty if the
+// transcript does not contain such a text yet, or if the last prompt in the transcript is another one.
 func transcriptAnswer(t *rules.Transcript, f Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcriptPath(t, f)
 	if err != nil || path == "" {

@@ -6,9 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Usage returns the tokens that the conversation has used so far. The error is EUnsupported if the
-// agent CLI does not record its tokens in a form that Coleo can read. Usage also returns the errors
-// of Hooks.Usage.
+// Usage returns the tokens that the conversation has used so far. The error is EUnsupported if Coleo cannot
+// read the agent CLI's token counts. Usage also returns the errors of Hooks.Usage.
 func (s *session) Usage(ctx context.Context) (coleo.Usage, error) {
 	if !s.rules().Capabilities.Usage || s.harness.hooks.Usage == nil {
 		return coleo.Usage{}, coleo.Errorf(coleo.EUnsupported,

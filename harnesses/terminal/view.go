@@ -12,8 +12,8 @@ import (
 	"coleo.dev/timelimit"
 )
 
-// knownTimeout is how long Still repeats a check that returns a TransientError. Within this time, the
-// agent CLI may still be redrawing the screen for another size.
+// knownTimeout is how long Still repeats a check that returns a TransientError. During this time, the agent
+// CLI may still be drawing the screen again, for example for another size.
 const knownTimeout = time.Second
 
 // view shows a session to the session's Typist. It implements typing.View.
@@ -46,9 +46,8 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 	}
 }
 
-// check looks at the screen. If the picture is complete, check calls the given function. Reports of
-// the hook may have come during the look, so check passes them to the Reader just before it calls
-// the function.
+// check looks at the screen. If the picture is complete, it calls the function `check`. Just before that
+// call, it passes the hook's newest reports to the Reader, because reports may have come during the look.
 func (v view) check(now time.Time, check typing.Check) (at typing.At, whole bool, err error) {
 	w, unlock := v.live.watch()
 	defer unlock()
@@ -97,8 +96,8 @@ func (v view) Update(change func(*reading.Reader) bool) {
 	}
 }
 
-// Write implements typing.View. The holder types the keys only if the caller still waits for them.
-// It types nothing if this process or the holder was stopped for too long meanwhile.
+// Write implements typing.View. The holder types the keys only if the caller still waits for them. If this
+// process or the holder was stopped for too long meanwhile, the holder types nothing.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := timelimit.Check(ctx); err != nil {
 		return false, typing.CallerGoneError{Err: err}

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some
-	// agent CLIs draw the box of a dialog before its subject. Coleo does not wait before it reports
-	// that a dialog is open.
+	// dialogSettle is how long a dialog must show the same text before Coleo reports the text. Some agent CLIs
+	// draw the box of a dialog first, and its subject, such as a command, a moment later. Coleo does not wait
+	// before it reports that a dialog is open.
 	dialogSettle = 150 * time.Millisecond
 	// returnSettle replaces dialogSettle for a dialog that comes back. A dialog comes back if it is
 	// on the screen again within returnWithin after an answer or after another dialog. Such a dialog
@@ -26,14 +26,14 @@ const (
 	// yet. On a loaded machine, OpenCode 1.18.33 showed one for 200 ms.
 	returnSettle = time.Second
 	returnWithin = 3 * time.Second
-	// draftSettle replaces dialogSettle while the rule of a dialog shows that the dialog's subject is
-	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a load
-	// of ten, it draws the command 200 ms after the box.
+	// draftSettle replaces dialogSettle while the rule that recognizes a dialog finds that its subject is not
+	// drawn yet. In OpenCode 1.18.33, the subject is a command, which appears 22 ms after the box of the
+	// dialog. On a machine with a load of ten, it appears 200 ms after the box.
 	draftSettle = 3 * time.Second
-	// emptySettle replaces draftSettle for a dialog without a title and without options. Nobody could
-	// decide about such a dialog. Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment
-	// before each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores,
-	// this text stayed for more than 3 s in 3 of 18 conversations.
+	// emptySettle replaces draftSettle for a dialog without a title and without options, about which nobody
+	// could decide. For example, Qwen Code 0.24.4 shows "Waiting for user confirmation" for a moment before
+	// each tool call. It does so even in the mode in which it asks nothing. At a load of 24 on two cores, this
+	// text stayed for more than 3 s in 3 of 18 conversations.
 	emptySettle = 15 * time.Second
 	// partialSettle replaces dialogSettle for a dialog without a title or without options. Most
 	// pictures of such dialogs are half drawn, but on a screen with few rows the rest may be out of
@@ -41,13 +41,14 @@ const (
 	partialSettle = time.Second
 )
 
-// appearances counts how often dialogs appear. Its epoch, a part of each fingerprint, differs for each
-// session object. The reason is that after a restart, nothing proves that a dialog on the screen is still
-// the same appearance.
+// appearances counts how often dialogs appear on the screen. One appearance lasts from the first picture of
+// a dialog until the dialog has left the screen. Each fingerprint contains `epoch`, which is different in
+// each session object: after a restart, nothing proves that a dialog on the screen is still the same
+// appearance.
 //
-// A picture that no rule recognizes may be half drawn, so normally it does not end an appearance. After
-// keys that may have answered the dialog, such a picture does end the appearance. The next dialog is then
-// a new appearance, even with the same text.
+// A picture that no rule recognizes may be half drawn, so it usually does not end an appearance. But if
+// keys were typed that may have answered the dialog, such a picture ends the appearance. The next dialog is
+// then a new appearance, even with the same text.
 type appearances struct {
 	epoch     string
 	n         int
@@ -57,8 +58,8 @@ type appearances struct {
 	kind      coleo.DialogKind // kind of the last dialog
 	since     time.Time        // start of this appearance
 	keysTyped bool             // keys that may have answered the dialog were typed
-	// hiddenSinceKeys is true if keys were typed that may have answered the dialog, and a later picture was
-	// one that no rule recognizes.
+	// hiddenSinceKeys is true if keys were typed that may have answered the dialog, and at least one later
+	// picture was one that no rule recognizes.
 	hiddenSinceKeys bool
 	doubtful        bool // a dialog with the same text was hidden after keys that may have answered it
 
@@ -72,7 +73,7 @@ type appearances struct {
 	before         *earlier   // the appearance before the last change of the terminal's size, or nil
 	hiddenQuestion *earlier   // an unanswered question that is hidden or drawn in parts, or nil
 
-	settleTime time.Duration        // how long the text must stay the same before it is reported
+	settleTime time.Duration        // how long the dialog's text must stay the same before it is reported
 	lastShown  map[string]time.Time // when the text of each dialog was last seen
 }
 
@@ -133,9 +134,9 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 // endDialog records a picture that a rule recognizes and that shows no dialog. If a question was on the
 // screen, its appearance can still continue later (see resumeHidden).
 //
-// The dialog may be missing only because the picture is half drawn: on a loaded machine, Gemini CLI
-// 0.61.0 draws its status line some time before the dialog. Therefore an answered dialog that soon
-// comes back is reported only if it stays.
+// The dialog may be missing only because the picture is half drawn. For example, Gemini CLI 0.61.0 on a
+// loaded machine draws its status line some time before the dialog. Therefore, if an answered dialog soon
+// comes back, the Reader does not report it at once, but waits for returnSettle.
 func (a *appearances) endDialog(now time.Time) {
 	if a.text != "" {
 		a.hiddenQuestion = a.openQuestion(now)
@@ -155,12 +156,13 @@ func (a *appearances) settleLeft(now time.Time) time.Duration {
 // DialogSince returns the time at which the present appearance of the dialog began.
 func (r *Reader) DialogSince() time.Time { return r.dialogs.since }
 
-// DialogSettling reports whether the dialog on the screen must show the same text for longer before
-// the Reader reports it.
+// DialogSettling reports whether the text of the dialog on the screen may still change. The Reader reports
+// the dialog only after the text has stayed the same for long enough.
 func (r *Reader) DialogSettling(now time.Time) bool { return r.dialogs.settleLeft(now) > 0 }
 
-// DialogDoubtful reports whether the dialog on the screen may be an answered dialog that was drawn again.
-// It returns true if an earlier dialog had the same text and may have been answered.
+// DialogDoubtful reports whether the dialog on the screen may be an old dialog that was already answered,
+// and that the agent CLI has drawn again. It is true if an earlier dialog had the same text and may have
+// been answered.
 func (r *Reader) DialogDoubtful() bool { return r.dialogs.doubtful }
 
 // RenewDialog makes the dialog on the screen a new appearance. Callers use it if a dialog was
@@ -170,10 +172,9 @@ func (r *Reader) RenewDialog() {
 	r.dialogs.hiddenQuestion = nil
 }
 
-// NoteKeys records keys that the caller is about to type, if they may answer the dialog on the
-// screen. The next dialog then counts as a new one, even with the same text. NoteKeys returns true if
-// it has recorded keys and none were recorded before. If the holder then refuses the keys, the caller
-// must call KeysRefused.
+// NoteKeys is called before keys are typed, and records whether they may answer the dialog on the screen.
+// If they may, the next dialog counts as a new one, even with the same text. NoteKeys returns true if no
+// such keys were recorded before. If the holder then refuses the keys, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)
@@ -186,7 +187,7 @@ func (r *Reader) NoteKeys(keys []byte) (first bool) {
 // KeysRefused undoes the recording by NoteKeys.
 func (r *Reader) KeysRefused() { r.dialogs.keysTyped = false }
 
-// onlyMoves reports whether a key only moves the mark of a list.
+// onlyMoves reports whether a key is an arrow key, which only moves the mark of a list to another option.
 func onlyMoves(key []byte) bool {
 	for _, name := range []string{"UP", "DOWN", "LEFT", "RIGHT"} {
 		if k, _ := pty.Key(name); bytes.Equal(k, key) {
@@ -196,9 +197,9 @@ func onlyMoves(key []byte) bool {
 	return false
 }
 
-// contentHash returns a hash of a dialog's content. A fingerprint consists of this hash, the epoch
-// and the number of the appearance. The hash ignores which option is marked, because the dialog stays
-// the same when the mark moves.
+// contentHash returns a hash of a dialog's content. A fingerprint consists of this hash, the epoch and the
+// number of the appearance. The hash does not depend on the marked option, because the dialog stays the
+// same when the user moves the mark to another option.
 func contentHash(d *coleo.Dialog) string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(d.Kind), d.Title, d.Subject}, d.Options...),
 		"\x00")))

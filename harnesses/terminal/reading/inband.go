@@ -17,8 +17,8 @@ type protocol struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // the state that each word adds to the screen's verdict; any other word adds none
-	weak   bool                   // tools that the agent CLI runs in the terminal use this protocol too
+	claims map[string]coleo.State // by word: the state that the word claims; any other word claims none
+	weak   bool                   // less reliable, because tools that the agent CLI runs use this protocol too
 }
 
 // protocols returns the protocols with which programs report their state in their output: the
@@ -49,8 +49,8 @@ func newWitnesses() map[pty.NoticeKind]*witness {
 	return out
 }
 
-// takeNotice records a state that the program reports with an escape sequence. It returns true if
-// the notice claims a state and its protocol is not weak. A claim with a weak protocol only makes
+// takeNotice records a state that the program reports with an escape sequence, the notice `n`. It returns
+// true if the notice claims a state and its protocol is not weak. A claim with a weak protocol only makes
 // Coleo more cautious.
 func (r *Reader) takeNotice(n pty.Notice, now time.Time) bool {
 	for _, b := range r.protocols {
@@ -98,7 +98,7 @@ func programStatus(text string) (word, detail string, ok bool) {
 	return f["state"], strings.TrimSpace(f["kind"] + " " + detail), true
 }
 
-// agentStatus parses the text of OSC 26: "Status=running;Detail=…". ok is false if the text has no
+// agentStatus parses the text of OSC 26: "Status=running;Detail=…". `ok` is false if the text has no
 // Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")

@@ -10,13 +10,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// IdleLook is how long the caller's loop sleeps when it expects nothing. It is long, so that an idle
-// arm costs almost no work. Output always wakes the loop.
+// IdleLook is how long the caller's loop sleeps when the Reader expects no change. It is long, so that an
+// idle arm costs almost no work. Output always wakes the loop.
 const IdleLook = time.Hour
 
 const (
-	// pauseWhole is how long output must pause before a picture counts as complete. It applies if the
-	// agent CLI does not mark its pictures with DEC mode 2026.
+	// pauseWhole is how long output must pause before a picture counts as complete. It is needed only if the
+	// agent CLI does not mark the end of its pictures (DEC mode 2026).
 	pauseWhole = 15 * time.Millisecond
 	// longestPaint is how long the Reader waits for a pause in the output. Afterwards it looks at
 	// the screen even if output continues.
@@ -32,9 +32,9 @@ type painting struct {
 	whole bool      // the last output ended a synchronized update
 }
 
-// UntilWhole returns how long to wait until the screen counts as a complete picture, or 0 if it does
-// now. A verdict on half a picture could be wrong, because such a picture can show new text with the
-// buttons of an old dialog.
+// UntilWhole returns how long to wait until the screen counts as a complete picture, or 0 if it is complete
+// now. The rules could misread half a picture, which may show new text together with the buttons of an old
+// dialog.
 func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	switch p := r.painting; {
 	case p.begun.IsZero() || p.whole:
@@ -51,8 +51,8 @@ func (r *Reader) LookDue(now time.Time) bool {
 	return !r.painting.begun.IsZero() && r.UntilWhole(now) == 0
 }
 
-// Look applies the rules to the screen and updates the reading, unless the screen is half painted. If
-// no output comes, the caller must look again after the returned time.
+// Look applies the rules to the screen and updates the reading. If the screen is half painted, Look only
+// returns a time. If no output comes, the caller must look again after the returned time.
 func (r *Reader) Look(now time.Time) time.Duration {
 	if wait := r.UntilWhole(now); wait > 0 {
 		return wait
@@ -62,8 +62,8 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.picture.Use(r.screen.Cell, r.memo)
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
-		// The screen shows the text that the agent CLI prints before it ends. But only the end of the
-		// process proves that the agent CLI has ended.
+		// The screen shows the text that the agent CLI prints before it ends, and a rule has read it as the end.
+		// But only the end of the process proves that the agent CLI has ended. So drop this verdict.
 		r.verdict = rules.Verdict{}
 	}
 	if r.verdict.State == coleo.Initializing && r.ready.expected {
@@ -87,9 +87,9 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// noteMode emits a change if the picture shows another mode of the agent CLI. A mode does not change
-// the state. A picture counts only if a rule recognizes it, it has no dialog, and the agent CLI has
-// started.
+// noteMode emits a change if the picture shows another mode of the agent CLI, such as plan mode. The state
+// stays the same. The picture counts only if a rule recognizes it, it shows no dialog, and the agent CLI
+// has started.
 func (r *Reader) noteMode(now time.Time) {
 	switch {
 	case r.shownMode == "" || r.shownMode == r.reading.Mode:
@@ -103,9 +103,9 @@ func (r *Reader) noteMode(now time.Time) {
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
-// visible returns the screen. If the bracketed paste mode was never on, visible leaves this mode
-// out, because the program may not support it. The value false would mean that the program has
-// switched the mode off.
+// visible returns the screen. If the program has never switched bracketed paste on, visible leaves this
+// mode out, because the program may not support it. The value false would say that the program has switched
+// it off.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -115,13 +115,13 @@ func (r *Reader) visible() coleo.Screen {
 	return v
 }
 
-// Judge combines the witnesses into a reading. It returns how long to wait until the next call of
-// Judge.
+// Judge combines the screen's verdict and the claims of the witnesses into a reading. It returns how long
+// to wait until the next call of Judge.
 func (r *Reader) Judge(now time.Time) time.Duration {
 	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
 	if r.noteUnchanged(now) {
-		r.settlingSince = time.Time{} // the answer above the composer may be growing
+		r.settlingSince = time.Time{} // settle anew: a growing answer above the composer means work
 	}
 	wait := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
@@ -161,8 +161,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(wait, r.acceptWhenSettled(now, next))
 }
 
-// checkWitnesses compares the claim of each witness with the screen. It emits a change for each new
-// disagreement, and for each claim that lapses. It returns how long to wait until the next check.
+// checkWitnesses compares the claim of each witness, such as the hook, with the screen. It emits a change
+// for each new disagreement, and for each claim that no longer counts because the screen has contradicted
+// it for too long. It returns how long to wait until the next check.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -179,9 +180,9 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	return next
 }
 
-// mostCautious returns the witness with the most cautious claim, or nil if no claim counts. While the
-// agent CLI starts, some claims do not count yet. In the result, wait is the time until the first of
-// these claims counts.
+// mostCautious returns the witness, such as the hook, that claims the most cautious state. It returns nil
+// if no claim counts. While the agent CLI starts, some claims do not count yet, and `wait` is the time
+// until the first of them counts.
 func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
 	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
@@ -200,8 +201,8 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration)
 	return most, wait
 }
 
-// recognise measures how long no rule has recognized the screen, and emits a change if that is too
-// long. It returns how long to wait until the next call.
+// recognise measures for how long no rule has recognized the screen. If this lasts too long, it emits a
+// change. It returns how long to wait until the next call.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
 		r.unknown = unknown{}
@@ -232,19 +233,22 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always become
-// the reading. Idle and error become the reading if:
+// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs become the reading
+// at once. Idle and error become the reading if:
 //
 //   - The state has lasted for the settling time.
 //   - It is known whether the submitted prompt has arrived.
 //
-// The error of an earlier turn does not count until work on the newest prompt was seen. It also counts
-// after the Reader has waited too long for that work. The reason is that Gemini CLI 0.61.0 empties its composer
-// a second before it shows the new prompt and the work on it.
+// An error that was already on the screen when the newest prompt was submitted does not count at first. It
+// counts when work on that prompt was seen, or when the Reader has waited too long for such work. The
+// reason is that Gemini CLI 0.61.0 empties its composer a second before it shows the new prompt and the
+// work on it.
 //
-// Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
-// come. The text above the composer must not change, because on some screens a growing answer is the
-// only sign of work.
+// Idle must meet two more conditions:
+//
+//   - If the agent CLI signals the end of a turn, the signal has come.
+//   - The text above the composer does not change. On some screens, a growing answer is the only sign of
+//     work.
 func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && candidate.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
@@ -291,7 +295,7 @@ func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.
 	return IdleLook
 }
 
-// setReading stores a new reading, and emits a change if it differs from the last one.
+// setReading stores a new reading, and emits a change if the new reading differs from the last one.
 func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	r.news.since = time.Time{}
@@ -303,7 +307,7 @@ func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view
 		next.Background = r.background
 	}
 	if next.State == coleo.Idle || next.State == coleo.Failed {
-		r.dialogs.hiddenQuestion = nil // the turn of the hidden question has ended
+		r.dialogs.hiddenQuestion = nil // the turn in which the question was asked has ended
 	}
 	next.Since = last.Since
 	if next.State != last.State {
@@ -317,9 +321,8 @@ func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
-// sameDialog reports whether two dialogs are the same appearance in the same state. Their subjects,
-// the numbers of their options, their pages, their ticks and their typed texts must be equal, but
-// different options may be marked.
+// sameDialog reports whether two dialogs are the same appearance in the same state. The marked option may
+// differ. But the subjects, the numbers of options, the pages, the ticks and the typed texts must be equal.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

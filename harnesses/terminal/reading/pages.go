@@ -7,14 +7,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// optionList contains the known options of one appearance of a dialog. A list of options can
-// scroll, so one picture may show only one page of it. The known options begin with option 1 and
-// have no gap. So an option keeps its number when more options become known.
+// optionList contains the known options of one appearance of a dialog. A list of options can scroll, so one
+// picture may show only one page of it. The known options begin with option 1 and have no gap. So when more
+// options become known, each option keeps its number.
 type optionList struct {
 	about  string // hash of the dialog without its options
 	labels []string
 	ticks  []rules.Tick
-	paged  bool // a later page than the first one was seen
+	paged  bool // a page other than the first was seen
 	text   int  // index of the option into which a text is typed; -1 if there is none
 	typed  string
 }
@@ -31,12 +31,12 @@ func listOf(v *rules.Verdict) optionList {
 	return l
 }
 
-// takePage adds the options on a picture to the list. It returns false and changes nothing if the
+// takePage adds the options on a picture to the list. But it returns false and changes nothing if the
 // picture may show another list. The picture shows the same list if:
 //
 //   - The dialog is equal except for its options.
 //   - The first option on the picture is known already.
-//   - All labels agree with the known labels. Only the option into which a text is typed may have any
+//   - All labels agree with the known labels. Only the option into which a text is typed may have another
 //     label.
 func (l *optionList) takePage(v *rules.Verdict) bool {
 	n := v.Numbers()
@@ -75,7 +75,7 @@ func (l *optionList) takeOption(at int, label string, tick rules.Tick, v *rules.
 	l.ticks[at] = tick
 }
 
-// show replaces the options of a dialog, which are only one page of the list, by the whole list.
+// show puts the whole list of options into a dialog that contains only one page of the list.
 func (l *optionList) show(v *rules.Verdict) {
 	n := v.Numbers()
 	if len(l.labels) == 0 || len(n) == 0 {
@@ -92,7 +92,8 @@ func (l *optionList) show(v *rules.Verdict) {
 	v.Dialog.TextOption, v.Dialog.Typed = l.text+1, l.typed
 }
 
-// hashOf returns a hash of the identity of a dialog with the given options.
+// hashOf returns a hash of what identifies a dialog: its kind, its title, the given options, and usually
+// its subject. A subject does not count if it shows text that the user types into the dialog.
 func hashOf(v *rules.Verdict, options []string) string {
 	d := coleo.Dialog{Kind: v.Dialog.Kind, Title: v.Dialog.Title, Subject: v.Dialog.Subject, Options: options}
 	if v.SubjectIsState() {

@@ -21,9 +21,9 @@ func (r *Reader) Starting() bool {
 	return r.reading.State == coleo.Initializing && r.prompt.none
 }
 
-// Settling reports whether the Reader has no reading yet of a screen that was drawn before the
-// Reader was created. Either the Reader has not looked at the screen, or the state on it has not
-// lasted long enough.
+// Settling reports whether the Reader still needs its first reading of a screen that was drawn before the
+// Reader was created. Either the Reader has not looked at the screen yet, or the state on it has not lasted
+// long enough.
 func (r *Reader) Settling() bool {
 	if r.reading.State != coleo.Initializing || r.prompt.none {
 		return false
@@ -31,9 +31,9 @@ func (r *Reader) Settling() bool {
 	return !r.painting.begun.IsZero() || r.verdict.State != "" && r.picture.Composer != nil
 }
 
-// Submitted records that a prompt or a command was submitted. The reading is then processing until
-// PromptDecided is called, or until the screen shows work or a dialog. Submitted also ends the
-// holding that HoldEntries began, and adds the held entries.
+// Submitted records that a prompt or a command was submitted. The state is then "processing", until
+// PromptDecided is called or the screen shows work or a dialog. Submitted also adds the entries of the
+// record that the Reader has held back since HoldEntries.
 func (r *Reader) Submitted(s Submission, now time.Time) {
 	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
@@ -50,10 +50,10 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.addEntries(own, now)
 }
 
-// FoundSubmitted records that an earlier process submitted a prompt that has arrived. The agent CLI may
-// not have begun the turn yet. So an idle screen does not count until a sign of work or of the turn's end
-// comes, as after Submitted. If the screen already shows an error or a dialog, FoundSubmitted does
-// nothing.
+// FoundSubmitted records that an earlier process of Coleo submitted a prompt, and that the prompt has
+// arrived. The agent CLI may not have begun the turn yet. So, as after Submitted, an idle screen counts
+// only after a sign of work or of the turn's end. If the screen already shows an error or a dialog,
+// FoundSubmitted does nothing.
 func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	if st := r.verdict.State; st != "" && st != coleo.Idle && !st.Working() {
 		return
@@ -62,9 +62,8 @@ func (r *Reader) FoundSubmitted(s Submission, now time.Time) {
 	r.PromptDecided()
 }
 
-// FoundLost records a prompt that an earlier process has typed. There is no proof that this prompt
-// has arrived. If the record names the prompt later, the Reader emits the prompt's turn, marked as
-// late.
+// FoundLost records a prompt that an earlier process of Coleo has typed, but for whose arrival there is no
+// proof. If the record names the prompt later, the Reader emits the prompt's turn, marked as late.
 func (r *Reader) FoundLost(s Submission) {
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time, lost: true})
 }
@@ -89,8 +88,8 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // ended before the Reader saw it.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// ReportPromptLost emits a change which reports that nothing proves the arrival of a prompt. If the
-// agent CLI's record names the prompt later, the Reader emits the turn of the prompt too.
+// ReportPromptLost emits a change that reports a prompt as lost, because nothing proves that it has
+// arrived. If the agent CLI's record names the prompt later, the Reader emits the turn of the prompt too.
 func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
@@ -99,8 +98,8 @@ func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
-// LapseClaims is called after the agent CLI's turn was stopped. It discards the claims of all
-// witnesses. The Reader also stops waiting for a sign that the turn has ended.
+// LapseClaims must be called after somebody has stopped the agent CLI's turn. It discards the claims of all
+// witnesses, such as the hook. It also ends the Reader's wait for a sign that the turn has ended.
 func (r *Reader) LapseClaims() {
 	r.turn.open, r.turn.unproven = false, ""
 	for _, w := range r.witnesses() {

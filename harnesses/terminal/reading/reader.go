@@ -15,10 +15,10 @@ import (
 // transcript. Almost every answer has fewer rows.
 const HistoryRows = 2000
 
-// Reader turns a program's output into readings. It keeps the screen, the verdict of the rules, and
-// the reading that combines all witnesses. It has no clock: its caller passes the time. A Reader
-// therefore reads a recording in the same way as the output of a live session. A Reader is not safe
-// for concurrent use.
+// Reader turns a program's output into readings. It keeps the screen, the verdict of the rules on the
+// screen, and the reading. The reading combines this verdict with what the hook, the record and the escape
+// sequences claim. A Reader has no clock: its caller passes the time. It therefore reads a recording in the
+// same way as the output of a live session. A Reader is not safe for concurrent use.
 type Reader struct {
 	spec *rules.Spec
 	emit func(coleo.Change) // called with each change
@@ -38,16 +38,17 @@ type Reader struct {
 	strange  strangeDialog // a dialog that no rule knows, or that only a rule of a pack knows
 	packed   packData
 
-	protocols  []protocol
-	inband     map[pty.NoticeKind]*witness // the claims of the program's escape sequences
-	hook       hookReports                 // the claims of the program's hook
-	recorded   recordEvidence              // the claims of the program's own record of the conversation
-	background string                      // the work in the background after the turn, as reported by an escape sequence
-	notices    []Notice                    // the newest notice of each kind
+	protocols []protocol
+	inband    map[pty.NoticeKind]*witness // the claims of the program's escape sequences
+	hook      hookReports                 // the claims of the program's hook
+	recorded  recordEvidence              // the claims of the program's own record of the conversation
+	// the work in the background that continues after the turn, as an escape sequence has reported it
+	background string
+	notices    []Notice // the newest notice of each kind
 
 	reading       coleo.Reading
 	shownMode     string    // the agent CLI's mode on the last picture; "" if none is shown
-	settlingSince time.Time // since when idle or error has lasted; zero if no state is settling
+	settlingSince time.Time // since when idle or error has lasted without being accepted; else zero
 	news          news
 	unknown       unknown
 	redraws       redraws
@@ -73,7 +74,7 @@ type unknown struct {
 type prompt struct {
 	none      bool      // the Reader has seen the agent CLI from its start, and no prompt was submitted yet
 	undecided bool      // a prompt was submitted, and the screen does not show yet whether it has arrived
-	sentAt    time.Time // when the newest prompt was submitted; zero if no work on it is awaited
+	sentAt    time.Time // when the newest prompt was submitted; zero once work on it was seen, or is not expected
 	workSeen  int       // how often work or a dialog was seen
 	oldError  oldError  // the error on the screen when the newest prompt was submitted
 	unsettled *unsettled
@@ -104,8 +105,8 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change
 // SetFromStart informs the Reader that it sees the agent CLI from its start.
 func (r *Reader) SetFromStart() { r.prompt.none = true }
 
-// SetSpec replaces the rules, and restarts the time for which the screen has been settling or
-// unknown. It does not change the evidence from the hook.
+// SetSpec replaces the rules. Two measurements begin again: for how long no rule has recognized the screen,
+// and for how long idle or error has lasted. SetSpec does not change the evidence from the hook.
 func (r *Reader) SetSpec(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
@@ -167,11 +168,10 @@ func (r *Reader) Feed(p []byte, now time.Time) (n int, whole bool) {
 	return n, r.painting.whole
 }
 
-// keepNotice stores a notice for the next snapshot.
+// keepNotice keeps a notice, an escape sequence of the program, for the next snapshot.
 func (r *Reader) keepNotice(n pty.Notice, now time.Time) {
 	if n.Kind == pty.NoticeTitle || n.Kind == pty.NoticeBell {
-		// The snapshot does not need these notices, because the screen contains the title, and a
-		// bell has no text.
+		// The snapshot needs no titles and no bells: its screen contains the title, and a bell has no text.
 		return
 	}
 	r.notices = slices.DeleteFunc(r.notices, func(h Notice) bool { return h.Kind == n.Kind })
@@ -196,8 +196,8 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended records that the program has ended with the given exit code. rule becomes the rule of the
-// reading, and note becomes the note of the change.
+// Ended records that the program has ended with the given exit code. The last reading names `rule`, and the
+// change contains `note`.
 func (r *Reader) Ended(now time.Time, rule string, code int, note string) {
 	view := r.screen.View()
 	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {

@@ -8,33 +8,32 @@ import (
 	"coleo.dev/pty"
 )
 
-// readyAfter is how long an agent CLI may show an idle screen without the sign that it is ready. It
-// applies only to agent CLIs that give such a sign. On a loaded machine, Gemini CLI 0.61.0 gave the
-// sign up to 3 s after it had drawn its composer. After readyAfter, the arm counts as idle, but as
-// unproven.
+// readyAfter is how long an agent CLI may show an idle screen without the sign that its start is over.
+// After that, the arm counts as idle, but as unproven. readyAfter applies only to agent CLIs that give such
+// a sign. On a loaded machine, Gemini CLI 0.61.0 gave the sign up to 3 s after it had drawn its composer.
 const readyAfter = 30 * time.Second
 
 // neverReady is the reason that Coleo gives for an unproven idle reading if the sign has not come
 // within readyAfter.
 const neverReady = "nothing shows that the agent CLI has finished its start"
 
-// ruleStarting is the name of the rule for an idle screen if the sign of a finished start has not
-// come yet. The agent CLI may still ask a question, for example about trust.
+// ruleStarting is the rule of the reading while the screen is idle, but the sign that the start is over has
+// not come. The agent CLI may still ask a question, for example whether to trust the folder.
 const ruleStarting = "starting"
 
-// readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their
-// composer before they ask whether the folder is trusted. A prompt that is typed between the two
-// would answer that question.
+// readiness stores whether the agent CLI has finished its start. Some agent CLIs draw their composer before
+// they ask whether the folder is trusted. If Coleo typed a prompt as soon as it saw the composer, the
+// prompt could answer that question.
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
 	awaited  bool      // the sign is still to come
 	restart  bool      // the agent CLI has announced that it will end and start again
-	fork     bool      // the sign is that the copy of a conversation is open
-	idle     time.Time // since when the screen has been idle without a sign; zero if it is not
+	fork     bool      // the sign is that the screen shows the copy of a conversation
+	idle     time.Time // since when the screen is idle without the sign; zero if it is not idle
 }
 
-// ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If
-// nowStarting is true, an idle screen does not count until the sign comes.
+// ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If nowStarting is
+// true, an idle screen counts only after the sign.
 func (r *Reader) ExpectReady(nowStarting bool) {
 	r.ready = readiness{expected: true, awaited: nowStarting}
 }
@@ -52,7 +51,7 @@ func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.restart
 // noteReady records a sign that the agent CLI has finished its start.
 func (r *Reader) noteReady() {
 	if r.ready.restart {
-		return // the sign may belong to the start that the agent CLI abandons
+		return // the agent CLI ends and starts again, and the sign may belong to its first start
 	}
 	r.ready.awaited = false
 	if r.turn.unproven == neverReady {
@@ -60,16 +59,16 @@ func (r *Reader) noteReady() {
 	}
 }
 
-// announceStart records that the agent CLI has announced another start, so that signs of the first start
-// no longer count. On a loaded machine, Gemini CLI still completes its first start and gives all signs of
-// it. It even draws its composer for two seconds before it exits. The announcement itself counts as an
-// unknown screen.
+// announceStart records that the agent CLI has announced that it will end and start again. Signs of the
+// first start then no longer count. On a loaded machine, Gemini CLI still completes its first start after
+// the announcement, and gives all signs of it. It even draws its composer for two seconds before it exits.
+// The screen with the announcement counts as unknown.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, restart: true}, rules.Verdict{}
 }
 
-// startupWait returns how much longer an idle screen does not count because the agent CLI may still
-// be starting, or 0 if the screen counts.
+// startupWait returns how much longer an idle screen does not count because the agent CLI may still be
+// starting. It returns 0 if the start is over, after readyAfter, and for any other state of the screen.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.restart && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{expected: true} // the agent CLI has released the terminal

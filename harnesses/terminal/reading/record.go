@@ -7,8 +7,8 @@ import (
 	"coleo.dev/record"
 )
 
-// recordEvidence is the evidence from the agent CLI's own record of the conversation: a witness, and the
-// prompts that the agent CLI took.
+// recordEvidence is the evidence from the agent CLI's own record of the conversation: the state that the
+// record claims, and the prompts that the agent CLI took.
 type recordEvidence struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
@@ -17,7 +17,7 @@ type recordEvidence struct {
 	bySelf    bool             // the agent CLI itself has written the newest prompt
 	ended     coleo.State      // how the newest turn has ended: idle or error; "" if it has not
 	expected  bool             // there is a record, or will be one
-	holds     bool             // entries are held back: a submit key is being pressed
+	holds     bool             // entries are held back, because a submit key is being pressed
 	held      []record.Entry   // the entries that are held back
 	compacted time.Time        // when the agent CLI last shortened the conversation on the user's order
 }
@@ -37,8 +37,8 @@ func newRecorded() recordEvidence {
 // arrives.
 func (r *Reader) ExpectRecord() { r.recorded.expected = true }
 
-// AddEntry adds an entry of the agent CLI's own record to the evidence. A turn without an end in the
-// record counts as work.
+// AddEntry adds an entry of the agent CLI's own record to the evidence. While the newest turn has no end in
+// the record, the record claims work.
 func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if r.mode.screenOnly {
 		return
@@ -88,12 +88,12 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-			r.turn.waits = false // the record now has the newest prompt, perhaps reworded by the agent CLI
+			r.turn.waits = false // the record has the newest prompt, even if the agent CLI has reworded it
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
 		if !at.Before(r.began) { // older turns may have ended long ago
-			r.Judge(now) // now, because the next entry may end the turn
+			r.Judge(now) // judge before the next entry, which may end the turn
 		}
 	}
 }
@@ -105,8 +105,8 @@ func (r *recordEvidence) noteEnd(e record.Entry) {
 	}
 }
 
-// endedBefore returns the last state of the turn before the prompt e. It returns "" if the record has
-// not shown the end of that turn, or if e belongs to the same turn.
+// endedBefore returns how the turn before the prompt `e` ended: with idle or error. It returns "" if the
+// record has not shown that end, or if `e` itself belongs to the newest turn in the record.
 func (r *recordEvidence) endedBefore(e record.Entry) coleo.State {
 	if e.Turn != "" && e.Turn == r.turn {
 		return ""
@@ -114,15 +114,15 @@ func (r *recordEvidence) endedBefore(e record.Entry) coleo.State {
 	return r.ended
 }
 
-// waitsBehindSelf reports whether two things hold: the agent CLI works in a turn that it has begun by
-// itself, and the turn of the newest prompt has not begun yet. The end of the running turn is then not
-// the end of the prompt's turn.
+// waitsBehindSelf reports whether the newest prompt waits while the agent CLI works in a turn that it has
+// begun by itself. The end of this running turn is then not the end of the prompt's turn.
 func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
 // HoldEntries makes the Reader hold back new entries of the record until Submitted or ReleaseEntries is
-// called. The caller calls HoldEntries, then presses the submit key, and then calls Submitted. Before
-// Submitted, an agent CLI can already take the prompt and end the turn. If the Reader added these entries
-// at once, the prompt would count as typed by hand, and its turn would never end.
+// called. The caller calls HoldEntries, presses the submit key, and then calls Submitted. The agent CLI can
+// take the prompt, and even end the turn, before the call of Submitted. If the Reader added these entries
+// at once, it would take the prompt for one that was typed by hand. And the turn that Submitted begins
+// would never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
 // HoldsEntries reports whether the Reader holds back new entries of the record; see HoldEntries.
@@ -131,9 +131,9 @@ func (r *Reader) HoldsEntries() bool { return r.recorded.holds }
 // ReleaseEntries adds the entries that were held back since HoldEntries.
 func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }
 
-// releaseUpTo ends the holding that HoldEntries began. It adds the held entries before the one that names
-// the given prompt, and returns that entry and all later ones. If no entry names the prompt, it adds all
-// entries.
+// releaseUpTo ends the holding of entries that HoldEntries began. It adds the held entries that come before
+// the given prompt, and returns the others: the entry that names the prompt, and all later ones. If no
+// entry names the prompt, it adds all entries.
 func (r *Reader) releaseUpTo(bare string, now time.Time) (own []record.Entry) {
 	held := r.recorded.held
 	r.recorded.holds, r.recorded.held = false, nil
@@ -152,8 +152,8 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// confirmsPrompt reports whether the record contains a prompt with the given bare text from the given time
-// or later. It compares whole milliseconds, because the times in the record are no more precise.
+// confirmsPrompt reports whether the record contains the prompt `bareText`, taken at the time `sentAt` or
+// later. It compares whole milliseconds, because the times in the record are no more precise.
 func (r *recordEvidence) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {
@@ -163,27 +163,28 @@ func (r *recordEvidence) confirmsPrompt(bareText string, sentAt time.Time) bool 
 	return false
 }
 
-// CompactionReported reports whether the record shows a compaction at the given time or later. The user
-// must have ordered this compaction.
+// CompactionReported reports whether the record shows that the conversation was shortened at the given time
+// or later. Only a compaction that the user has ordered counts.
 func (r *Reader) CompactionReported(since time.Time) bool {
 	at := r.recorded.compacted
 	return !at.IsZero() && !at.Before(since.Truncate(time.Millisecond))
 }
 
-// newsFor is how long new entries may delay the states idle and error. An agent CLI writes its last
-// entries within milliseconds. The delay is limited because a program that never stops writing would never
-// be idle.
+// newsFor is how long the states idle and error may wait for entries of the record that the Reader has not
+// received yet. An agent CLI writes the last entries of a turn within milliseconds. The wait is limited,
+// because otherwise the arm of a program that never stops writing would never be idle.
 const newsFor = 2 * time.Second
 
 // news stores whether the caller has entries for the Reader that the Reader has not received yet.
 type news struct {
-	come  func() bool // reports whether there are such entries; nil if there can be none
-	since time.Time   // since when they delay idle or error; zero if they do not
+	// reports whether the caller has such entries; nil if there is no record
+	come  func() bool
+	since time.Time // since when such entries delay idle or error; zero if they do not
 }
 
 // SetEntryCheck gives the Reader a function that reports whether the caller has new entries for AddEntry.
-// The Reader calls it before it emits the state idle or error. If there are new entries, the Reader waits
-// for the next look. Therefore the work of a turn is known before the end of the turn.
+// The Reader calls this function before it emits the state idle or error. If there are new entries, it
+// waits for the next look. Therefore the work of a turn is known before its end.
 func (r *Reader) SetEntryCheck(come func() bool) { r.news.come = come }
 
 // hasNews reports whether idle or error must wait for new entries.

@@ -10,12 +10,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// Recording is recorded output that is read as a session would have read it. The times of the
+// Recording is recorded output, which a Reader reads as it would have read a live session. The times of the
 // recording replace the session's clock.
 type Recording struct {
 	Cast       *pty.Cast
 	Until      time.Duration // time since the recording's start; a negative value means the recording's end
-	ScreenOnly bool          // use only the screen, and no other witness
+	ScreenOnly bool          // use only the screen, and ignore the escape sequences
 	Version    string        // the version of the agent CLI; "" if unknown
 }
 
@@ -26,10 +26,10 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // RecordingOffset returns the time from the recording's start to the given moment.
 func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it, and calls the function `emit` with each
-// change. It returns the evidence for the last reading, and the time from the recording's start to its
-// end. A recording ends with its last event of any kind, or earlier at rec.Until. If a rule requires a
-// state to last, the state counts only if it has lasted long enough by the end of the recording.
+// Replay reads a recording as a session would have read it, and calls the function `emit` with each change.
+// The recording ends with its last event of any kind, or earlier at rec.Until. Replay returns the evidence
+// for the last reading, and the time from the recording's start to its end. Some rules require that a state
+// lasts. Such a state counts only if it has lasted long enough by the end of the recording.
 func Replay(spec *rules.Spec, rec Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
 	return replay(rec, newPlayer(spec, rec, emit))
 }
@@ -51,13 +51,13 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 	return p.Explain(end), last
 }
 
-// Label returns a recording's states over time in one line. Each state has the form of the labels
-// of recordings: the seconds from the start, the state, and the title of a dialog.
+// Label returns in one line which states a recording goes through. Each state has the form of the labels of
+// recordings: the seconds from the start, the state, and the title of a dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording, and calls onPicture with each new picture. at is the
-// time at which a session would have looked at the picture, and v is the verdict of the rules. The
-// picture stays valid after the call, but has no colors.
+// Pictures returns the label of a recording, and calls onPicture with each new picture. `at` is the time at
+// which a session would have looked at the picture, and `v` is the verdict of the rules. The picture `p`
+// stays valid after the call, but has no colors.
 func Pictures(spec *rules.Spec, rec Recording,
 	onPicture func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
@@ -93,9 +93,9 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 	return strings.Join(out, ", ")
 }
 
-// ExplainScreen explains how the rules and the pack read a single picture, without any earlier
-// picture or claim of the agent CLI. The result contains the reading, the screen as its only
-// witness, and the rows that the rule matched.
+// ExplainScreen explains how the rules and the pack read a single picture. It uses no earlier picture, and
+// no claim of the agent CLI. The result contains the reading, the screen as its only source, and the rows
+// that the rule matched.
 func ExplainScreen(spec *rules.Spec, s coleo.Screen) coleo.Explanation {
 	picture := rules.NewPicture(s, &spec.Composer)
 	v := spec.Read(picture)
@@ -137,7 +137,9 @@ func newPlayer(spec *rules.Spec, rec Recording, emit func(coleo.Change)) *player
 	p.SetVersion(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	if len(spec.Ready) > 0 {
-		p.ExpectReady(false) // the sign may be in the agent CLI's record, which is not recorded
+		// Do not wait for the sign that the start is over. It may be in the agent CLI's record, which the
+		// recording does not contain.
+		p.ExpectReady(false)
 	}
 	return p
 }
@@ -169,8 +171,8 @@ func (p *player) feed(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. Unless a synchronized update is open, the
-// picture counts as complete, because no more output follows.
+// finish looks at the last picture of the recording. No more output follows, so the picture counts as
+// complete, except in the middle of a synchronized update.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

@@ -16,21 +16,21 @@ const (
 	// redrawWork is how long a picture that shows work must stay the same before Coleo redraws it.
 	// The clocks and the spinners of agent CLIs change within a second.
 	redrawWork = 10 * time.Second
-	// redrawStart is how long Coleo waits for a redraw to begin. Afterwards it reports that no rule
-	// recognizes the picture.
+	// redrawStart is how long Coleo waits, once a redraw is due, until it begins. After that, Coleo reports
+	// that no rule recognizes the picture.
 	redrawStart = time.Second
 	// redrawEnd is how long a redraw may take. A slow agent CLI needs seconds before it draws for a
 	// new size.
 	redrawEnd = 45 * time.Second
-	// redrawShown is how long the agent CLI may take to draw its picture after the last signal or size
-	// of a redraw.
+	// redrawShown is how long the agent CLI may take to draw its picture at the end of a redraw. The time
+	// begins when Coleo has sent the last signal or the last size.
 	redrawShown = 2 * time.Second
 	// redrawRetry is the pause before the next attempt if a redraw was not possible because somebody
 	// watched or typed.
 	redrawRetry = 5 * time.Second
-	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
-	// They are doubled after each redraw that did not help, because otherwise an unknown page with a
-	// slow clock would be redrawn every few seconds.
+	// redrawDoublings is how often redrawUnknown and redrawWork are doubled at most. Each redraw that did not
+	// help doubles them once. Otherwise Coleo would redraw an unknown page with a slow clock every few
+	// seconds.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. The number is limited because a
 	// program that always garbles the picture would make the agent CLI draw all the time. Without a
@@ -40,18 +40,21 @@ const (
 	redrawsTime = 10 * time.Minute
 )
 
-// redraws decides which picture is drawn again. A picture needs a redraw if no rule knows it, or if it
-// shows work but does not change. A picture that was redrawn is not redrawn again until another
-// picture has needed no redraw.
+// redraws decides which picture Coleo makes the agent CLI draw again. A picture needs a redraw if no rule
+// knows it, or if it shows work but does not change. Coleo redraws the same picture a second time only
+// after another picture has needed no redraw.
 type redraws struct {
-	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
-	why      string        // the reason for the redraw
-	since    time.Time     // since when the picture has not changed
-	after    time.Duration // how long the picture must stay the same before Coleo redraws it
-	retry    time.Time     // the earliest time of the next attempt, after a redraw that was not possible
-	unhelped int           // number of redraws since the last picture that needed none
+	picture string        // the picture that needs a redraw, as text; "" if the last picture needs none
+	why     string        // the reason for the redraw
+	since   time.Time     // since when the picture has not changed
+	after   time.Duration // how long the picture must stay the same before Coleo redraws it
+	// the earliest time of the next attempt, if the last one was not possible
+	retry time.Time
+	// the number of redraws since a picture last needed none
+	unhelped int
 
-	tried  []string    // the pictures with a redraw since the last picture that needed none
+	// the pictures that were redrawn since a picture last needed none
+	tried  []string
 	times  []time.Time // when the newest redraws began, at most redrawsIn of them
 	begun  time.Time
 	done   time.Time // when the newest redraw was done; zero while it is running
@@ -66,8 +69,8 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 	d.after = after << min(d.unhelped, redrawDoublings)
 }
 
-// needNone records that the last picture needs no redraw. It also forgets which pictures have had a
-// redraw. If one of these pictures appears again, Coleo asks for another redraw.
+// needNone records that the last picture needs no redraw. It also forgets the pictures that were redrawn,
+// so that Coleo asks for a redraw if one of them appears again.
 func (d *redraws) needNone() { d.picture, d.unhelped, d.tried = "", 0, nil }
 
 // isRunning reports whether a redraw has begun and is not done.
@@ -143,9 +146,9 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	return redrawRetry // by then, the session has begun the redraw or has refused it
 }
 
-// awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Meanwhile,
-// Coleo must not report the picture as unknown. maxUnknown is the time after which Coleo would report
-// the picture if it could not be redrawn.
+// awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Until then, Coleo
+// must not report the picture as unknown. If there were no redraw, Coleo would report the picture after it
+// has been unknown for maxUnknown.
 func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.unhelped > 0 {
@@ -159,8 +162,8 @@ func (r *Reader) WantsRedraw(now time.Time) bool {
 	return r.painting.begun.IsZero() && r.redraws.untilBegin(now) == 0
 }
 
-// Redrawing reports whether a redraw of the last picture is due. If so, it records that the redraw
-// begins.
+// Redrawing reports whether a redraw of the last picture is due. If it is, the caller must perform the
+// redraw, and Redrawing records that it begins.
 func (r *Reader) Redrawing(now time.Time) bool {
 	d := &r.redraws
 	if !r.WantsRedraw(now) {
@@ -174,8 +177,8 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	return true
 }
 
-// Redrawn records that the agent CLI has received every signal or size of a redraw. Its next pictures
-// are read as usual.
+// Redrawn records that Coleo has sent the agent CLI every signal, or every size of the terminal, of a
+// redraw. The Reader reads the next pictures as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,

@@ -9,14 +9,15 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// reflowWithin is how long an agent CLI may take to draw a dialog again after the terminal changed
-// its size. Meanwhile, a dialog with the same text but different line breaks counts as the same
-// appearance. Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw sets two
-// sizes one after the other, which takes longer still.
+// reflowWithin is how long an agent CLI may take to draw a dialog again after the terminal has changed its
+// size. During this time, a dialog with the same text but other line breaks counts as the same appearance.
+// Gemini CLI 0.61.0 takes 0.1 s, but seconds on a loaded machine. A redraw takes even longer, because it
+// sets two sizes one after the other.
 const reflowWithin = 30 * time.Second
 
-// earlier describes an appearance of a dialog that has left the screen and may be drawn again.
-// Either the terminal has changed its size, or the agent CLI has hidden a question for a while.
+// earlier describes an appearance of a dialog that has left the screen and may be drawn again. It has left
+// the screen because the terminal has changed its size, or because the agent CLI has hidden a question for
+// a while.
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances
@@ -26,9 +27,9 @@ type earlier struct {
 	list        optionList
 }
 
-// noteSize records the size of a picture with a dialog. If the size has changed since the last such
-// picture, noteSize stores the present appearance as the earlier one. It does not store an
-// appearance after keys that may have answered the dialog.
+// noteSize records the size of a picture with a dialog. If the size has changed since the last picture with
+// a dialog, noteSize stores the present appearance in `before`. The agent CLI may then draw the same dialog
+// with other line breaks. It does not do so after keys that may have answered the dialog.
 func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	size := [2]int{s.Cols, s.Rows}
 	if size != a.size && a.text != "" && a.words != "" && !a.keysTyped && a.before == nil {
@@ -37,9 +38,9 @@ func (a *appearances) noteSize(s *coleo.Screen, now time.Time) {
 	a.size = size
 }
 
-// resumeReflowed reports whether a picture shows the earlier appearance with different line breaks.
-// If so, that appearance continues. resumeReflowed returns false if a subject is cut off, because
-// the hidden part may differ.
+// resumeReflowed reports whether a picture shows a dialog from before the last change of size, only with
+// other line breaks. If so, the appearance of that dialog continues. resumeReflowed returns false if the
+// subject is cut off, because the hidden part may differ.
 func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 	b := a.before
 	if b == nil || a.hiddenSinceKeys || now.Sub(b.at) > reflowWithin || wordsOf(v) != b.words {
@@ -54,9 +55,9 @@ func (a *appearances) resumeReflowed(v *rules.Verdict, now time.Time) bool {
 // the whole question after each key, which takes seconds on a loaded machine.
 const hiddenWithin = 10 * time.Second
 
-// notePart stores the present question if the next picture shows a question with the same title.
-// Such a picture may show only a part of the present question. For any other picture, notePart
-// forgets the stored question.
+// notePart stores the present question if the new picture shows a question with the same title. The new
+// picture may show only a part of the present question. For any other picture, notePart forgets the stored
+// question.
 func (a *appearances) notePart(v *rules.Verdict, now time.Time) {
 	switch {
 	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:
@@ -66,8 +67,8 @@ func (a *appearances) notePart(v *rules.Verdict, now time.Time) {
 	}
 }
 
-// openQuestion returns the question on the screen. It returns nil if there is none, or if keys that
-// may have answered it were typed.
+// openQuestion returns the question on the screen. It returns nil if there is none, or if keys were typed
+// that may have answered it.
 func (a *appearances) openQuestion(now time.Time) *earlier {
 	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || !a.kind.Redrawn() {
 		return nil
@@ -75,12 +76,12 @@ func (a *appearances) openQuestion(now time.Time) *earlier {
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
 }
 
-// resumeHidden reports whether a picture shows the whole of a question that was drawn in parts, or
-// a page of its list of options. If so, the question's appearance continues, even if a picture in
-// between looked like another state.
+// resumeHidden reports whether a picture shows a question that was hidden or drawn only in parts before.
+// The picture must show the whole question, or a page of its list of options. If so, the appearance of the
+// question continues, even if a picture in between looked like another state.
 //
-// resumeHidden returns false after a key that may have answered the question. It also returns false
-// for an approval, because an agent CLI can ask about the same command twice.
+// resumeHidden returns false after a key that may have answered the question. It also returns false for an
+// approval, because an agent CLI can ask about the same command twice.
 func (a *appearances) resumeHidden(v *rules.Verdict, text string, now time.Time) bool {
 	b := a.hiddenQuestion
 	if b == nil || a.keysTyped || a.hiddenSinceKeys || now.Sub(b.at) > hiddenWithin ||
@@ -92,8 +93,8 @@ func (a *appearances) resumeHidden(v *rules.Verdict, text string, now time.Time)
 	return true
 }
 
-// wordsOf returns the texts of a dialog's identity without blanks and line ends. It returns "" if
-// the subject is cut off, or if the title or the options are missing.
+// wordsOf returns the texts that identify a dialog (kind, title, subject and options), without blanks and
+// line ends. It returns "" if the subject is cut off, or if the title or the options are missing.
 func wordsOf(v *rules.Verdict) string {
 	d := v.Dialog
 	if d.Truncated || v.Partial {

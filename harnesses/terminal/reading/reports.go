@@ -9,17 +9,17 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts, and of tools, that the Reader remembers. One turn
-// usually has fewer.
+// maxReports is the largest number of prompts that the Reader remembers. The same number applies to tools.
+// One turn usually has fewer.
 const maxReports = 32
 
-// ToolAsks is how long a dialog about a tool may take to open after the hook has reported the tool.
-// An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. The time is limited
-// because a tool that opens no dialog can run for long.
+// ToolAsks is how long the agent CLI may take to open a dialog about a tool after the hook has reported the
+// tool. An idle Claude Code 2.1.329 draws the dialog 400 to 600 ms after the report. The time is limited
+// because many tools open no dialog, and can run for long.
 const ToolAsks = 2 * time.Second
 
-// hookReports is the evidence from the hook of an agent CLI: a witness, and facts that the screen
-// shows less reliably or not at all.
+// hookReports is the evidence from the hook of an agent CLI: the state that the hook claims, and facts that
+// the screen shows less reliably or not at all.
 type hookReports struct {
 	witness witness
 	spec    *rules.Hook
@@ -48,8 +48,8 @@ func newHookReports(spec *rules.Hook) hookReports {
 	return hookReports{witness: witness{name: "hook"}, spec: spec}
 }
 
-// AddReport adds one line of the hook's file to the evidence. It ignores a line whose event the
-// harness does not describe.
+// AddReport adds one line of the hook's file to the evidence. It ignores the line if the harness does not
+// describe the line's event.
 func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	rep := r.hook.spec.Find(l)
 	if rep == nil || r.mode.screenOnly {
@@ -133,9 +133,9 @@ func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 	return ended
 }
 
-// beginTurn records a turn whose prompt the agent CLI took. A new id shows that the earlier turns
-// are over, because a queued prompt has the id of the running turn (Claude Code 2.1.329). If the
-// user interrupted a turn, a new id is the only sign that the turn is over.
+// beginTurn records that the agent CLI took a prompt, with the turn `t` of this prompt. If `t` has a new
+// id, all earlier turns are over, because a queued prompt has the id of the running turn (Claude Code
+// 2.1.329). After an interrupt, a new id is the only sign that the interrupted turn is over.
 func (h *hookReports) beginTurn(t turn) {
 	for i := range h.prompts {
 		if t.id != "" && h.prompts[i].id != t.id {
@@ -145,11 +145,11 @@ func (h *hookReports) beginTurn(t turn) {
 	h.prompts = appendBounded(h.prompts, t)
 }
 
-// endedTurn returns the turn that a report ends. The first of these cases decides:
+// endedTurn returns the turn whose end a report shows. The first of these cases decides:
 //
-// 1. Some open turns have the id of the report: the oldest of them.
-// 2. The report names its prompt, so namesPrompt is true: the newest open turn.
-// 3. Only one turn is open: that turn.
+//  1. If open turns have the id of the report, it is the oldest of them.
+//  2. If the report names its prompt (namesPrompt is true), it is the newest open turn.
+//  3. If only one turn is open, it is that turn.
 //
 // In any other case endedTurn returns nil.
 func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
@@ -178,9 +178,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turnOf returns the newest reported turn with the prompt in the parameter `text`. The agent CLI must
-// have taken this prompt at the time sentAt or later. The comparison ignores blanks, because agent CLIs
-// change them. turnOf returns nil if there is no such turn.
+// turnOf returns the newest reported turn whose prompt is `text`, ignoring blanks, because agent CLIs
+// change them. The agent CLI must have taken the prompt at the time sentAt or later. turnOf returns nil if
+// there is no such turn.
 func (h *hookReports) turnOf(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

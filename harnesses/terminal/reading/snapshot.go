@@ -21,7 +21,8 @@ const snapshotForm = "coleo snapshot 1 "
 // Snapshot is the screen at one offset of the output. It also contains the other facts that a
 // session needs to continue as if it had read all output before that offset.
 type Snapshot struct {
-	Nonce   string    `json:"nonce"` // identifies the generation; the screen of another generation is useless
+	// identifies one start of the arm; a snapshot from another start is useless
+	Nonce   string    `json:"nonce"`
 	Offset  int64     `json:"offset"`
 	Time    time.Time `json:"time"`             // when the snapshot was taken
 	Pastes  bool      `json:"pastes,omitempty"` // bracketed paste was on at least once
@@ -38,7 +39,8 @@ type Notice struct {
 	Time time.Time      `json:"time"`
 }
 
-// Reply is the terminal's reply to the program's queries in the output before Offset.
+// Reply is what the terminal replies to queries of the program, such as a query for its colors. Offset is
+// the offset in the program's output just after the queries.
 type Reply struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`

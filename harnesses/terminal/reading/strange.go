@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// strangeSettle is how long a screen that no rule knows must stay the same before Coleo reports
-	// it as a dialog. Agent CLIs need less time to draw a dialog that a rule knows.
+	// strangeSettle is how long a screen that no rule knows must stay the same before Coleo reports it as a
+	// dialog. Agent CLIs draw a dialog that a rule knows in a shorter time. So Coleo does not report it as
+	// unknown while it is half drawn.
 	strangeSettle = time.Second
-	// strangeTitle is the title that Coleo gives to a strange dialog without a title.
+	// strangeTitle is the title that Coleo gives to a dialog that no rule knows. A dialog that only the rules
+	// of a pack know gets it if the dialog has no title.
 	strangeTitle = "unknown"
 )
 
-// strangeDialog describes a strange screen. A screen is strange if no rule knows it, and a witness
-// reports that the agent CLI asks something. Coleo reports such a screen as a dialog without
-// options.
+// strangeDialog describes a strange screen. A screen is strange if no rule knows it, but another source,
+// such as the hook, reports that the agent CLI asks something. Coleo reports such a screen as a dialog
+// without options.
 //
-// A dialog that only the rules of a pack know is strange too, because a pack has no answers. Into a
+// A dialog that only the rules of a pack know is strange too, because a pack contains no answers. Into a
 // strange dialog, Coleo types only a key that a person names for this appearance of the dialog.
 type strangeDialog struct {
 	text  string // hash of the dialog; "" if the screen is not strange
@@ -29,13 +31,13 @@ type strangeDialog struct {
 	n     int
 }
 
-// end records that the screen is not strange, because a rule knows it or no witness reports that
-// the agent CLI asks something.
+// end records that the screen is not strange: a rule knows it, or no other source reports that the agent
+// CLI asks something.
 func (s *strangeDialog) end() { s.text = "" }
 
-// show returns the dialog for a picture that has stayed the same for long enough. Until then, it
-// returns nil and how much longer the picture must stay the same. The parameter fromPack is the dialog
-// as the pack reads it, or nil if the pack does not know the dialog.
+// show returns the dialog on a strange picture after the picture has stayed the same for strangeSettle.
+// Until then, it returns nil and how much longer the picture must stay the same. The parameter fromPack is
+// the dialog as the pack reads it, or nil if the pack does not know the dialog either.
 func (s *strangeDialog) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}

@@ -13,14 +13,14 @@ import (
 	"coleo.dev/printable"
 )
 
-// maxSubject is the largest size in bytes of a subject that comes from a hook. Nobody reads a
-// longer subject in a dialog. If the hook's subject is longer, Coleo keeps the subject of the
+// maxSubject is the largest size in bytes of a subject, such as a command, that comes from a hook. Nobody
+// reads a longer subject in a dialog. If the hook's subject is longer, Coleo keeps the subject on the
 // screen, which is marked as cut off.
 const maxSubject = 16 << 10
 
-// completeSubject completes the subject of an approval if the screen cuts the subject off. The new
-// subject is the tool's input as the hook reported it. The input must contain the visible rows of the
-// old subject.
+// completeSubject completes the subject of an approval, such as a command, if the screen shows only a part
+// of it. The new subject is the tool's input as the hook reported it. This input must contain the visible
+// rows of the old subject.
 func (r *Reader) completeSubject(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
@@ -37,8 +37,8 @@ func (r *Reader) completeSubject(v *rules.Verdict) {
 	}
 }
 
-// subject describes a tool's call by its inputs, in two forms. The text for people contains the
-// names and the values of the inputs. The other text contains only the values, in the same order.
+// subject describes a call of a tool in two forms. `text` is for people, and contains the name and the
+// value of each input. `values` contains only the values, in the same order.
 func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
@@ -126,8 +126,8 @@ func (r *Reader) AskedTool(dialog coleo.Fingerprint) (coleo.ToolRequest, error) 
 		len(found))
 }
 
-// requestOf returns a reported call if the verdict's dialog asks about it, and nil otherwise. The
-// error is EUnsupported if the dialog asks about the call but Coleo does not understand the whole
+// requestOf returns the reported call `c` if the dialog of the verdict asks about it, and nil otherwise.
+// The error is EUnsupported if the dialog asks about the call, but Coleo does not understand the whole
 // call.
 func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) {
 	p := &r.spec.Policy

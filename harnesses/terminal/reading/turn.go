@@ -8,23 +8,23 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter is how long the screen must be idle before a turn without any sign of its end counts as over.
-// An example of such a turn is one that a person interrupted. The text above the composer must not change
-// meanwhile. Afterwards the arm counts as idle, but as unproven. A model rarely thinks for that long without
-// a sign of work.
+// quietAfter is how long the screen must be idle before a turn counts as over without any sign of its end.
+// For example, the turn may give no such sign because a person interrupted it. The text above the composer
+// must not change during this time. Afterwards the arm counts as idle, but as unproven. A model rarely
+// thinks for that long without a sign of work.
 const quietAfter = 60 * time.Second
 
-// beginAfter is how long a turn of an agent CLI with a record may take to give a sign that it has
-// begun. The sign is work on the screen, or the prompt in the record or the hook. Afterwards the arm
-// counts as idle, but as unproven. On a loaded machine, one agent CLI took 18 s for the first prompt
-// of its process.
+// beginAfter is how long a turn may take to give a sign that it has begun, if the agent CLI has a record.
+// The sign is work on the screen, or the prompt in the record or in a report of the hook. Afterwards the
+// arm counts as idle, but as unproven. On a loaded machine, one agent CLI took 18 s for the first prompt of
+// its process.
 const beginAfter = 30 * time.Second
 
 // Submission is a prompt or a command that was submitted to the agent CLI.
 type Submission struct {
 	Text    string
 	Command bool
-	Time    time.Time // a time just before the key was pressed
+	Time    time.Time // a time just before the submit key was pressed
 }
 
 // sentText is a prompt that Coleo has submitted.
@@ -40,28 +40,30 @@ type newestTurn struct {
 	sent      []sentText // the newest prompts and commands that Coleo has submitted
 	// open is true until a sign shows the end of the newest turn. It is always false if the agent CLI
 	// gives no such signs.
-	open           bool
-	ended          time.Time // when a turn last ended; zero if no sign of an end has come
-	unproven       string    // why idle is not proven; "" if it is
-	shown          bool      // the screen has shown work or a dialog in this turn
-	waits          bool      // no sign has shown that the turn of the newest prompt has begun
-	queued         bool      // the newest prompt was submitted during an earlier turn
-	worked         bool      // the screen has shown work since the newest prompt
-	endReported    bool      // the record or the hook has reported an end, and no work afterwards
-	denied         time.Time // since when the screen is idle while another witness claims work; zero if it is not
-	blind          bool      // the screen showed no sign of work in the last turn that ran for blindAfter
+	open        bool
+	ended       time.Time // when a turn last ended; zero if no sign of an end has come
+	unproven    string    // why idle is not proven; "" if it is
+	shown       bool      // the screen has shown work or a dialog in this turn
+	waits       bool      // no sign has shown that the turn of the newest prompt has begun
+	queued      bool      // the newest prompt was submitted during an earlier turn
+	worked      bool      // the screen has shown work since the newest prompt
+	endReported bool      // the record or the hook has reported an end, and no work afterwards
+	// since when the screen has been idle although another source claims work; zero if that is not the case
+	denied         time.Time
+	blind          bool      // the last turn of at least blindAfter has shown no sign of work on the screen
 	above          []string  // the rows above the composer on the last idle screen
 	unchangedSince time.Time // since when those rows have not changed
 }
 
-// blindAfter is how long a turn without a sign of work on the screen must run before the screen
-// counts as blind. Some screens draw nothing in a shorter turn.
+// blindAfter is the length of the shortest turn that can prove that a screen is blind: it never shows a
+// sign of work. In a shorter turn, other screens may draw nothing either.
 const blindAfter = 2 * time.Second
 
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
 	"sequences show when a turn runs"
 
-// noteWitnessedWork records whether the screen shows work while other witnesses claim work.
+// noteWitnessedWork records whether the screen shows work while other sources, such as the hook, claim
+// work.
 func (r *Reader) noteWitnessedWork(now time.Time) {
 	switch {
 	case r.verdict.State.Working() || r.verdict.Dialog != nil:
@@ -72,10 +74,10 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 	}
 }
 
-// openTurn records that a prompt or a command was submitted. If the record reports the ends of turns,
-// the arm is not idle until the record or the hook reports the end of this turn. A command needs no
-// such report, because it may leave no trace in the record. After openTurn, the next claim of each witness
-// counts, even if the screen has contradicted that witness in an earlier turn.
+// openTurn records that a prompt or a command was submitted. If the record reports the ends of turns, the
+// arm is idle only after the record or the hook has reported this end. This does not hold for a command,
+// because a command may leave no trace in the record. openTurn also lets the next claim of each witness,
+// such as the hook, count again, even if the screen has contradicted that witness before.
 func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
@@ -87,10 +89,12 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	}
 }
 
-// emitTurn emits a change for a prompt in the record. It emits nothing for a prompt that Coleo itself has
-// submitted, unless Coleo has reported this prompt as lost. It ignores a prompt from before the Reader was
-// created, because an earlier host agent may have submitted it. The parameter `ended` is the last state of the
-// previous turn; see recordEvidence.endedBefore.
+// emitTurn emits a change for a prompt in the record, with these exceptions:
+//
+//   - The prompt is from before the Reader was created. An earlier host agent may have submitted it.
+//   - Coleo itself has submitted the prompt, and has not reported it as lost.
+//
+// The parameter `ended` is how the previous turn ended; see recordEvidence.endedBefore.
 func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
@@ -140,22 +144,22 @@ func (r *Reader) closeTurn(at time.Time) {
 }
 
 // closeReported is like closeTurn, for a turn whose end the record or the hook has reported. It also sets
-// endReported. Other signs of an end do not set it, because the program can take them back. For example, it
-// may withdraw the claim of an escape sequence, and repeat the claim a moment later.
+// endReported. Other signs of an end do not set this field, because the program can take them back. For
+// example, the program may end its claim of work with an escape sequence, and claim work again a moment
+// later.
 func (r *Reader) closeReported(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		r.turn.endReported = true
 	}
 }
 
-// idleSince returns the time from which an idle screen is settling. Usually that is now. It is the
-// earlier time at which the screen became idle and stopped changing, if three conditions hold:
+// idleSince returns the time from which the settling time of an idle screen counts. Usually that is now.
+// But another source may have claimed work for longer than the screen has shown it. Then idleSince returns
+// the earlier time at which the screen became idle and stopped changing, if all of these hold:
 //
 //   - The record or the hook has reported the end of the turn.
 //   - The screen has shown work in this turn.
-//   - The prompt was not queued, because after a queued prompt, the next turn can begin at once.
-//
-// Until now, the claim of another witness may have hidden that the screen was idle.
+//   - The prompt was not queued. After a queued prompt, the next turn can begin at once.
 func (r *Reader) idleSince(now time.Time) time.Time {
 	if r.turn.endReported && r.turn.worked && !r.turn.queued && !r.turn.unchangedSince.IsZero() {
 		return r.turn.unchangedSince
@@ -163,9 +167,10 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 	return now
 }
 
-// isNewest reports whether a turn from the hook's reports is the newest turn. It can be an earlier one,
-// because the hook may report the end of a turn late. The parameter namesPrompt is true if the report of the
-// end names the turn's prompt. Then the turn has no reliable beginning, so isNewest compares the prompts too.
+// isNewest reports whether the hook's turn `t` is the newest turn. It can be an earlier one, because the
+// hook may report the end of a turn late. namesPrompt is true if the report of the end also names the
+// prompt. Then t.taken may be the time of that report, and does not show when the turn began, so isNewest
+// compares the prompts too.
 func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
 	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
@@ -191,13 +196,13 @@ func (r *Reader) Unproven() string {
 	return r.turn.unproven
 }
 
-// lapseBound returns how long the screen must contradict the claim of a witness before the claim lapses. It
-// returns lapseAfter in these cases:
+// lapseBound returns how long the screen must contradict the claim of a witness before the claim no longer
+// counts. It returns lapseAfter in these cases:
 //
 //   - The witness is weak.
-//   - The turn of the claim is known to have ended.
-//   - The witness claims a question, but the screen shows work or an error. After an error about its login,
-//     Claude Code claims a question, but asks nothing.
+//   - The turn in which the witness made the claim is known to have ended.
+//   - The witness claims a question, but the screen shows work or an error. For example, after an error
+//     about its login, Claude Code claims a question, but asks nothing.
 //   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.
@@ -213,8 +218,8 @@ func (r *Reader) lapseBound(w *witness) time.Duration {
 	return quietAfter
 }
 
-// noteUnchanged measures how long the text above an idle composer has not changed. It returns true if
-// the text has changed since the last call.
+// noteUnchanged measures for how long the text above the composer of an idle screen has stayed the same. It
+// returns true if the text has changed since the last call.
 func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 	if r.prompt.none && !r.recorded.witness.hasReported() {
 		return false
@@ -235,9 +240,10 @@ func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 	return changed
 }
 
-// awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has begun. It
-// returns 0 or less if the Reader does not wait. Until the sign comes, neither an idle screen nor the error
-// of an earlier turn counts. Some screens show the prompt in the transcript some time before they show work.
+// awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has begun.
+// It returns 0 or less if the Reader does not wait. Until the sign comes, an idle screen does not count,
+// and an error of an earlier turn does not count either. Some screens show the prompt in the transcript
+// some time before they show work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
@@ -254,8 +260,8 @@ func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	return left
 }
 
-// awaitEnd returns how much longer the Reader waits for a sign that the newest turn has ended, or 0
-// if it does not wait. An idle screen does not count until the sign comes.
+// awaitEnd returns how much longer the Reader waits for a sign that the newest turn has ended, or 0 if it
+// does not wait. An idle screen counts only after the sign.
 func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0

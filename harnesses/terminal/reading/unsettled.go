@@ -14,15 +14,16 @@ type unsettled struct {
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// proofAfter is how long an idle agent CLI may take to show an unsettled prompt, or to write the prompt into its
-// record. The settling time alone is too short: with 30 agent CLIs on two cores, one of 1,988 prompts took longer
-// (Gemini CLI 0.61.0).
+// proofAfter is how long the Reader waits for proof of an unsettled prompt: a prompt that was submitted
+// just when a dialog opened. The proof is that the idle agent CLI shows the prompt, or writes it into its
+// record. The settling time alone is too short: with 30 agent CLIs on two cores, one of 1,988 prompts took
+// longer (Gemini CLI 0.61.0).
 const proofAfter = 10 * time.Second
 
-// PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. echoCount
-// is the number of times that the transcript showed the prompt before the submit. Before the arm is
-// idle again, the Reader emits a change: a turn if the prompt has arrived, or a lost prompt if
-// nothing proves its arrival.
+// PromptUnsettled records that a dialog hides whether the submitted prompt has arrived. `echoCount` is the
+// number of times that the transcript showed the prompt before Coleo submitted it. Before the arm is idle
+// again, the Reader emits one of two changes: a turn if the prompt has arrived, or a lost prompt if nothing
+// proves its arrival.
 func (r *Reader) PromptUnsettled(echoCount int) {
 	r.turn.open = false // the turn may never have begun
 	r.prompt.unsettled = &unsettled{r.turn.submitted, echoCount}
@@ -31,8 +32,9 @@ func (r *Reader) PromptUnsettled(echoCount int) {
 	}
 }
 
-// settlePrompt finds out whether the unsettled prompt, if there is one, has arrived. It must be
-// called when the picture shows an idle agent CLI with its composer.
+// settlePrompt finds out whether the unsettled prompt has arrived, and emits the result. It does nothing if
+// there is no unsettled prompt. The caller must call it when the picture shows an idle agent CLI with its
+// composer.
 func (r *Reader) settlePrompt(now time.Time) {
 	p := r.prompt.unsettled
 	switch {
@@ -54,9 +56,10 @@ func (r *Reader) hasArrived(p *unsettled) bool {
 	return r.PromptReported(p.Text, p.Time) || r.picture.Released(p.Text) && r.EchoedSince(p.Text, p.echoes)
 }
 
-// awaitProof returns how much longer the Reader waits for a proof that the unsettled prompt has arrived. It returns 0
-// or less if the Reader does not wait. On a busy machine, Gemini CLI 0.61.0 first shows an empty composer, for longer
-// than the settling time. Only then does it show the prompt and write it into its record.
+// awaitProof returns how much longer the Reader waits for proof that the unsettled prompt has arrived. It
+// returns 0 or less if the Reader does not wait. The wait is needed because of Gemini CLI 0.61.0 on a busy
+// machine. It shows an empty composer for longer than the settling time, before it shows the prompt and
+// writes it into its record.
 func (r *Reader) awaitProof(now time.Time) time.Duration {
 	p := r.prompt.unsettled
 	if p == nil || r.hasArrived(p) || r.picture.Holds(p.Text) {
@@ -65,8 +68,8 @@ func (r *Reader) awaitProof(now time.Time) time.Duration {
 	return max(r.spec.Timing.Begin.Duration(), proofAfter) - now.Sub(r.settlingSince)
 }
 
-// loseUnsettled emits a change which reports that the unsettled prompt is lost. It does nothing if
-// there is no unsettled prompt.
+// loseUnsettled emits a change that reports the unsettled prompt as lost. It does nothing if there is no
+// unsettled prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil
@@ -74,7 +77,8 @@ func (r *Reader) loseUnsettled(now time.Time, why string) {
 	}
 }
 
-// emitLate emits the turn of a prompt, unless the record has already named the prompt.
+// emitLate emits the turn of a prompt, marked as late. It does nothing if the record has already named the
+// prompt.
 func (r *Reader) emitLate(p Submission, now time.Time) {
 	bare := r.hook.spec.Bare(p.Text)
 	for i, s := range r.turn.sent {

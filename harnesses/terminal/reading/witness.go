@@ -9,46 +9,46 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which means
-	// that the claim no longer counts. It applies if the turn is known to have ended. The time is
-	// longer than any redraw, and shorter than people would wait. While an agent CLI starts, a claim
-	// of work counts only after it has lasted for lapseAfter.
+	// lapseAfter is how long the screen must contradict a claim before the claim lapses, which means that it
+	// no longer counts. It applies if the turn is known to have ended, and in a few other cases (see
+	// lapseBound). The time is longer than any redraw, and shorter than people would wait. It has a second
+	// use: while an agent CLI starts, a claim of work counts only after it has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
 	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
-	// forgiveAfter begins when the screen has made a claim of a witness lapse. During this time, new
-	// claims of that witness do not count. The time is long enough for a person to use an arm
-	// between two forged claims. If the screen agrees with a claim earlier, the claim counts at
-	// once.
+	// forgiveAfter is how long new claims of a witness do not count after the screen has contradicted its last
+	// claim for too long. The time is long enough for a person to use an arm between two forged claims. If the
+	// screen agrees with a claim earlier, the claim counts at once.
 	forgiveAfter = 10 * time.Second
 )
 
-// witness is one source in addition to the screen, with the last claim of that source. The source
-// is the program's escape sequences, its hook or its record.
+// witness is a source of the state besides the screen: the program's escape sequences, its hook or its
+// record. It contains the last claim of that source, which is the state that the source reports.
 //
-// Other programs can forge a claim. A program that prints to the terminal can print the escape
-// sequence. A program that runs as the user can write the file of the hook or the record. Therefore
-// a witness can only make a reading more cautious. A claim lapses if the screen contradicts it for
-// long enough, because one forged claim could otherwise block an arm forever.
+// Other programs can forge a claim. A program that prints to the terminal can print the escape sequence. A
+// program that runs as the user can write the file of the hook or the record. Therefore a witness can only
+// make a reading more cautious. One forged claim could otherwise block an arm forever, so a claim lapses
+// (it no longer counts) if the screen contradicts it for long enough.
 type witness struct {
-	name                string
-	word                string
-	detail              string
-	claim               coleo.State // the state that the word adds to the screen's verdict; "" for none
-	weak                bool        // its claims only make Coleo more cautious
-	at                  time.Time   // when the word was reported
-	since               time.Time   // since when the witness has made this claim, or no claim
+	name   string
+	word   string
+	detail string
+	claim  coleo.State // the state that the word adds to the screen's verdict; "" for none
+	weak   bool        // its claims only make Coleo more cautious
+	at     time.Time   // when the word was reported
+	// when the claim last changed to another state, or to none
+	since               time.Time
 	lapsed              bool
-	refuted             time.Time // when the screen made the last claim lapse; zero if it did not
+	refuted             time.Time // when the last claim lapsed because of the screen; else zero
 	contradictedSince   time.Time // since when the screen has contradicted the claim; zero if it does not
 	silentSince         time.Time // when the witness last withdrew its claim
 	disagreementEmitted bool      // the Reader has emitted the present disagreement
 }
 
-// record stores a word of the witness. While the screen contradicts a claim, the witness may repeat
-// the claim, or withdraw it for a moment. The repeated claim counts as the same claim, so the
-// repetition does not delay its lapse.
+// record stores what the witness has reported: a word, its detail, and the state that it claims. While the
+// screen contradicts a claim, the witness may repeat the claim, or withdraw it for a moment. The repeated
+// claim counts as the same claim. Otherwise a witness could delay the lapse of its claim by repeating it.
 func (w *witness) record(word, detail string, claim coleo.State, now time.Time) {
 	switch {
 	case claim == "" && w.claim != "":
@@ -65,8 +65,8 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	}
 }
 
-// maxWord is the largest number of characters of a word or a detail that a witness keeps. It is
-// about two rows of a terminal, because people read the words and the details.
+// maxWord is the largest number of characters that a witness keeps of a word or a detail. It is about two
+// rows of a terminal, because people read these texts.
 const maxWord = 120
 
 // oneLine returns a text as one line of at most maxWord characters, without characters that a
@@ -76,9 +76,9 @@ func oneLine(text string) string {
 	return string(line[:min(len(line), maxWord)])
 }
 
-// mayClaimAgain reports whether the next claim counts as a new claim. If the screen has made the
-// last claim lapse, forgiveAfter must have passed since then. Otherwise the witness must have
-// claimed nothing for lapseAfter.
+// mayClaimAgain reports whether the next claim counts as a new claim. If the last claim lapsed because the
+// screen contradicted it, forgiveAfter must have passed since then. Otherwise the witness must have claimed
+// nothing for lapseAfter.
 func (w *witness) mayClaimAgain(now time.Time) bool {
 	if w.lapsed && !w.refuted.IsZero() {
 		return now.Sub(w.refuted) >= forgiveAfter
@@ -88,7 +88,8 @@ func (w *witness) mayClaimAgain(now time.Time) bool {
 
 func (w *witness) hasReported() bool { return w.word != "" }
 
-// claims returns the state that the witness adds to the screen's verdict, or "".
+// claims returns the state that the witness claims, or "" if it claims none or if the claim no longer
+// counts.
 func (w *witness) claims() coleo.State {
 	if w.lapsed {
 		return ""
@@ -102,8 +103,8 @@ func (w *witness) asWitness() coleo.Witness {
 	return coleo.Witness{Name: w.name, State: w.claim, Rule: w.word, Detail: w.detail, Time: w.at, Lapsed: w.lapsed}
 }
 
-// endClaim ends the claim after an interrupt or a denial. Both end the claimed work, even if the
-// program does not report the end.
+// endClaim ends the claim after an interrupt or the denial of a dialog. Both end the work that the witness
+// has claimed, even if the program does not report that end.
 func (w *witness) endClaim() {
 	if w.claim != "" {
 		w.lapsed, w.contradictedSince, w.refuted = true, time.Time{}, time.Time{}
@@ -133,9 +134,9 @@ func (w *witness) forgetContradiction() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted the claim for at least the duration bound. It
-// returns the kind and the note of the change that the Reader must emit, or "" for both. It also
-// returns how long to wait until the next check.
+// check ends the claim if the screen has contradicted it for at least the duration `bound`. It returns the
+// kind and the note of the change that the Reader must emit, or "" for both. `next` is how long to wait
+// until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {

@@ -14,19 +14,21 @@ const (
 	// ownMost is the largest number of typed texts that a Typist remembers. A Typist remembers several,
 	// because an agent CLI can put several queued prompts back into its composer after an interrupt.
 	ownMost = 8
-	// clearedMost is the largest size in bytes of the removed text in a receipt. A composer seldom shows
-	// more.
+	// clearedMost is the largest size in bytes of the text that a receipt reports as removed from the
+	// composer. A composer seldom shows more.
 	clearedMost = 4000
 )
 
-// ownTexts contains the texts that a Typist has typed, and the text of other authors that it has
-// removed from the composer. The typingLock guards the whole struct.
+// ownTexts contains the texts that a Typist has typed. It also contains the text that the Typist has
+// removed from the composer because somebody else had typed it. The typingLock guards the whole struct.
 type ownTexts struct {
 	typed   []string // newest first
 	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it
 	torn    bool     // only the beginning of the newest text was typed
 	probed  bool     // the composer may contain a probe
-	removed string   // the text that was removed from the composer and is still to be reported; see coleo.Receipt.Cleared
+	// text of somebody else that was removed from the composer, until a receipt or an error reports it; see
+	// coleo.Receipt.Cleared
+	removed string
 }
 
 // noteTyping records that the Typist is about to type a text.
@@ -35,11 +37,11 @@ func (o *ownTexts) noteTyping(text string) {
 	o.waiting, o.torn, o.probed = true, false, false
 }
 
-// noteFailed records that the newest text could not be typed. If torn is true, its beginning was
+// noteFailed records that the typing of the newest text has failed. `torn` is true if its beginning was
 // typed.
 func (o *ownTexts) noteFailed(torn bool) { o.waiting, o.torn = torn, torn }
 
-// textOfOthers returns the text in the composer that the Typist has not typed.
+// textOfOthers returns the part of the composer's text that somebody other than the Typist has typed.
 func (o *ownTexts) textOfOthers(p *rules.Picture) string {
 	if o.waiting && p.Folded() {
 		return p.BeforeFold()
@@ -48,7 +50,7 @@ func (o *ownTexts) textOfOthers(p *rules.Picture) string {
 	if o.waiting {
 		standing = own[:1]
 	}
-	if o.probed { // the probe is after the newest text, or alone
+	if o.probed { // the composer may contain the newest text and the probe, or the probe alone
 		standing = []string{o.newest() + probe, probe}
 		own = append(slices.Clip(standing), own...)
 	}
@@ -68,8 +70,8 @@ func (o *ownTexts) newest() string {
 	return o.typed[0]
 }
 
-// noteRemoved stores a text that is being removed from the composer, until a receipt or an error
-// contains it.
+// noteRemoved stores a text of somebody else while Coleo removes it from the composer. The next receipt or
+// error reports this text.
 func (o *ownTexts) noteRemoved(text string) {
 	if text == "" {
 		return
@@ -90,8 +92,8 @@ func (o *ownTexts) takeRemoved() string {
 	return text
 }
 
-// addRemovedTo adds the removed text to an error and forgets it. It does not change an error without a
-// code.
+// addRemovedTo adds the removed text to the message of an error, and forgets the text. It does nothing if
+// the error is not a coleo.Error.
 func (o *ownTexts) addRemovedTo(err error) error {
 	var e *coleo.Error
 	if o.removed == "" || !errors.As(err, &e) {

@@ -17,19 +17,18 @@ const (
 	// haltTimeout is how long an agent CLI may take to stop after the last key of an interrupt.
 	// Afterwards Coleo begins the interrupt again. OpenCode 1.18.33 takes 0.1 s.
 	haltTimeout = 3 * time.Second
-	// drawnTimeout is how long Coleo waits for the screen to show work that the record or the hook
-	// has reported. Until the screen shows work, Coleo presses no key. An agent CLI needs
-	// milliseconds, but longer on a loaded machine.
+	// drawnTimeout is how long Coleo waits until the screen shows work that the record or the hook has
+	// reported. Until then, Coleo presses no key of the interrupt. An agent CLI needs milliseconds, but longer
+	// on a loaded machine.
 	drawnTimeout = 3 * time.Second
-	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. A redraw of an
-	// unknown picture begins after 2 s, and a slow agent CLI then needs seconds.
+	// knownTimeout is how long Coleo waits for a picture that a rule recognizes. It is long because Coleo
+	// redraws an unknown picture only after 2 s, and a slow agent CLI then needs seconds.
 	knownTimeout = 12 * time.Second
 )
 
-// Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog, which ends the
-// turn. If no turn is running, it does nothing. It presses no key on a screen that no rule
-// recognizes. On such a screen, the key that stops a turn could answer a question or end the agent
-// CLI.
+// Interrupt stops the running turn. If a dialog is open, Interrupt denies it, which ends the turn. If no
+// turn is running, Interrupt does nothing. It presses no key on a screen that no rule recognizes. On such a
+// screen, the key that stops a turn could answer a question or end the agent CLI.
 //
 // Interrupt always returns what it has done, even with one of these errors:
 //
@@ -77,8 +76,9 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 
-// awaitKnown waits until a rule recognizes the screen, if the agent CLI can draw its picture again.
-// Another program may have written over the picture, such as a library that finds no sound card.
+// awaitKnown waits until a rule recognizes the screen, and reports whether one does. The picture may be
+// unknown because another program has written over it, such as a library that finds no sound card. If the
+// agent CLI cannot draw its picture again, awaitKnown does not wait.
 func (t *Typist) awaitKnown(ctx context.Context) bool {
 	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
 	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.withoutKeys(func() bool {
@@ -111,12 +111,12 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 	})
 }
 
-// pressInterrupt presses the keys of an interrupt until no turn is running, and records in out what
-// it has done.
+// pressInterrupt presses the keys of an interrupt until no turn is running. It records in `out` what it has
+// done.
 //
-// The harness can have conditions for the screen between the first key and the last key.
-// pressInterrupt then presses the last key only while the conditions hold, and presses the first key
-// again until they hold.
+// Some agent CLIs need several keys, and show a hint after the first one, such as "esc again to interrupt".
+// If the Spec describes such a hint, pressInterrupt presses the first key until the hint appears. It
+// presses the last key only while the screen shows the hint.
 func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) error {
 	names := t.Spec().Keys.Interrupt
 	keys, err := rules.KeySequence(names)
@@ -147,7 +147,7 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		switch {
 		case err == nil:
 			t.view.Await(limit, most, func(r *reading.Reader) bool { return t.hasAdvanced(r, now) })
-		// EBusy and EStale mean that the screen has changed, so try again.
+		// EBusy and EStale mean that the screen has changed. In these two cases the loop tries again.
 		case limit.Err() == nil && code != coleo.EBusy && code != coleo.EStale:
 			return err
 		}
@@ -155,8 +155,8 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 	return ctx.Err()
 }
 
-// pressNext presses the next key of an interrupt, and records it in out. It returns how long the
-// agent CLI may take to show an effect.
+// pressNext presses the next key of an interrupt, and records it in `out`. `most` is how long the agent CLI
+// may take to show an effect.
 func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out *coleo.Interruption) (
 	most time.Duration, err error) {
 	key := 0
@@ -201,14 +201,14 @@ const (
 	phaseHalted  phase = "halted"
 )
 
-// progress is the phase of an interrupt on a picture, with the verdict of the rules on that picture.
+// progress is the phase that an interrupt has reached on a picture, together with the verdict of the rules.
 type progress struct {
 	phase   phase
 	verdict rules.Verdict
 }
 
-// awaitProgress waits for a picture that a rule recognizes, and returns the progress of the
-// interrupt on it.
+// awaitProgress waits for a picture that a rule recognizes, and returns which phase the interrupt has
+// reached.
 func (t *Typist) awaitProgress(ctx context.Context) (progress, error) {
 	now, _, err := find(ctx, t.view, func(r *reading.Reader) (progress, error) {
 		return progress{t.phaseOf(r), r.Verdict()}, t.mayInterrupt(r)
@@ -232,7 +232,7 @@ func (t *Typist) phaseOf(r *reading.Reader) phase {
 	return phaseHalted
 }
 
-// hasAdvanced reports whether the screen shows a later phase than before.
+// hasAdvanced reports whether the screen now shows a later phase of the interrupt than `was`.
 func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	now := t.phaseOf(r)
 	switch {
@@ -243,8 +243,8 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	case was.phase == phaseRunning || was.phase == phaseUnbegun:
 		return now != was.phase
 	}
-	// After the last key, the screen can show an earlier phase for a moment, because the work has
-	// not ended yet.
+	// An earlier phase does not count. After the last key, the screen can show one for a moment, because the
+	// work has not ended yet.
 	return now == phaseHalted || now == phaseAsking
 }
 

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// typeWindow is how long Coleo tries to type keys while the program keeps drawing. An attempt fails
-// if the program has written output that the picture does not show yet.
+// typeWindow is how long Coleo tries to type keys while the program keeps drawing. The holder refuses the
+// keys each time the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types bytes only if checkPicture succeeds on the newest picture. The holder refuses the
-// bytes if the program has written newer output. typeWhile then calls checkPicture again with the
-// newer picture. It returns the result of checkPicture for the picture on which the bytes were
-// typed, and the session's At for that picture.
+// typeWhile types bytes only if checkPicture succeeds on the newest picture. If the program has written
+// newer output meanwhile, the holder refuses the bytes. Then typeWhile calls checkPicture again, with the
+// newer picture. It returns two values for the picture on which the bytes were typed: the result of
+// checkPicture, and the session's At.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, checkPicture)
@@ -49,7 +49,7 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 }
 
 // sequenceWhile types keys one by one. Before each key, it calls checkPicture with the newest picture, and
-// stops if checkPicture fails. It returns the results of typeWhile for the last key.
+// stops if checkPicture fails. It returns the two values that typeWhile returned for the last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
@@ -61,8 +61,8 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// withoutResult turns a check into a function for typeWhile. That function returns no result, and
-// succeeds if the check passes.
+// withoutResult turns a check into a function for typeWhile. This function succeeds if the check passes,
+// and returns an empty result.
 func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
@@ -73,7 +73,8 @@ func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
 	return err
 }
 
-// typeInside is like typeIf, for bytes that change a dialog without answering it.
+// typeInside is like typeIf, for bytes that change an open dialog but do not answer it, such as a text for
+// one of its options.
 func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
 	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, withoutResult(ok))
 	return err
@@ -119,11 +120,11 @@ func (t *Typist) eachKey(ctx context.Context, names string, typeKey func(key []b
 	return nil
 }
 
-// nothingTyped is a part of most error messages of this package. The function withDone replaces this
-// part if something was done.
+// nothingTyped is part of most error messages of this package. If keys were typed, withDone replaces this
+// part.
 const nothingTyped = "nothing was typed"
 
-// afterKeys adds to the error of a failed sequence how many of its keys were typed.
+// afterKeys changes the message of an error, so that it says how many keys of a sequence were typed.
 func afterKeys(err error, typed, all int) error {
 	if typed == 0 {
 		return err

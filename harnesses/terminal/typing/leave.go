@@ -9,14 +9,14 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// leaveTimeout is how long an agent CLI may take to leave a mode that takes no prompt. It needs
-// some milliseconds, but longer on a loaded machine.
+// leaveTimeout is how long an agent CLI may take to leave a mode that takes no prompt, such as its shell
+// mode. It needs some milliseconds, but longer on a loaded machine.
 const leaveTimeout = 5 * time.Second
 
-// leaveTrap leaves a mode of the agent CLI that takes no prompt, such as its shell mode. It types
-// only while the agent CLI is idle or has failed. It clears the composer first, because text in the
-// composer would become a part of the prompt. If the harness names no keys that leave the mode,
-// leaveTrap does nothing, and mayPrompt refuses the prompt.
+// leaveTrap makes the agent CLI leave a mode that takes no prompt, such as its shell mode. It types only
+// while the agent CLI is idle or has failed. It clears the composer first, because text in the composer
+// would become a part of the prompt. If the harness names no keys for leaving the mode, leaveTrap does
+// nothing, and mayPrompt later refuses the prompt.
 func (t *Typist) leaveTrap(ctx context.Context) error {
 	keys := t.Spec().Keys.Leave
 	trapped := func(r *reading.Reader) (bool, error) { return r.Picture().Trapped() && t.mayLeave(r) == nil, nil }
@@ -47,8 +47,9 @@ func (t *Typist) leaveTrap(ctx context.Context) error {
 	return err
 }
 
-// pressAll presses the keys of an interrupt once. In a mode that takes no prompt, the keys may only
-// leave the mode without stopping the turn. In this case pressAll presses the keys again.
+// pressAll presses the keys of an interrupt. In a mode that takes no prompt, such as the shell mode, the
+// first press can leave the mode instead of stopping the turn. In this case pressAll presses the keys
+// again.
 func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	keys := t.Spec().Keys
 	left := keys.Leave == keys.Interrupt && peek(t.view, func(r *reading.Reader) bool { return r.Picture().Trapped() })

@@ -15,17 +15,17 @@ const (
 	// Claude Code 2.1.329, the first ESCAPE moves from the tabs of the menu /config to its list, and
 	// the second ESCAPE closes the menu.
 	mostCloses = 3
-	// menuTimeout is how long a menu may take to close, or to name other keys.
+	// menuTimeout is how long a menu may take to close, or to show that it now needs other keys.
 	menuTimeout = 3 * time.Second
-	// menuGap is how long a menu must stay on the screen after it has named other keys. While a menu
-	// closes, the screen may show a part of it, but for a shorter time.
+	// menuGap is how long a menu must stay on the screen after its text has changed. Only then does Coleo
+	// press the keys again. While a menu closes, the screen may show a part of it, but for a shorter time.
 	menuGap = 500 * time.Millisecond
 )
 
-// closeMenu is called after Coleo has pressed the keys that deny a menu. If the menu is still open,
-// closeMenu presses the keys again. But it does so only if the menu now names other keys, which proves
-// that the menu has read the first ones. Otherwise the first keys may still be on their way, and one key
-// too many could stop a turn.
+// closeMenu is called after Coleo has pressed the keys that deny a menu. The menu may need the keys more
+// than once. For example, Claude Code's /config needs two presses of ESCAPE. closeMenu presses them again
+// only if the text of the menu has changed, which proves that the menu has read the first keys. Otherwise
+// the first keys may still be on their way, and one key too many could stop a turn.
 func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
 	deny := coleo.Decision{Choice: coleo.ChoiceDeny}
 	for range mostCloses - 1 {

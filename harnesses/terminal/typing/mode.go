@@ -17,12 +17,11 @@ import (
 const seenTimeout = 10 * time.Second
 
 const (
-	// commandTaken is how long the composer may still show a command after the submit key. Qwen Code
-	// 0.24.4 sometimes applies the key to its menu of completions, and then shows the whole command
-	// forever.
+	// commandTaken is how long the composer may still show a command after the submit key. Afterwards Coleo
+	// presses the key again: Qwen Code 0.24.4 sometimes applies the key to its menu of completions, and would
+	// then show the whole command forever.
 	commandTaken = 3 * time.Second
-	// commandTries is the largest number of times that Coleo presses the submit key while the
-	// composer shows the command.
+	// commandTries is how often Coleo presses the submit key at most while the composer shows the command.
 	commandTries = 3
 )
 
@@ -80,8 +79,8 @@ func (t *Typist) readyForMode(ctx context.Context, left *unseen) (string, error)
 	return mode, err
 }
 
-// atRest is a check that passes if the agent CLI accepts prompts and is idle or has failed. While
-// the agent CLI works, a key for a mode could answer a dialog that is not drawn yet.
+// atRest is a check that passes if the agent CLI accepts prompts, and is idle or has failed. At other
+// times, the key that switches the mode could answer a dialog that is not drawn yet.
 func (t *Typist) atRest(r *reading.Reader) error {
 	if err := t.mayPrompt(r); err != nil {
 		return err
@@ -113,8 +112,8 @@ func (t *Typist) modeNow(r *reading.Reader) (string, error) {
 		t.Spec().Title, nothingTyped)}
 }
 
-// cycleTo presses the key for the next mode until the screen shows the wanted mode, or a mode for
-// the second time. It pauses between the keys, because Gemini CLI 0.61.0 lost a key that came as
+// cycleTo presses the key for the next mode until the screen shows the wanted mode, or a mode that it has
+// shown before. It pauses between the keys. Without the pause, Gemini CLI 0.61.0 lost a key that came as
 // soon as the screen showed the mode.
 func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) error {
 	shown := []string{out.From}
@@ -180,7 +179,7 @@ func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts f
 	})
 }
 
-// commandMode submits the command of a mode, and waits until the screen shows the mode.
+// commandMode submits the command that switches to a mode, and waits until the screen shows the mode.
 func (t *Typist) commandMode(ctx context.Context, left *unseen, mode *rules.Mode, out *coleo.ModeSwitch) error {
 	if err := t.command(ctx, left, mode.Command, mode.CommandWhen); err != nil {
 		return err
@@ -217,8 +216,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// command types a command of the agent CLI into the empty composer, and submits it if the
-// conditions hold. The command begins no turn.
+// command types a command of the agent CLI into the empty composer. It submits the command only while the
+// screen meets the conditions `when`. Such a command begins no turn.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err
@@ -262,8 +261,8 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	return nil
 }
 
-// readyForCommand empties the composer. It returns an error unless the agent CLI is idle or has
-// failed.
+// readyForCommand empties the composer. It returns an error if the agent CLI works, asks something or has
+// ended.
 func (t *Typist) readyForCommand(ctx context.Context, left *unseen) error {
 	if err := t.provenIdle(); err != nil {
 		return err

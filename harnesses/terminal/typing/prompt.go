@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// heldTimeout is how long a composer may take to show a paste. For a long text, stallTime is added.
+	// heldTimeout is how long a composer may take to show a pasted text. For a long text, stallTime is added.
 	heldTimeout = 10 * time.Second
-	// slowest is the lowest rate, in bytes per second, at which an agent CLI shows a text or begins to
-	// work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a
-	// loaded machine.
+	// slowest is the lowest rate, in bytes per second, at which Coleo expects an agent CLI to handle a text.
+	// Gemini CLI 0.61.0 stalls for 27 to 100 s over 100 kB in one line, and longer on a loaded machine. Only
+	// then does it show the text, or begin to work on it.
 	slowest = 400
 	// settledTimeout is how long a prompt waits for the first reading after Coleo has attached again to a
-	// running agent CLI. The screen settles in less than a second, but later on a loaded machine.
+	// running agent CLI. The first reading comes in less than a second, but later on a loaded machine.
 	settledTimeout = 10 * time.Second
 	// Coleo empties the composer one row after another, with at most clearMost attempts. Each attempt
 	// waits for clearTimeout. Coleo gives up after clearTries consecutive attempts without an effect.
@@ -46,7 +46,7 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
 		if now := t.state(); now.State == coleo.WaitingApproval {
-			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // an open dialog is the more useful error
+			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // if a dialog is open, this error is more useful
 		}
 		return coleo.Receipt{}, err
 	}
@@ -90,8 +90,8 @@ func (t *Typist) SendCompact(ctx context.Context) (coleo.Receipt, error) {
 	return receipt, err
 }
 
-// provenIdle returns an error if the screen is idle but nothing proves that the last turn has ended.
-// Without that proof, a prompt could answer a dialog that is not drawn yet.
+// provenIdle returns an error if the screen is idle, but nothing proves that the last turn has ended.
+// Without that proof, the agent CLI may be about to draw a dialog, and a prompt could answer it.
 func (t *Typist) provenIdle() error {
 	why := peek(t.view, (*reading.Reader).Unproven)
 	if why == "" {
@@ -101,8 +101,8 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. If extraCheck is not nil, it must also pass before
-// the text is submitted.
+// send types a text into the composer and submits it. extraCheck can be nil. If it is not, it must pass
+// before the text is submitted.
 func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
@@ -136,13 +136,13 @@ func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extra
 	return t.submit(ctx, left, text, extraCheck)
 }
 
-// typeTries is the largest number of times that Coleo types a text while other text keeps appearing
-// in the composer.
+// typeTries is how often Coleo types a text at most if other text appears beside it in the composer each
+// time.
 const typeTries = 3
 
-// typeAlone empties the composer, and types a text into it. It returns when the composer shows only the
-// text. Other text can appear meanwhile, for example a key that a person has just pressed. Then typeAlone
-// begins again. It returns EBusy if that happens each time.
+// typeAlone empties the composer, and types a text into it. It returns when the composer shows only this
+// text. If other text has appeared meanwhile, for example a key that a person has just pressed, typeAlone
+// begins again. After typeTries attempts, it returns EBusy.
 func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error {
 	for range typeTries {
 		if err := t.emptyComposer(ctx); err != nil {
@@ -175,9 +175,9 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 	})
 }
 
-// unsubmittedError returns the error for a prompt whose time ran out after its text was typed and before
-// it was submitted. The text stays in the composer, because after that time Coleo types no key, not even
-// one that clears the text.
+// unsubmittedError returns the error for a prompt that was typed, but whose time ran out before it was
+// submitted. The text stays in the composer: after its time, Coleo types no key, not even to clear the
+// text.
 func (t *Typist) unsubmittedError() error {
 	return coleo.Errorf(coleo.ETimeout,
 		"time was up before the prompt was submitted to %s: its text stands in the composer, "+
@@ -185,8 +185,8 @@ func (t *Typist) unsubmittedError() error {
 		t.Spec().Title)
 }
 
-// notHeldError returns the error for a text that was typed, but that the composer did not show. The
-// submit key was not pressed, so normally the prompt was not submitted. But without bracketed paste, the
+// notHeldError returns the error for a text that was typed, but that the composer has not shown. Coleo has
+// not pressed the submit key, so usually the prompt was not submitted. But without bracketed paste, the
 // agent CLI can treat a line end in the text as the submit key.
 func (t *Typist) notHeldError(ctx context.Context, text string) error {
 	dialog := peek(t.view, func(r *reading.Reader) *coleo.Dialog {
@@ -237,9 +237,13 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// isAsking reports whether a dialog is open. The reading must contain a dialog. If a rule recognizes the
-// screen, the rule must find a dialog too, because otherwise the dialog has left the screen. No rule
-// recognizes the screen if only a pack or the agent CLI's own claim reports the dialog.
+// isAsking reports whether a dialog is open. It is in these cases:
+//
+//   - The reading contains a dialog, and the rules find a dialog on the newest picture too.
+//   - The reading contains a dialog, and no rule recognizes the picture. Then only a pack, or a claim of
+//     the agent CLI itself, reports the dialog.
+//
+// If a rule recognizes a picture without a dialog, the dialog of the reading has left the screen.
 func isAsking(r *reading.Reader) bool {
 	v := r.Verdict()
 	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
@@ -287,7 +291,8 @@ func (t *Typist) mayType(r *reading.Reader) error {
 			"%s is working, and its hook has not spoken: what is submitted now might answer a dialog that is not "+
 				"drawn yet; wait until it is idle, or interrupt it", spec.Title)
 	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
-		// The screen may show the end of a turn some moments before the other witnesses report it.
+		// This can pass: the other sources may report the end of a turn some moments later than the screen shows
+		// it.
 		return TransientError{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	}
@@ -301,13 +306,13 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 	return e
 }
 
-// emptyComposer clears the composer, because the agent CLI would otherwise add the prompt to a text that
-// somebody has left there.
+// emptyComposer clears the composer. Otherwise the agent CLI would add the prompt to a text that somebody
+// has left there.
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
 // clearWhile clears the composer with keys. Before each key, it runs the check `may`, and stops if the
-// check fails. If the composer contains a text that Coleo has not typed, clearWhile first stores this text
-// for the person who has typed it.
+// check fails. If the composer contains a text of somebody else, clearWhile first stores this text. The
+// receipt or the error of the call then reports it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {

@@ -10,31 +10,30 @@ import (
 	"coleo.dev/pty"
 )
 
-// proveTimeout is how long an agent CLI may take to show a prompt that it has received, or that it
-// already works on. It begins to draw the prompt immediately, but it is slow on a busy machine.
+// proveTimeout is how long an agent CLI may take to show a prompt that it has received, even if it already
+// works on this prompt. It begins to draw the prompt immediately, but it is slow on a busy machine.
 const proveTimeout = 5 * time.Second
 
 // Past is what is known about a terminal before this process attached to it.
 type Past struct {
-	// Screen returns the terminal just before Coleo typed a prompt. It returns an error if Coleo has not
-	// kept this terminal.
+	// Screen returns the terminal as it was just before Coleo typed a prompt. It returns an error if Coleo has
+	// not kept the terminal of that time.
 	Screen func() (*pty.Core, error)
-	// LastKey is the time of the last key that was typed since Coleo was about to type the prompt. It is zero
+	// LastKey is the time of the last key that was typed after Coleo was about to type the prompt. It is zero
 	// if no key was typed since then.
 	LastKey time.Time
 }
 
-// Prove searches for proof that a prompt has arrived. Coleo was about to type this prompt at p.Time. There
-// are two proofs:
+// Prove searches for proof that a prompt has arrived. An earlier process of Coleo was about to type this
+// prompt at p.Time, and may have typed it. There are two proofs:
 //
 //   - The hook or the record has named the prompt at that time or later. For the command that shortens the
 //     conversation, the record shows the compaction instead.
 //   - The composer does not contain the prompt, and the transcript shows the prompt more often than it did
-//     at that time.
+//     at that time. This proof is possible only if Coleo has kept the terminal of that time.
 //
-// If Coleo has not kept the terminal of that time, only the first proof is possible. The agent CLI may
-// not have read the newest keys yet, so Prove waits for a proof until proveTimeout after the last key.
-// Prove returns "" if it finds no proof, and the error of ctx if ctx ends.
+// The agent CLI may not have read the newest keys yet, so Prove waits for a proof until proveTimeout after
+// the last key. It returns "" if it finds no proof, and the error of ctx if ctx ends.
 func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.Proof, error) {
 	found, err := t.submissionOf(p)
 	text := found.Text
@@ -71,7 +70,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 	}
 	if !proven {
 		left, done := t.turn.take()
-		left.text = text // the agent CLI may still read the prompt later
+		left.text = text // the prompt may still be on its way to the agent CLI
 		t.turn.own.noteTyping(text)
 		done()
 		t.view.Update(func(r *reading.Reader) bool { r.FoundLost(found); return false })
@@ -79,8 +78,8 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 	return proof, ctx.Err()
 }
 
-// submissionOf returns what an earlier process has typed, or was about to type, for a prompt. It returns
-// an error if the prompt is not valid.
+// submissionOf returns the text that an earlier process of Coleo has typed, or was about to type, for a
+// prompt. It returns an error if the prompt is not valid.
 func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
 	if p.Compact {
 		return reading.Submission{Text: t.Spec().Keys.Compact, Command: true, Time: p.Time}, nil
@@ -89,9 +88,8 @@ func (t *Typist) submissionOf(p coleo.Receipt) (reading.Submission, error) {
 	return reading.Submission{Text: text, Time: p.Time}, err
 }
 
-// ContinueTurn records that an earlier process submitted a prompt, and that the end of its turn is not
-// known. Until a sign of work or of the turn's end comes, an idle screen does not count, as after
-// SendPrompt.
+// ContinueTurn records that an earlier process of Coleo submitted a prompt whose turn may still be running.
+// As after SendPrompt, an idle screen counts only after a sign of work or of the turn's end.
 func (t *Typist) ContinueTurn(p coleo.Receipt) {
 	if s, err := t.submissionOf(p); err == nil && s.Text != "" {
 		t.continueTurn(s)

@@ -14,11 +14,11 @@ const (
 	// goneTimeout is how long an answered dialog may stay on the screen. A loaded machine needs
 	// seconds.
 	goneTimeout = 10 * time.Second
-	// trustTimeout is how long Coleo waits for the end of the agent CLI's start before it answers a
-	// question of trust. On a loaded machine, the start takes 3 s.
+	// trustTimeout is how long Coleo waits for the end of the agent CLI's start before it answers the question
+	// whether to trust the folder. On a loaded machine, the start takes 3 s.
 	trustTimeout = 15 * time.Second
-	// markTimeout is how long the mark of a list may take to move. It is as long as tickTimeout, for
-	// the same reason.
+	// markTimeout is how long the mark of a list, which shows the option that ENTER would choose, may take to
+	// move. Like tickTimeout, it is long because a loaded machine needs seconds.
 	markTimeout = tickTimeout
 )
 
@@ -74,16 +74,16 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// awaitStart is called before a trust dialog is answered. It waits until the agent CLI has finished its
-// start. If Gemini CLI 0.61.0 got the answer earlier, it would not restart itself, and would continue as
-// if the folder were not trusted.
+// awaitStart is called before a dialog is answered. If the dialog asks whether to trust the folder,
+// awaitStart waits until the agent CLI has finished its start. If Gemini CLI 0.61.0 got the answer earlier,
+// it would not restart itself, and would continue as if the folder were not trusted.
 func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
 	if kind != coleo.DialogTrust || peek(t.view, over) {
 		return nil
 	}
 	if !t.view.Await(ctx, trustTimeout, over) {
-		return ctx.Err() // if the sign has not come, waiting longer would not help
+		return ctx.Err() // the sign of a finished start has not come: answer without it
 	}
 	return pause(ctx, t.Spec().Timing.DialogGap.Duration())
 }
@@ -94,14 +94,15 @@ type question struct {
 	age     time.Duration
 }
 
-// lapseClaims discards the claims of an agent CLI whose turn was stopped.
+// lapseClaims discards what the hook, the record and the escape sequences claim about a turn that was
+// stopped.
 func (t *Typist) lapseClaims() {
 	t.view.Update(func(r *reading.Reader) bool { r.LapseClaims(); return true })
 }
 
-// checkShows returns a check that passes while the given appearance of a dialog is on the screen. If
-// the screen shows another dialog, the check waits until that dialog has settled and its fingerprint
-// is final. Then it fails permanently.
+// checkShows returns a check that passes while the given appearance of a dialog is on the screen. If the
+// screen shows another dialog, the check fails. But as long as the fingerprint of this other dialog can
+// still change, the error is a TransientError, so that the caller looks again.
 func checkShows(dialog coleo.Fingerprint) Check {
 	return func(r *reading.Reader) error {
 		v := r.Verdict()
@@ -144,13 +145,13 @@ func (t *Typist) choose(ctx context.Context, same Check, v rules.Verdict, d cole
 	return withDone(t.moveTo(ctx, same, steps), mayHaveMoved)
 }
 
-// mayHaveMoved is a text for the error of an answer that failed before it had chosen an option. The
-// answer may have moved the mark of a list.
+// mayHaveMoved replaces "nothing was typed" in the error of an answer that failed before it had chosen an
+// option. The answer may have moved the mark of a list.
 const mayHaveMoved = "at most the mark of the list was moved"
 
-// whileDrawn returns the given check with one more rule: the check waits while the screen shows
-// another dialog with the same title. Between two keys that move a mark, an agent CLI may draw the
-// dialog in parts.
+// whileDrawn returns a check that is like `same`, with one exception. While the screen shows another dialog
+// with the same title, it waits instead of failing. Between two keys that move the mark of a list, an agent
+// CLI may draw the dialog in parts.
 func whileDrawn(same Check, title string) Check {
 	return func(r *reading.Reader) error {
 		err := same(r)
@@ -162,9 +163,9 @@ func whileDrawn(same Check, title string) Check {
 	}
 }
 
-// moveTo moves the mark of a list to an option, and presses ENTER when the screen shows the mark
-// there. If it has moved the mark, it waits before ENTER, because Gemini CLI 0.61.0 loses an ENTER
-// that comes right after the new picture.
+// moveTo moves the mark of a list to an option. When the screen shows the mark there, moveTo presses ENTER,
+// which chooses the option. If it has moved the mark, it waits before ENTER, because Gemini CLI 0.61.0
+// loses an ENTER that comes right after the new picture.
 func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) error {
 	for moved := false; ; moved = true {
 		marked, _, err := find(ctx, t.view, func(r *reading.Reader) (int, error) { return markedOption(r), same(r) })
@@ -194,8 +195,7 @@ func (t *Typist) moveTo(ctx context.Context, same Check, steps rules.Steps) erro
 	}
 }
 
-// moveMark presses a key, and waits until the mark of a list has left its option. The parameter
-// `marked` is the index of that option.
+// moveMark presses a key, and waits until the mark of a list has left the option with the index `marked`.
 func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked int) error {
 	if err := t.pressSlowlyIf(ctx, key, same); err != nil {
 		return err
@@ -207,8 +207,8 @@ func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked in
 	return nil
 }
 
-// findText moves the mark down through a list until the screen shows the free-text option. It
-// returns the index of that option.
+// findText moves the mark of a list down until the screen shows the free-text option. It returns the index
+// of that option.
 func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
 	for last := -1; ; {
 		var d coleo.Dialog
@@ -224,7 +224,7 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 			return 0, err
 		case d.TextOption > 0:
 			return d.TextOption - 1, nil
-		case d.Default <= last: // the mark has returned to the top, or is not visible
+		case d.Default <= last: // the mark has jumped from the end to the top, or is not visible
 			return 0, coleo.Errorf(coleo.EUnsupported,
 				"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 		}

@@ -8,14 +8,13 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is how long the composer must show a new row, caused by the submit key, before Coleo
-// presses the key again. An agent CLI treats a key as part of a paste for about 40 ms by its own
-// clock, and longer on a loaded machine.
+// ignoredGap is how long the screen must show that the submit key was ignored before Coleo presses the key
+// again. For example, the key became a new row of the composer. An agent CLI treats a key as part of a
+// paste for about 40 ms by its own clock, and longer on a loaded machine.
 const ignoredGap = 500 * time.Millisecond
 
-// checkIgnored returns a check that passes if the pressed key did not submit the prompt, and the
-// submit key would submit it now. It returns nil if the agent CLI cannot have ignored the pressed
-// key.
+// checkIgnored returns a check, or nil if this agent CLI cannot ignore the pressed key. The check passes if
+// the agent CLI has ignored the key, and the submit key would submit the prompt now.
 func (t *Typist) checkIgnored(s submission) Check {
 	switch {
 	case s.queued:
@@ -26,17 +25,20 @@ func (t *Typist) checkIgnored(s submission) Check {
 	return nil
 }
 
-// screenIsResting reports whether the screen shows that the agent CLI neither works nor asks. After
-// a turn that failed, the screen shows the error until the next turn begins.
+// screenIsResting reports whether the screen shows that the agent CLI neither works nor asks. The screen of
+// a failed turn counts too: it shows the error until the next turn begins.
 func screenIsResting(r *reading.Reader) bool {
 	v := r.Verdict()
 	return v.Dialog == nil && isResting(v.State)
 }
 
-// notQueued returns a check that passes if the agent CLI is idle or has failed, and the composer
-// still contains the text. If so, the agent CLI had finished its turn before it received the queue
-// key, and ignored the key. An idle or error screen alone does not prove that the turn has ended,
-// because a dialog may still open. So the check also requires other proof of the end.
+// notQueued returns a check that passes if the agent CLI has ignored the queue key, because its turn had
+// ended before it received the key. The check requires all of these:
+//
+//   - The agent CLI is idle or has failed.
+//   - The composer still contains the text.
+//   - There is other proof that the turn has ended. An idle or error screen alone does not prove it,
+//     because a dialog may still open.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
@@ -47,7 +49,7 @@ func notQueued(s submission) Check {
 	}
 }
 
-// becameRow returns a check that passes if the submit key became an empty row:
+// becameRow returns a check that passes if the submit key became an empty row of the composer:
 //
 //   - The composer still contains the whole text.
 //   - The composer has exactly one more row than before the key, and its last row is empty.
@@ -65,10 +67,9 @@ func becameRow(s submission) Check {
 	}
 }
 
-// submitIfIgnored waits until the outcome of the prompt is known, or until the agent CLI has
-// ignored the pressed key for ignoredGap. In the second case, it presses the submit key a second
-// and last time, if the picture still shows that the first key was ignored. It returns the last
-// outcome, or false if the time runs out first.
+// submitIfIgnored waits until the outcome of the prompt is known, or until the agent CLI has ignored the
+// pressed key for ignoredGap. If the key is ignored, submitIfIgnored presses the submit key a second and
+// last time. It returns the last outcome. `ok` is false if the time ran out before either happened.
 func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
@@ -87,8 +88,8 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 		return now, now.outcome.isDecided() || !now.ignored
 	})
 	if !hit {
-		// Ignore the error. If the picture has changed, pressIf presses no key, and the next read of
-		// the outcome shows why.
+		// Ignore the error. If the picture has changed, pressIf presses no key, and the caller then reads the
+		// outcome again.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
 	return latest.outcome, true

@@ -16,9 +16,9 @@ func (t *Typist) isStrange(dialog coleo.Fingerprint) bool {
 	})
 }
 
-// pressAt types one key into a dialog that no rule knows. It returns when the screen has changed.
-// The error is EUnsupported if a rule knows the dialog. It is also EUnsupported if the decision
-// names no key, because Coleo cannot know which key an approval needs.
+// pressAt types the key of the decision into a dialog that no rule knows. It returns when the screen has
+// changed. The error is EUnsupported if a rule knows the dialog. It is also EUnsupported if the decision
+// names no key, because Coleo cannot know which key means, for example, an approval.
 func (t *Typist) pressAt(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	if d.Key == "" || d.Choice != coleo.ChoiceAnswer {
 		return coleo.Errorf(coleo.EUnsupported,

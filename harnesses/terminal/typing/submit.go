@@ -18,15 +18,16 @@ const startTimeout = 30 * time.Second
 type submission struct {
 	text    string
 	compact bool      // the text is the command that shortens the conversation
-	time    time.Time // a time just before the key was pressed
+	time    time.Time // a time just before the submit key was pressed
 	queued  bool      // the queue key was pressed
 	before  before
 }
 
 // before contains what the Reader knew just before the submit key was pressed.
 type before struct {
-	busy     bool      // the agent CLI was working
-	atWork   bool      // some source, perhaps not the screen, reported that the agent CLI was working
+	busy bool // the agent CLI was working
+	// some source reported work: the screen, the record, the hook or an escape sequence
+	atWork   bool
 	ended    time.Time // when a turn had last ended; see reading.Reader.TurnEnded
 	workSeen int       // how often work or a dialog had been seen
 	echoes   int       // how many times the transcript showed the prompt
@@ -75,7 +76,8 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 }
 
 // unsettledError returns the error for a prompt whose submit key was pressed at about the time when a
-// dialog opened. Only after the dialog was answered can the screen show whether the prompt arrived.
+// dialog opened. The screen can show whether the prompt has arrived only after somebody has answered the
+// dialog.
 func (t *Typist) unsettledError(s submission) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		r.PromptUnsettled(s.before.echoes)
@@ -86,17 +88,20 @@ func (t *Typist) unsettledError(s submission) error {
 	})
 }
 
-// errChanged makes pressSubmit start again, and decide once more whether to submit, and with which
-// key.
+// errChanged makes pressSubmit start again. It then decides anew whether it may submit, and with which key.
 var errChanged = errors.New("work has begun or ended meanwhile, or may come to a dialog")
 
-// pressSubmit presses the submit key if the composer contains the text. An agent CLI accepts keys for a dialog
-// before it draws the dialog, but the submit key must not answer a dialog. So pressSubmit follows three rules:
+// pressSubmit presses the submit key if the composer contains the text. The submit key must never answer a
+// dialog, but an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit follows
+// these rules:
 //
-//   - While any source reports that the agent CLI works, pressSubmit presses the queue key, if the harness has
-//     one. The screen alone is not enough, because some screens show no sign of work just before a dialog.
-//   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a dialog.
-//   - If pressSubmit succeeds, the Reader holds back new entries of the record until Submitted is called.
+//   - While any source reports that the agent CLI works, pressSubmit presses the queue key, if the harness
+//     has one. The screen alone is not enough, because some screens show no sign of work just before a
+//     dialog.
+//   - If the hook has just reported a tool, pressSubmit first waits until the tool can no longer open a
+//     dialog.
+//
+// If pressSubmit succeeds, the Reader holds back new entries of the record until Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
@@ -127,7 +132,8 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 // isWorking reports whether the screen shows work.
 func isWorking(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
-// mayWork reports whether any source reports that the agent CLI works.
+// mayWork reports whether the screen, the record, the hook or an escape sequence reports that the agent CLI
+// works.
 func mayWork(r *reading.Reader) bool { return isWorking(r) || r.AtWork() }
 
 // beforeSubmit returns what the Reader knows before the submit key is pressed.
@@ -140,19 +146,20 @@ func beforeSubmit(r *reading.Reader, text string) before {
 	return out
 }
 
-// safelyQueues reports whether Coleo may submit a prompt while the agent CLI works. The danger is that a
-// submit key answers a dialog that is not drawn yet. As far as Coleo can know, there is no such danger in
-// these cases:
+// safelyQueues reports whether Coleo may submit a prompt while the agent CLI works. The submit key could
+// answer a dialog that is not drawn yet. Coleo assumes that this cannot happen in these cases:
 //
 //   - The harness has a key that only queues prompts.
-//   - The hook does not report tools before their dialogs.
-//   - The hook has reported something, so Coleo can rely on its reports of tools.
+//   - The harness's hook does not report tools before their dialogs.
+//   - The hook does report tools, and has reported something. So it works, and would report a tool before
+//     its dialog.
 func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
 
-// maySubmit is the check for the submit key. It passes if the composer contains only the text. It
-// also passes if the composer is taller than the screen and the text ends at the cursor.
+// maySubmit is the check for the submit key. It passes if the composer contains only the text. If the
+// composer is taller than the screen, it is enough that the screen shows the end of the text right before
+// the cursor.
 func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
@@ -166,7 +173,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 		return err
 	}
 	if !tall && (!picture.Holds(s.text) || picture.Joined(s.text)) {
-		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a dialog.
+		// This can pass: Gemini CLI 0.61.0 shows a composer without the text just before it draws a dialog.
 		return TransientError{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
@@ -187,7 +194,7 @@ var undecided outcome
 
 func (o outcome) isDecided() bool { return o.taken || o.blocked }
 
-// awaitTaken waits for proof that the agent CLI has taken a prompt, or for a dialog. It returns the
+// awaitTaken waits for proof that the agent CLI has taken a prompt, or until a dialog opens. It returns the
 // last outcome.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	if ignored := t.checkIgnored(s); ignored != nil {
@@ -207,7 +214,7 @@ func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 	return last
 }
 
-// outcomeOf combines the evidence of the newest picture, the hook and the record about a prompt.
+// outcomeOf returns what the newest picture, the hook and the record together show about a prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
 	reported := r.PromptReported(s.text, s.time) || s.compact && r.CompactionReported(s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
@@ -215,18 +222,19 @@ func outcomeOf(r *reading.Reader, s submission) outcome {
 	return outcome{taken: begun && isReleased(r, s, reported), reported: reported, blocked: isAsking(r)}
 }
 
-// isReleased reports whether the composer no longer contains a prompt because the agent CLI took it.
+// isReleased reports whether the picture shows that the composer no longer contains a prompt because the
+// agent CLI took it.
 //
-// A picture without a composer proves nothing by itself. It may be half drawn, or show a dialog that
-// opened before the agent CLI read the prompt. It counts as proof only in these cases:
+// If the picture has no composer, it may be half drawn, or show a dialog that opened before the agent CLI
+// read the prompt. Such a picture is proof only in these cases:
 //
-//   - It shows work or a dialog of work, and the agent CLI was not working before. Only this prompt can have
-//     caused that.
+//   - It shows work, or a dialog of work, and the agent CLI was not working before. Only this prompt can
+//     have caused that.
 //   - It shows a dialog, and the hook or the record has named the prompt.
 //
-// If the agent CLI was working before, only an empty composer counts. A composer with another text
-// may be a box of the transcript that looks like a composer. Gemini CLI 0.61.0 shows such a box just
-// before a dialog replaces the composer.
+// If the picture has a composer, the composer must not contain the prompt. If the agent CLI was working
+// before, the composer must be empty. Otherwise it may be a box of the transcript that only looks like a
+// composer. Gemini CLI 0.61.0 shows such a box just before a dialog replaces the composer.
 func isReleased(r *reading.Reader, s submission, reported bool) bool {
 	dialog, picture := r.Verdict().Dialog, r.Picture()
 	switch {

@@ -18,13 +18,12 @@ const (
 	// tickTimeout is how long Coleo waits for the screen to show that an option was ticked or a text was
 	// typed. Gemini CLI 0.61.0 takes 0.1 s, but more than 3 s if ten programs compete for each core.
 	tickTimeout = 20 * time.Second
-	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody
-	// ticks options in a longer list. The limit also ends the search in a list whose mark jumps
-	// from the end to the beginning.
+	// mostRows is the largest number of rows by which Coleo moves the mark in one list. Nobody ticks options
+	// in a longer list. In some lists, the mark jumps from the end to the beginning. Without the limit, a
+	// search in such a list would never end.
 	mostRows = 200
-	// mostPasses is the largest number of times that Coleo goes through a list. A tick can change
-	// other ticks, so a second pass may have to correct the ticks of the first. The last pass must
-	// find nothing to change.
+	// mostPasses is how often Coleo goes through a list at most. The last pass must find nothing to change.
+	// Because a tick can change other ticks, a second pass may have to correct the ticks of the first.
 	mostPasses = 3
 )
 
@@ -40,8 +39,9 @@ type ticker struct {
 type listView struct {
 	dialog coleo.Dialog
 	ticks  []rules.Tick
-	submit bool  // the mark is at the submit row
-	hidden error // an error if the list is submitted with keys and options may be out of sight
+	submit bool // the mark is at the submit row
+	// set if keys, and not a submit row, submit the list while some options may be out of sight
+	hidden error
 }
 
 // tickAll ticks the wanted options and submits them. It checks the newest picture before each key,
@@ -89,14 +89,14 @@ func (k *ticker) readList(r *reading.Reader) (listView, error) {
 	return listView{*v.Dialog, v.Ticks(), v.SubmitMarked(), v.CheckInSight()}, nil
 }
 
-// awaitList waits for a complete picture of the list.
+// awaitList waits for a complete picture, and returns the list of options on it.
 func (k *ticker) awaitList(ctx context.Context) (listView, error) {
 	l, _, err := find(ctx, k.view, k.readList)
 	return l, err
 }
 
-// press types one key if mayType accepts the newest picture of the list, and then waits until
-// hasWorked accepts a picture. keyName is the name of the key in errors.
+// press types one key if the function mayType accepts the list on the newest picture. It then waits for a
+// picture whose list the function hasWorked accepts. keyName is the name of the key in errors.
 func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWorked func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.readList(r)
@@ -135,7 +135,7 @@ func (k *ticker) tickFor(option int) (want, other rules.Tick) {
 	return rules.Unticked, rules.Ticked
 }
 
-// tickByDigits ticks options with their numbers as keys. All options must be visible.
+// tickByDigits ticks options by typing their numbers. All options must be visible.
 func (k *ticker) tickByDigits(ctx context.Context) error {
 	l, err := k.awaitList(ctx)
 	if err != nil {
@@ -172,9 +172,11 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 	})
 }
 
-// checkTicks returns an error if an option has a wrong tick, or if the free-text option does not
-// contain k.Text. If the list is submitted with keys, checkTicks also returns an error if an option
-// may be out of sight.
+// checkTicks returns an error in these cases:
+//
+//   - An option has a wrong tick.
+//   - The free-text option does not contain k.Text.
+//   - Keys, and not a submit row, submit the list, and an option may be out of sight.
 func (k *ticker) checkTicks(l listView) error {
 	if l.hidden != nil {
 		return l.hidden
@@ -200,9 +202,9 @@ func (k *ticker) checkTicks(l listView) error {
 	return nil
 }
 
-// tickByMark moves the mark through the list and ticks the wanted options, until one pass has changed
-// nothing. That pass reads each tick after the last change, so it proves that all ticks are right.
-// Afterwards the mark is at the place where the ticks are submitted.
+// tickByMark moves the mark through the list and ticks the wanted options. It repeats this until one pass
+// has changed nothing. In that pass, it has read every tick after the last change, so all ticks are right.
+// The mark is then at the place where the ticks are submitted, and tickByMark submits them.
 func (k *ticker) tickByMark(ctx context.Context) error {
 	for range mostPasses {
 		changed, err := k.passOnce(ctx)
@@ -223,8 +225,8 @@ func (k *ticker) tickByMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is at the place where the ticks are submitted. That place is the
-// submit row. In a list without such a row, it is the last option at which the submit keys may be
+// atEnd reports whether the mark is at the place where the ticks are submitted. In a list with a submit
+// row, this is the submit row. In any other list, it is the last option at which submit keys may be
 // pressed.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
@@ -238,9 +240,9 @@ func (k *ticker) atEnd(l listView) bool {
 	return false
 }
 
-// mayEnd reports whether submit keys may be pressed while the mark is at the option with the index i.
-// The option must have a box. At an option such as "Cancel", ENTER would do something else. An empty
-// free-text option would treat the keys as text.
+// mayEnd reports whether submit keys may be pressed while the mark is at the option with the index `i`.
+// They may not in two cases. An option without a box, such as "Cancel", would do something else on ENTER.
+// An empty free-text option would take the keys as text.
 func (k *ticker) mayEnd(l listView, i int) bool {
 	emptyText := k.Text == "" && i == l.dialog.TextOption-1
 	return i < len(l.ticks) && l.ticks[i] != rules.NoTick && !emptyText
@@ -308,8 +310,8 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
 }
 
-// fill types the text into the marked option, which must be the free-text option. It never presses
-// the tick key, because in some agent CLIs that key submits the text.
+// fill types the text into the marked option, which must be the free-text option. It does not tick this
+// option with the tick key, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
@@ -333,7 +335,7 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 	if err := k.awaitText(ctx, k.same, k.Text); err != nil {
 		return true, err
 	}
-	// On a loaded machine, Qwen Code 0.24.4 draws the text 0.1 s before its tick.
+	// Wait for the tick: on a loaded machine, Qwen Code 0.24.4 draws the text 0.1 s before the tick.
 	k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
 		l, err := k.readList(r)
 		n := l.dialog.TextOption
@@ -367,14 +369,13 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 	return coleo.Errorf(coleo.ETimeout, "the mark of the list did not arrive")
 }
 
-// mostMoves is the largest number of times that Coleo presses a key for one move of the mark.
-// Gemini CLI 0.61.0 loses keys while it draws. Coleo presses the key again only if the screen shows
-// that the mark has not moved.
+// mostMoves is how often Coleo presses a key at most to move the mark once. Gemini CLI 0.61.0 loses keys
+// while it draws. Coleo presses the key again only if the screen shows that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. oldList is the list before the move. At the free-text option, it
-// first waits, because Gemini CLI 0.61.0 loses a key that comes right after the picture that marks
-// this option.
+// move moves the mark by one row. oldList is the list before the move. If the mark is at the free-text
+// option, move first waits. Gemini CLI 0.61.0 loses a key that comes right after the mark has reached this
+// option.
 func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
 	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

@@ -48,8 +48,8 @@ func (t *Typist) Pause() (resume func()) {
 	return resume
 }
 
-// TryPause is like Pause, but returns false instead of waiting if somebody is typing. A caller that only
-// waits for another picture does not count as typing.
+// TryPause is like Pause, but if somebody is typing, it returns false at once. A caller that only waits for
+// another picture does not count as typing.
 func (t *Typist) TryPause() (resume func(), free bool) {
 	if !t.turn.keys.TryLock() {
 		return nil, false
@@ -57,12 +57,12 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 	return t.turn.keys.Unlock, true
 }
 
-// typingLock is a lock that allows only one caller at a time to type. It also guards two values. The
-// first is the last typed text, if the screen has not shown it yet. The second is the list of texts that
-// the Typist has typed.
+// typingLock is a lock that allows only one caller at a time to type. It also guards two values: `unseen`,
+// the last typed text if the screen has not shown it yet, and `own`, the texts that the Typist has typed.
 type typingLock struct {
-	mu     sync.Mutex
-	keys   sync.Mutex // held by the caller that holds mu, except while it waits; see withoutKeys
+	mu sync.Mutex
+	// The caller that holds `mu` also holds `keys`, except while it only waits; see withoutKeys.
+	keys   sync.Mutex
 	unseen unseen
 	own    ownTexts
 }
@@ -95,8 +95,8 @@ func (t *typingLock) tryTake() (left *unseen, done func(), free bool) {
 	return &t.unseen, t.release, true
 }
 
-// withoutKeys calls a function that waits and types nothing. Meanwhile the picture can be drawn again,
-// but no other caller can type.
+// withoutKeys calls a function that only waits. Meanwhile Coleo can make the agent CLI draw its picture
+// again, but no other caller can type.
 func (t *typingLock) withoutKeys(wait func() bool) bool {
 	t.keys.Unlock()
 	defer t.keys.Lock()

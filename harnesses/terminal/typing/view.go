@@ -8,17 +8,17 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// A Check tests whether keys are right for the newest picture, before they are typed. It returns nil if
-// the keys are right. It must neither keep the Reader nor change it.
+// A Check tests, before keys are typed, whether the newest picture is the right one for these keys. It
+// returns nil if it is. A Check must not keep the Reader, and must not change it.
 type Check func(r *reading.Reader) error
 
 // View is a session as a Typist sees it. It calls a function with a Reader only while nobody else uses
 // that Reader.
 type View interface {
 	// Still waits for a complete picture and runs the check on it, because a half-drawn picture proves
-	// nothing. While the check returns a TransientError, Still waits for another picture, for up to one
-	// second. Still returns the error of the check, or the error of ctx. The returned At describes
-	// the session as it was when the check last ran.
+	// nothing. If the check returns a TransientError, Still waits for another picture. After one second of
+	// such errors, it returns the last of them. It returns any other error of the check, and an error of ctx,
+	// at once. The returned At describes the session as it was when the check last ran.
 	Still(ctx context.Context, check Check) (At, error)
 	// Await waits for a picture for which the function `accepts` returns true. It reports whether such
 	// a picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
@@ -37,13 +37,13 @@ type Keys struct {
 	Data   []byte
 	IfSeen bool  // type nothing if the program has written output after the offset Seen
 	Seen   int64 // end of the output that the caller has seen, in bytes
-	// Inside means that the keys change a dialog without answering it, for example tick an option. The
-	// caller waits for that change. After such keys, a picture without the dialog counts as a redraw of
-	// the dialog.
+	// Inside means that the keys change an open dialog without answering it. For example, they tick an option.
+	// The caller waits for that change. If a picture without the dialog comes meanwhile, the dialog still
+	// counts as the same, drawn again.
 	Inside bool
 }
 
-// At describes a session at the moment when a check was called.
+// At describes a session at the moment when a Check was called.
 type At struct {
 	Offset     int64        // end of the output that the screen showed, in bytes
 	Cursor     coleo.Cursor // number of the newest change
@@ -68,8 +68,8 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// TransientError is a check's error that may disappear by itself, because the screen may be in the middle
-// of a redraw.
+// TransientError is an error of a Check that may disappear by itself, because the agent CLI may just be
+// drawing the screen again.
 type TransientError struct{ Err error }
 
 func (p TransientError) Error() string { return p.Err.Error() }
