@@ -67,7 +67,7 @@ type ThreadMessage struct {
 
 // ThreadFilter selects conversations. An empty field selects all conversations.
 type ThreadFilter struct {
-	Project string `json:"project,omitempty"` // a folder; the project is the folder's git repository
+	Project string `json:"project,omitempty"` // any folder of the wanted project, which is a git repository
 	Harness string `json:"harness,omitempty"`
 	ID      string `json:"id,omitempty"`
 	Prefix  string `json:"prefix,omitempty"` // the beginning of the conversation's id

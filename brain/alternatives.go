@@ -151,8 +151,10 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 		return err
 	}
 	b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
-	err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _ *coleo.Chosen) {
-		row.DefaultModel, row.ModelFallback = order.Model, nil
+	err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _, newest *coleo.Chosen) {
+		if hasModel(newest, order.Model) {
+			row.DefaultModel, row.ModelFallback = order.Model, nil
+		}
 	})
 	if err != nil {
 		b.Log.Error("record the model with which a parked arm continues", "arm", arm.Name, "error", err)

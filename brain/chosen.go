@@ -18,13 +18,14 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 	if chosen == nil {
 		return nil
 	}
-	return b.keepChosenWith(ctx, idOrName, chosen, func(*coleo.Arm, *coleo.Chosen) {})
+	return b.keepChosenWith(ctx, idOrName, chosen, func(_ *coleo.Arm, _, _ *coleo.Chosen) {})
 }
 
-// keepChosenWith does the same as keepChosen. It also calls a function that makes further changes
-// to the row.
+// keepChosenWith does the same as keepChosen. It also calls the function `also`, which makes further changes to the
+// row: see storeChosen. The replies to two orders can come in another order than the host agent carried them out. So
+// `also` must set a field only if the newest coleo.Chosen still contains the value.
 func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *coleo.Chosen,
-	also func(row *coleo.Arm, before *coleo.Chosen)) error {
+	also func(row *coleo.Arm, before, newest *coleo.Chosen)) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err

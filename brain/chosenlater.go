@@ -12,16 +12,18 @@ import (
 )
 
 // storeChosen writes what a user has chosen into the row of an arm. If the row contains a newer coleo.Chosen,
-// storeChosen keeps it. It also passes the row to the function `also`, which can change further fields.
+// storeChosen keeps it. It also passes the row to the function `also`, which can change further fields. `before` is
+// the coleo.Chosen that the row had, or nil. `newest` is the one that the row gets: `chosen` or `before`.
 func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
-	before *coleo.Chosen)) error {
+	before, newest *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
 		c, err := start.Stored(*row)
 		if err != nil {
 			return err
 		}
-		also(row, c.Chosen)
-		c.Chosen = coleo.NewerChosen(chosen, c.Chosen)
+		before := c.Chosen
+		c.Chosen = coleo.NewerChosen(chosen, before)
+		also(row, before, c.Chosen)
 		row.Config, err = json.Marshal(c)
 		return err
 	})
@@ -74,9 +76,8 @@ func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) 
 		return coleo.Errorf(coleo.EInternal, "the host of arm %s does not report what a user has chosen", arm.Name)
 	}
 	chosen := report.Config.Chosen
-	err = b.storeChosen(ctx, id, chosen, func(row *coleo.Arm, before *coleo.Chosen) {
-		newer := chosen == coleo.NewerChosen(chosen, before)
-		if newer && chosen.Model != "" && (before == nil || before.Model != chosen.Model) {
+	err = b.storeChosen(ctx, id, chosen, func(row *coleo.Arm, before, newest *coleo.Chosen) {
+		if newest == chosen && chosen.Model != "" && (before == nil || before.Model != chosen.Model) {
 			row.DefaultModel, row.ModelFallback = chosen.Model, nil
 		}
 	})

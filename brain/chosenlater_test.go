@@ -101,3 +101,36 @@ func TestLabelsOfAnArmThatItsHostDoesNotKnowAreInItsConfiguration(t *testing.T) 
 		}
 	}
 }
+
+// Two people change the model of an arm at about the same time. The host agent carries out the first order and then
+// the second, but the reply to the first comes last. The row must show the model that the arm has.
+func TestTheLaterOfTwoModelsIsInTheRow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ second, want string }{
+		"the second order names another model": {"p/second", "p/second"},
+		"the second order is about labels":     {"p/first", "p/first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t)
+			check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "ada", Name: "ada", Harness: "aider", AgentID: scriptedHost,
+				Status: coleo.StatusIdle, State: coleo.Idle, DefaultModel: "p/before"}))
+			later := coleo.Chosen{Number: 6, Model: c.second}
+			s.answerWith(bus.OpModel, func(context.Context, json.RawMessage) (any, error) {
+				// the second order is done, and its reply has come, before the reply to the first
+				check(t, s.brain.keepChosenWith(t.Context(), "ada", &later, func(row *coleo.Arm, _, _ *coleo.Chosen) {
+					if c.second != "p/first" {
+						row.DefaultModel = c.second
+					}
+				}))
+				return bus.ModelReport{Chosen: &coleo.Chosen{Number: 5, Model: "p/first"}}, nil
+			})
+			_, err := s.brain.SwitchModel(t.Context(), "ada", coleo.ModelOrder{Model: "p/first"})
+			check(t, err)
+			row := s.row("ada")
+			if got := s.chosen("ada"); row.DefaultModel != c.want || got.Number != 6 || got.Model != c.want {
+				t.Errorf("the row has the model %q, and the configuration %+v", row.DefaultModel, got)
+			}
+		})
+	}
+}

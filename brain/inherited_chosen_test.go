@@ -11,9 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// notOfChosenOfSubarm and notOfChosenOfSuccessor contain the fields of a Chosen that a subarm or a
-// successor does not inherit. A fork inherits all fields.
+// These maps contain the fields of a Chosen that a fork, a subarm and a successor do not inherit, with the reasons.
 var (
+	notOfChosenOfFork   = map[string]string{}
 	notOfChosenOfSubarm = map[string]string{
 		"Number": "counts the changes of one arm", "Mode": "the request for a subarm names the permission mode",
 		"Unsaid": "the parent gets these instructions", "Modes": "a subarm has not left a mode",
@@ -40,7 +40,7 @@ func TestEachFieldOfChosenIsInheritedOrListed(t *testing.T) {
 		config func(coleo.Arm) (coleo.SpawnConfig, error)
 		left   map[string]string
 	}{
-		{"fork", s.forkConfig, nil},
+		{"fork", s.forkConfig, notOfChosenOfFork},
 		{"subarm", s.subarmConfig, notOfChosenOfSubarm},
 		{"successor", s.successorConfig, notOfChosenOfSuccessor},
 	} {

@@ -71,8 +71,8 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	}
 	report, err := b.orderModel(ctx, arm, o, change)
 	if err == nil {
-		err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _ *coleo.Chosen) {
-			if o.Scope != coleo.ScopeThread {
+		err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _, newest *coleo.Chosen) {
+			if o.Scope != coleo.ScopeThread && hasModel(newest, o.Model) {
 				row.DefaultModel, row.ModelFallback = asked, change
 			}
 		})
@@ -93,6 +93,10 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	return out, nil
 }
 
+// hasModel reports whether the newest coleo.Chosen of an arm still has the model of an order. If a later order has
+// replaced it, and was the first to write the row, the row must keep the later model.
+func hasModel(newest *coleo.Chosen, model string) bool { return newest == nil || newest.Model == model }
+
 // resolveOrder replaces the model of an order if this model is not available. It returns the
 // replacement, or nil if it has changed nothing.
 func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelOrder) (*coleo.ModelFallback, error) {
@@ -106,8 +110,8 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 	return change, err
 }
 
-// orderModel sends an order for a model to the arm's host. If no host knows the arm, orderModel
-// only stores the model of the next start in the arm's row.
+// orderModel sends an order for a model to the arm's host. It returns EUnsupported for an order for the next start
+// if the host agent is too old for it.
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {

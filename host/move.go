@@ -95,7 +95,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
-	a.wakeQueue() // tool calls of the parent that wait for this arm must begin again
+	a.wakeQueue() // it also wakes the tool calls that wait for this arm, so that they find out that it has moved
 	a.letGo()
 	a.host.mu.Lock()
 	delete(a.host.arms, a.record.ID)

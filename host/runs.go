@@ -175,9 +175,8 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettledRun returns the prompt that a dialog hides, so that it is unknown whether the prompt has
-// arrived. Usually keepUnsettled has marked this prompt. unsettledRun returns false if there is
-// none.
+// unsettledRun returns the prompt whose arrival is unknown because a dialog hides it. Usually
+// keepUnsettled has marked this prompt. unsettledRun returns false if there is none.
 //
 // The session can report the arrival or the loss before keepUnsettled has marked the prompt. For
 // this case, the caller passes the session's note, which ends with the text of the prompt. If no

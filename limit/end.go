@@ -127,7 +127,7 @@ func letterAt(text string, at int) bool {
 }
 
 // bareSeconds reports whether a number without a unit is a number of seconds. The words before the number
-// decide: it is in "retry after 30", but not in "resets 3".
+// decide: in "retry after 30", the number means 30 seconds; in "resets 3", it does not.
 func bareSeconds(words string) bool {
 	words = strings.ToLower(words)
 	return strings.Contains(words, "after") || strings.Contains(words, "seconds")

@@ -185,7 +185,7 @@ func (x *Indexes) makeRoom() {
 	}
 }
 
-// version returns the present version of the copy, or the zero identity if there is no copy.
+// version identifies the file of the copied index as it is now. If there is no copy, it returns the zero identity.
 func (o *ownIndex) version() identity {
 	info, err := os.Lstat(o.path)
 	if err != nil {

@@ -197,7 +197,7 @@ type geminiStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
-	usage Usage // tokens of the request, for each piece; the last piece reports the tokens of request and reply
+	usage Usage // the tokens of the request, which each piece but the last one reports
 	begun bool
 }
 

@@ -211,8 +211,8 @@ func (e engine) removal(container string) []string {
 	return []string{"rm", "--force", "--volumes", container}
 }
 
-// Clean removes the container of a start (see CleanVerb). If the container does not exist, Clean does
-// nothing.
+// Clean removes the container in which one start of an arm ran. `args` are the two arguments of CleanVerb: the path
+// of the plan, and the mark of the start. If the container does not exist, Clean does nothing.
 func Clean(args []string) error {
 	if len(args) != 2 {
 		return coleo.Errorf(coleo.EInvalid, "%s needs a file and a mark", CleanVerb)

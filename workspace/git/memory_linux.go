@@ -42,8 +42,8 @@ const shell = "/bin/sh"
 // object in a pack, or for a sparse file. If git inherits a lower bound, that bound remains. `newCommand` makes a
 // command from git's command line.
 //
-// If this system does not let a process bound another one, a shell sets the bound. The shell takes as much time as a
-// short git command.
+// If this system does not let a process bound another one, a shell sets the bound and then becomes git. To start the
+// shell takes as long as a short git command.
 func startBounded(argv []string, newCommand func(argv []string) *exec.Cmd) (*exec.Cmd, error) {
 	return startWithin(memoryLimit(), canBound(), argv, newCommand)
 }

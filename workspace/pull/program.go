@@ -22,7 +22,7 @@ const (
 	// callTime is the time limit of one call of gh or glab, which sends a single request over the
 	// network.
 	callTime = time.Minute
-	// mostOutput is the size of the largest response, in bytes. A page of 100 comments is smaller,
+	// mostOutput is the size of the largest response, in bytes. A page of 100 comments fits,
 	// because a comment on GitHub has at most 64 kB.
 	mostOutput = 8 << 20
 	mostErrors = 8 << 10 // how much of the error output is kept, in bytes

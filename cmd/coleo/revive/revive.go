@@ -203,7 +203,7 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	next := 0
 	for ; next < len(arms) && !asks; next++ {
 		out[next] = recoverArm(arms[next])
-		if out[next].Step != Failed { // the arm was started, so it shows whether the account needs a login
+		if out[next].Step != Failed { // the arm was started, so its screen shows whether the account needs a login
 			asks, next = out[next].login && out[next].Parked == nil, next+1
 			break
 		}
