@@ -86,6 +86,23 @@ func texts[T ~string](words []T) []string {
 	return out
 }
 
+// The comment of `kind` says which kinds are only for dialogs that the agent CLI opens while it works. Such a kind can
+// prove that a prompt arrived, so the author of a description must choose it with care.
+func TestTheReferenceNamesTheKindsOfWork(t *testing.T) {
+	t.Parallel()
+	fields := parseStructs(t)["DialogRule"].fields
+	i := slices.IndexFunc(fields, func(f structField) bool { return f.key == "kind" })
+	_, sentence, found := strings.Cut(fields[i].doc, "Use ")
+	if !found {
+		t.Fatal("the comment has no sentence that begins with Use")
+	}
+	for _, kind := range coleo.DialogKinds() {
+		if strings.Contains(sentence, "`"+string(kind)+"`") != kind.OfWork() {
+			t.Errorf("the sentence %q is wrong about the kind %s", sentence, kind)
+		}
+	}
+}
+
 // firstDifference returns the number of the first line in which two texts differ.
 func firstDifference(a, b string) int {
 	rows, others := strings.Split(a, "\n"), strings.Split(b, "\n")
