@@ -23,8 +23,8 @@ import (
 // patience is the time after which a wait in these tests fails.
 const patience = time.Minute
 
-// serverEnv is a variable with the path of a door. If it is set, the test binary runs the server of
-// this door.
+// serverEnv is an environment variable that contains the path of a door, an arm's socket in the
+// host agent. If it is set, the test binary runs the tool server that connects to this door.
 const serverEnv = "COLEO_TEST_DOOR"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// office is the part of a host agent that the server needs: a real database, a dispatcher and the
-// doors of the arms.
+// office is the part of a host agent that the tool server needs. It has a real database, and a
+// dispatcher that carries out the calls. Each of its arms has a door, the socket for the calls.
 type office struct {
 	t          *testing.T
 	dir        string
@@ -131,7 +131,8 @@ func (o *office) events(kind coleo.EventKind) (out []coleo.Event) {
 	return slices.DeleteFunc(list, func(e coleo.Event) bool { return e.Kind != kind })
 }
 
-// process starts the server as a process, as an agent CLI does, and connects to it.
+// process starts the arm's tool server as a child process and connects to it. An agent CLI does the
+// same.
 func (o *office) process(arm string) *mcp.ClientSession {
 	o.t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -139,7 +140,7 @@ func (o *office) process(arm string) *mcp.ClientSession {
 	return o.connect(&mcp.CommandTransport{Command: cmd}, nil)
 }
 
-// inside runs the server in this process, with the given configuration, and connects to it.
+// inside runs the tool server in this process, with the given configuration, and connects to it.
 func (o *office) inside(c Config, options *mcp.ClientOptions) *mcp.ClientSession {
 	o.t.Helper()
 	c.Door, c.Tools = o.path("a"), coleo.ArmTools()
@@ -213,8 +214,9 @@ func TestEachToolIsListedWithItsSchema(t *testing.T) {
 	}
 }
 
-// The user must be asked only once, even if the host agent ends in between, and the waiting call
-// must return the answer.
+// The host agent restarts while a tool call waits for the user's answer. Afterwards the same
+// question must still be open, and the user must not be asked a second time. The waiting call must
+// return the answer.
 func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -246,8 +248,8 @@ func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	}
 }
 
-// If the agent CLI cuts a call off, the question stays open. A call of await_answer, or the same
-// question again, must return the answer.
+// If the agent CLI cuts a call of ask_user off, the user's question stays open. The model can then
+// call await_answer or ask the same question again. Either call must return the answer.
 func TestM15ACutCallIsTakenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -275,8 +277,8 @@ func TestM15ACutCallIsTakenUp(t *testing.T) {
 	}
 }
 
-// If the answer comes after the call was cut off, the model receives it when it asks the same
-// question again, but only once.
+// The user's answer comes after the call of ask_user was cut off. The model must receive this
+// answer when it asks the same question again. After that, the same text is a new question.
 func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -316,7 +318,8 @@ func TestM16PlansAreApprovedOrDenied(t *testing.T) {
 	})
 }
 
-// A request for access works like a plan. It must contain to what the model wants access, and why.
+// A request for access works like a request to approve a plan. Its arguments are what the model
+// wants to access, and why.
 func TestM17AccessIsAllowedOrDenied(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]any{"what": "/etc", "why": "to look"}

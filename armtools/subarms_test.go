@@ -11,8 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// These methods make the office manage the arms for its dispatcher. The arm a has the subarm kid,
-// which never becomes idle, and the parent b.
+// With these methods, an office implements toolcalls.Arms, so its dispatcher can ask it about arms.
+// The arm "a" has two relatives: its subarm "kid", which never becomes idle, and its parent "b".
 
 func (o *office) Relatives(arm string) []toolcalls.Relative {
 	if arm != "a" {
@@ -52,7 +52,8 @@ func TestM19AModelListsItsSubarmsAndItsParent(t *testing.T) {
 	}
 }
 
-// If the agent CLI limits the time of a call, await_answer must continue the wait for the subarm.
+// The agent CLI ends a call of await_arm before the subarm is done. A call of await_answer with the
+// subarm's id must then continue the wait.
 func TestM19ACutWaitForASubarmIsTakenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -94,7 +95,7 @@ func TestM19AMessageIsApprovedAndMarked(t *testing.T) {
 		{"arm-a.kid", coleo.ChoiceDeny, false, "The user denies it."},
 		{"parent", coleo.ChoiceApprove, true, "arm b has ended"},
 	} {
-		// different in each call, because the same text would be the same question
+		// Each call needs its own text, because a call with the same text counts as the same question.
 		text := c.to + " " + string(c.choice)
 		result := call(t.Context(), s, coleo.ToolMessageArm, map[string]any{"to": c.to, "text": text})
 		q := o.waiting(1)[0]

@@ -17,7 +17,7 @@ func armBudget(dollars, spent float64, p coleo.BudgetPolicy) coleo.BudgetState {
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	first := Next("m", sonnet, 0, 0, 0) // 32,000 * 3.75 + 32,000 * 15 dollars per million: 0.60
+	first := Next("m", sonnet, 0, 0, 0) // 0.60 dollars: 32,000 tokens at $3.75 and 32,000 at $15 per million
 	counted := Call{Model: "m", Price: sonnet, Counted: true}
 	for name, c := range map[string]struct {
 		s    coleo.BudgetState

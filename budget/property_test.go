@@ -10,8 +10,8 @@ import (
 // randomRuns is how many random fleets the property test tries.
 const randomRuns = 200
 
-// flight is a call that has been sent to the model and is not counted yet. Only the test knows its
-// cost.
+// flight is a call that an arm has sent to the model, and whose cost no budget contains yet. The
+// test knows the cost in advance, but the code under test only knows the bound.
 type flight struct{ bound, cost float64 }
 
 // actor is an arm of the test. Its agent CLI sends calls by itself, several at a time, until
@@ -31,9 +31,9 @@ type fleet struct {
 	arms   []*actor
 	common coleo.Budget
 	spent  float64
-	// allowed is by how much the spent amount of each arm may exceed the arm's budget. It is the
-	// sum of the bounds of the calls that were in flight when the budget was used up, and negative
-	// until then.
+	// allowed contains, for each arm, by how many dollars the arm may exceed its own budget. It is
+	// negative until the budget is used up. Then it is the sum of the bounds of the calls that were in
+	// flight at that moment.
 	allowed    map[*actor]float64
 	allowedAll float64
 }
@@ -62,8 +62,9 @@ func (f *fleet) send(a *actor) {
 	a.flights = append(a.flights, flight{bound, a.price.Of(used, call.Context)})
 }
 
-// count ends and counts one call of an arm. Then it interrupts each turn that a budget no longer
-// allows. As in the host agent, an interrupted turn sends no more calls.
+// count ends one call of an arm, and adds the call's cost to the budgets. Then it interrupts each
+// turn that a budget no longer allows. An interrupted turn sends no more calls, as in the host
+// agent.
 func (f *fleet) count(a *actor) {
 	at := f.r.IntN(len(a.flights))
 	done := a.flights[at]
@@ -81,8 +82,9 @@ func (f *fleet) count(a *actor) {
 	}
 }
 
-// note sets the allowed excess of a budget that has just been used up. It is the sum of the bounds
-// of the given arms' calls in flight.
+// note is called for each counted call, and acts when a budget has just been used up. It then sets
+// *allowed to the sum of the bounds of the calls in flight. These are the calls of the arms in
+// `of`.
 func (f *fleet) note(_ *actor, allowed *float64, usedUp bool, of []*actor) {
 	if *allowed >= 0 || !usedUp {
 		return
@@ -95,9 +97,9 @@ func (f *fleet) note(_ *actor, allowed *float64, usedUp bool, of []*actor) {
 	}
 }
 
-// TestABudgetIsPassedOnlyByTheCallsInFlight runs random fleets until every budget is used up. Each
-// budget may be exceeded by no more than the bounds of the calls that were in flight at that
-// moment.
+// TestABudgetIsPassedOnlyByTheCallsInFlight runs random fleets until every budget is used up. At
+// the moment when a budget is used up, some calls are still in flight. The budget may be exceeded
+// by at most the bounds of these calls.
 func TestABudgetIsPassedOnlyByTheCallsInFlight(t *testing.T) {
 	t.Parallel()
 	usedUp := 0

@@ -22,8 +22,8 @@ import (
 // patience bounds every wait of these tests.
 const patience = time.Minute
 
-// keeper is a Handler. It answers the tool "echo" at once, and the tool "ask" with a value from the
-// channel answer.
+// keeper is a Handler, which carries out the calls that arrive at a door. It answers the tool
+// "echo" at once, and the tool "ask" with a value from the channel `answer`.
 type keeper struct {
 	mu     sync.Mutex
 	calls  []Request
@@ -70,8 +70,8 @@ func (k *keeper) heard() int {
 	return len(k.got)
 }
 
-// folder returns the path of a door in a new folder. The path is too long for the address of a
-// socket.
+// folder returns the path for a door in a new folder. The path is longer than the address of a Unix
+// socket may be, and the door must open all the same.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -124,7 +124,8 @@ func TestACallReachesTheDoorAndItsResultTheCaller(t *testing.T) {
 	}
 }
 
-// A client sends its request again, with the same key, until a door answers it.
+// A door closes while it carries out a client's request. The client must send the request again
+// with the same key, until a door at the same path answers it.
 func TestACallOutlivesTheDoor(t *testing.T) {
 	t.Parallel()
 	path, first, second := folder(t), newKeeper(), newKeeper()
@@ -234,7 +235,7 @@ func TestTenThousandConnections(t *testing.T) {
 	for range 10_000 {
 		conn, err := localsocket.Dial(path)
 		if err != nil {
-			continue // the door can refuse a connection when many arrive at once
+			continue // the socket can refuse a connection when many arrive at once
 		}
 		if held = append(held, conn); len(held) > 2*maxConnections {
 			_ = held[0].Close()

@@ -54,8 +54,9 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// TestTheUsersProgramGetsTheSamePayload: some agent CLIs can notify only one program. There the hook
-// program starts the user's own program, which must receive the same payload.
+// TestTheUsersProgramGetsTheSamePayload: some agent CLIs can notify only one program, and Coleo's
+// hook program takes the place of the user's own. The hook program must start the user's program
+// with the same payload.
 func TestTheUsersProgramGetsTheSamePayload(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
@@ -217,8 +218,8 @@ func TestAHookThatGetsNoEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Make must create both files of a hook before a sandbox starts, because the sandbox contains only
-// files that exist at that time.
+// Make must create both files of a hook before a sandbox starts. A sandbox contains only the files
+// that exist when it starts.
 func TestMakeCreatesTheFilesOfAHook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -240,8 +241,9 @@ func TestMakeCreatesTheFilesOfAHook(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsEmptiedIsReadOn: a full file with a mount of its own is emptied instead of renamed.
-// The Reader must then read the new lines.
+// TestAFileThatIsEmptiedIsReadOn: a full file is normally renamed. In a sandbox the file is a
+// mount, which cannot be renamed, so the hook program empties it instead. The Reader must then read
+// the lines that follow.
 func TestAFileThatIsEmptiedIsReadOn(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
@@ -260,7 +262,8 @@ func TestAFileThatIsEmptiedIsReadOn(t *testing.T) {
 	}
 }
 
-// An agent CLI in a sandbox can write to the file. A file without data costs it nothing, whatever its size is.
+// An agent CLI in a sandbox can enlarge the hook's file to 4 TiB without writing data. The Reader
+// must not read such a file to its end.
 func TestAHugeFileWithoutDataIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// call connects to the socket in args[0] and sends something. It prints how many bytes
-// came back before the other side hung up.
+// call connects to the socket at the path args[0] and sends one line. It prints how many bytes it
+// received before the listener closed the connection.
 func call(args []string) int {
 	conn, err := net.Dial("unix", args[0])
 	if err != nil {
@@ -35,8 +35,8 @@ func call(args []string) int {
 	return 0
 }
 
-// answer listens on the socket in args[0]. It prints how many bytes the first caller sent
-// before it hung up.
+// answer listens on the socket at the path args[0]. It prints how many bytes the first caller sent
+// before the caller closed the connection.
 func answer(args []string) int {
 	l, err := net.Listen("unix", args[0])
 	if err == nil {
@@ -85,8 +85,9 @@ func line(t *testing.T, from *bufio.Reader, want string) {
 	}
 }
 
-// This test must not be parallel to tests that start processes. A new child process keeps a copy of
-// the listener open until it runs its program, so the dead server would still answer.
+// This test must not run in parallel with tests that start processes. Until a new child process
+// runs its program, it keeps a copy of this test's listener open. The socket of the dead server
+// would then still accept connections.
 func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	path := filepath.Join(private(t), "s.sock")
 	l, err := Listen(path, nil)
@@ -163,8 +164,8 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 	}
 }
 
-// Another user reaches the socket although its mode should keep the user out. The listener then
-// closes the connection. It neither sends nor reads a byte.
+// Another user can reach the socket, because its folder and its mode are too open. The listener
+// must close this user's connection, and must send and read no byte.
 func TestAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := private(t)

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/thread"
 )
 
-// endless is a fake catalogue of many threads. It ends the context when it has read the given
-// number of headers.
+// endless is a fake catalogue with `many` threads. When it has read `most` headers, it cancels the
+// context.
 type endless struct {
 	many, most int
 	end        context.CancelFunc

@@ -67,7 +67,7 @@ func TestM6RecordedConversationsAreListed(t *testing.T) {
 	}
 	for harness, r := range got {
 		if harness == "kilo" || harness == "opencode" {
-			continue // both have the same id, and messages accepts only one thread
+			continue // their threads have the same id, and s.messages needs an id of only one thread
 		}
 		all := s.messages(r.ID)
 		if !slices.ContainsFunc(all, func(m string) bool { return strings.HasPrefix(m, "prompt say finished-") }) ||

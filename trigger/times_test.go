@@ -185,7 +185,7 @@ func TestEachTimeHasARunOrIsToldAsMissed(t *testing.T) {
 				t.Fatalf("%s: %s is no time of the schedule", expression, p.Run)
 			}
 			if p.CatchUp {
-				missed-- // the time of this run is also in p.Missed
+				missed-- // p.Missed also counts the time of this run
 			}
 		}
 		all := 0

@@ -47,7 +47,8 @@ func TestOnlyGenuineAndRecentRequestsAreTaken(t *testing.T) {
 		{"a long id", func(d *Delivery) { *d = signed("s", now, strings.Repeat("x", 65), "") }, coleo.EUnauthorized},
 		{"no time", func(d *Delivery) { d.Timestamp = "" }, coleo.EUnauthorized},
 		{"a time with a sign", func(d *Delivery) { d.Timestamp = "+1800000000" }, coleo.EUnauthorized},
-		// The signed bytes are the same as before, so a header must not contain a dot.
+		// Dots join the signed parts, so "i" + "x.y" and "i.x" + "y" give the same signed bytes. An id
+		// with a dot must be refused.
 		{"a part of the body in the id", func(d *Delivery) {
 			*d = signed("s", now, "i", "x.y")
 			d.ID, d.Body = "i.x", []byte("y")

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// newLimitedClaude starts Claude Code with the given policy for limits, and runs a first turn.
+// newLimitedClaude starts Claude Code, runs a first turn, and then sends a prompt at which the
+// model reports a limit. `onLimit` says what the arm must do at a limit.
 func newLimitedClaude(t *testing.T, onLimit string) (l *live, nonce string) {
 	t.Helper()
 	needAgent(t, "claude-code", "claude")
@@ -36,7 +37,7 @@ func (l *live) promptsTo(model string) (out []string) {
 	return out
 }
 
-// parkSteps returns the changes of an arm's parking in the log.
+// parkSteps returns the entries of an arm's log that say how it was parked and what followed.
 func (l *live) parkSteps(name string) (out []coleo.ParkChange) {
 	for _, e := range l.events(name, coleo.EventParked) {
 		var c coleo.ParkChange
@@ -46,9 +47,9 @@ func (l *live) parkSteps(name string) (out []coleo.ParkChange) {
 	return out
 }
 
-// TestClaudeCodeGoesOnWithAnotherModelAtALimit: the first alternative of the parked arm is
-// impossible, and the second is another model. After the prompt, the arm must continue with this
-// model by itself.
+// TestClaudeCodeGoesOnWithAnotherModelAtALimit: an arm reaches the limit of its model and is
+// parked. Its first alternative, a hand-over, is impossible. The second is another model, with
+// which the arm must continue by itself.
 func TestClaudeCodeGoesOnWithAnotherModelAtALimit(t *testing.T) {
 	t.Parallel()
 	l, nonce := newLimitedClaude(t, "handover:claude-code,model:mock-2,wait")
@@ -72,8 +73,8 @@ func TestClaudeCodeGoesOnWithAnotherModelAtALimit(t *testing.T) {
 	l.checkAnswer()
 }
 
-// TestClaudeCodeHandsItsTaskToCodexAtALimit: after the prompt, the parked arm must hand its task to
-// Codex by itself.
+// TestClaudeCodeHandsItsTaskToCodexAtALimit: an arm with Claude Code reaches the limit of its model
+// and is parked. It must hand its task to Codex by itself.
 func TestClaudeCodeHandsItsTaskToCodexAtALimit(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

@@ -109,9 +109,9 @@ func (a *attached) screen(cols, rows int) coleo.Screen {
 	return screen.View()
 }
 
-// A viewer's terminal is smaller than the smallest size of an arm's terminal. The viewer must see
-// the part around the cursor. Meanwhile the arm's terminal must have the smallest size, and
-// afterwards its own size again.
+// A viewer with a terminal of 40x8 attaches to an arm, whose terminal never gets smaller than
+// 80x24. The viewer must see the part around the cursor. Meanwhile the arm's terminal must have
+// 80x24, and its former size when the viewer has left.
 func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	t.Parallel()
 	const cols, rows = 40, 8

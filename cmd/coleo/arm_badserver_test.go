@@ -21,8 +21,8 @@ func (w *world) spawnsOpenCode() []string {
 	return []string{"arm", "spawn", "-n", "a", "-w", w.dir, "--harness", "opencode-api", "--model", "p/m"}
 }
 
-// If OpenCode sends a bad catalogue, the error must be one line. No arm may be started with a model
-// that may not exist.
+// If OpenCode sends a bad catalogue of models, Coleo must report that in one line. It must then
+// start no arm, because nobody knows whether the requested model exists.
 func TestABadCatalogueOfTheAgentCLIIsOneLine(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[fault]string{
@@ -49,8 +49,8 @@ func TestABadCatalogueOfTheAgentCLIIsOneLine(t *testing.T) {
 	}
 }
 
-// Coleo gives each server that it starts a password. A server that refuses the password is not
-// Coleo's server, and the error must report that at once.
+// Coleo sets a password for each server that it starts. A server that refuses this password is not
+// Coleo's, and the error must say so at once.
 func TestAServerThatRefusesThePasswordIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	w := fakeOpenCodeWorld(t, wrongPassword)

@@ -9,12 +9,14 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// budgetCallers are agent CLIs whose turns a few replies of the scripted model stop at the budget.
+// budgetCallers are the agent CLIs of the budget test. A few replies of the scripted model use up
+// the budget of their arms.
 var budgetCallers = []struct{ harness, command string }{{"claude-code", "claude"}, {"codex", "codex"}}
 
-// TestATurnOfARealAgentCLIIsInterruptedAtItsBudget makes the model call a tool again and again, so that
-// the turn would never end. Coleo must interrupt the turn. The model's record may exceed the budget
-// only by the calls that were running when the budget was used up.
+// TestATurnOfARealAgentCLIIsInterruptedAtItsBudget makes the model call a tool again and again, so
+// that the turn would never end. Coleo must interrupt the turn when the budget is used up. By the
+// model's record, the turn may exceed the budget only by the calls that were running at that
+// moment.
 func TestATurnOfARealAgentCLIIsInterruptedAtItsBudget(t *testing.T) {
 	t.Parallel()
 	for _, c := range budgetCallers {
@@ -77,10 +79,10 @@ func (l *live) usesUp(budget float64) {
 	}
 }
 
-// checkOverspent compares the model's record with a budget. The agent CLI sends the model one request
-// at a time. So one call uses up the budget, and at most one more runs while Coleo interrupts the turn.
-// The model's record contains no tokens of a call that was cut off, and the agent CLI need not report
-// them.
+// checkOverspent compares the costs in the model's record with a budget. The agent CLI sends one
+// request at a time. So one call uses up the budget, and Coleo can be too late to prevent one more.
+// If Coleo cuts that call off, the model's record contains no tokens of it, and the agent CLI need
+// not report any.
 func (l *live) checkOverspent(budget float64) {
 	l.t.Helper()
 	spent, inFlight, calls, later := 0.0, 0.0, 0, 0

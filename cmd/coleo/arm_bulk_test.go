@@ -177,8 +177,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	}
 }
 
-// When serve has lost its database, it must still find the labels of the start and those that were
-// set later.
+// A lost serve.db must cost no labels: neither those from the arm's start, nor those that the user
+// has set since.
 func TestLabelsOutliveALostDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/changes"
 )
 
-// TestEachHunkNamesTheCallThatWroteIt: a real agent CLI writes a file, and a person approves the
-// call. The diff must name the call for each hunk. A restore of the checkpoint before the turn must
-// remove the file.
+// TestEachHunkNamesTheCallThatWroteIt: a real agent CLI writes a file, and a person approves that
+// tool call. In the diff, each hunk must name the call that wrote it. A restore of the checkpoint
+// before the turn must remove the file.
 func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "claude-code", "claude")

@@ -47,9 +47,9 @@ func (w *world) checkpoints(name string, number int) []changes.Checkpoint {
 	return nil
 }
 
-// TestAnArmsChangesAreShownAndUndone: git must be able to apply the diff since the start. Each turn
-// that changed something must have a checkpoint. A restore must be possible, and it must be
-// possible to undo it.
+// TestAnArmsChangesAreShownAndUndone: git must be able to apply the diff since the arm's start.
+// Each turn that changed something must have a checkpoint. A person must be able to restore a
+// checkpoint, and to undo the restore.
 func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -174,8 +174,9 @@ func TestChangesOfAFolderWithoutARepository(t *testing.T) {
 	}
 }
 
-// TestCommentsAreSentAsOnePrompt: comments must survive a restart of serve, and a prompt with them
-// that cannot be sent. After such a prompt has arrived, they must be gone.
+// TestCommentsAreSentAsOnePrompt: a person comments lines of a diff, and sends all comments as one
+// prompt. The comments must survive a restart of serve, and also a prompt that is refused. When the
+// prompt has been sent, they must be gone.
 func TestCommentsAreSentAsOnePrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestR9ARetryIsMadeOnceWhateverIsKilled kills serve and the host agent at random moments between a
+// TestR9ARetryIsMadeOnceWhateverIsKilled: the answers do not fit the schema, so Coleo sends a
+// second prompt, a retry. The test kills serve and the host agent at random moments between a
 // prompt and the end of its retry. Each prompt and each retry must arrive once, or be reported as
 // lost.
 func TestR9ARetryIsMadeOnceWhateverIsKilled(t *testing.T) {
@@ -44,8 +45,8 @@ func TestR9ARetryIsMadeOnceWhateverIsKilled(t *testing.T) {
 	f.checkRetries(words)
 }
 
-// awaitRest waits until the arm is idle and each of n prompts has a retry. The run of each retry
-// must have ended, or the retry must be reported as lost. If a loss has paused the queue, awaitRest
+// awaitRest waits until the arm is idle and has n retries that are over. A retry is over when its
+// run has ended, or when it is reported as lost. A lost prompt pauses the queue, so awaitRest
 // resumes it.
 func (f *fake) awaitRest(n int) {
 	f.t.Helper()
@@ -59,8 +60,8 @@ func (f *fake) awaitRest(n int) {
 	})
 }
 
-// settled returns the retries that have ended or are reported as lost, by the id of the run. The
-// value is true for a lost one.
+// settled returns the retries that are over, by the id of their run. The value is true if the retry
+// is reported as lost, and false if its run has ended.
 func (f *fake) settled() map[string]bool {
 	f.t.Helper()
 	out := map[string]bool{}
@@ -82,9 +83,9 @@ func (f *fake) settled() map[string]bool {
 	return out
 }
 
-// checkRetries checks that the prompt with each word has arrived once and has one retry. The retry
-// must have arrived once, or be reported as lost. A lost retry may have arrived too, because
-// nothing proves that it has not.
+// checkRetries checks, for each word, that the prompt with this word has arrived once and has one
+// retry. The retry must have arrived once, unless it is reported as lost. A lost retry may have
+// arrived too, because nobody can prove the opposite.
 func (f *fake) checkRetries(words []string) {
 	f.t.Helper()
 	first, again := map[string]int{}, map[string]int{}

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// badThenGood makes the model answer with words first. It answers with JSON when it is asked again.
-// The words take a moment, so that a test can kill processes meanwhile.
+// badThenGood makes the model answer with words first, and with JSON when Coleo asks again. The
+// first answer takes a moment, so that a test can kill processes meanwhile.
 var badThenGood = modelserver.Script{Rules: []modelserver.Rule{
 	{Name: "good", When: modelserver.When{Contains: "cannot be used"}, Reply: []modelserver.Step{
 		{Text: "Here it is:\n```json\n{\n  \"n\": 2\n}\n```"}}},
@@ -54,8 +54,8 @@ func TestR9ARealAgentCLIIsAskedAgainOnce(t *testing.T) {
 	}
 }
 
-// checkTwoPrompts checks that the model received the first prompt once, and once a prompt that asks
-// again.
+// checkTwoPrompts checks that the model received exactly two prompts: the first one, and one that
+// asks again.
 func (l *live) checkTwoPrompts(first string) {
 	l.t.Helper()
 	var got []string

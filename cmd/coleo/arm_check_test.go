@@ -13,8 +13,8 @@ import (
 // numberSchema is the schema that answers in these tests must fit.
 const numberSchema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
 
-// spawnTelling starts an arm with the fake agent CLI. The fake writes its answers to a file, which
-// the harness reads as its record.
+// spawnTelling starts an arm with the fake agent CLI. The fake writes its answers to a file, and
+// the arm's harness reads this file as the agent CLI's record.
 func (w *world) spawnTelling(name string, rules ...fakeagent.Rule) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{Rules: rules})

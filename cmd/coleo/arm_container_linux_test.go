@@ -89,7 +89,8 @@ func (w *contained) gone(f *fake, pid int, what string) {
 	until(w.t, "there is no container after the end of "+what, func() bool { return len(w.left(f)) == 0 })
 }
 
-// seesNothing checks from outside what the agent CLI's process can see.
+// seesNothing checks which of the user's and Coleo's files the agent CLI's process can see, and
+// that the process has namespaces of its own. The check itself runs outside of the container.
 func (w *contained) seesNothing(f *fake) {
 	w.t.Helper()
 	inside := func(path string) string { return fmt.Sprintf("/proc/%d/root%s", w.agent(f), path) }

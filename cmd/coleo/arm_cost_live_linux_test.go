@@ -24,7 +24,7 @@ type reporter struct {
 	noWritten               bool            // the agent CLI does not report which tokens were written to a cache
 	titles                  bool            // the agent CLI requests titles, and does not report their tokens
 	summaries               bool            // the large call causes a compaction, whose tokens the agent CLI reports
-	subagent                subagentCall    // starts a subagent, if the agent CLI reports its tokens
+	subagent                subagentCall    // starts a subagent; empty if the agent CLI does not report its tokens
 	estimates               bool            // the agent CLI estimates all tokens itself
 	quick                   bool            // CI also runs this agent CLI
 }
@@ -41,18 +41,18 @@ var (
 type subagentCall struct {
 	tool      string
 	arguments map[string]any
-	requests  int  // requests of the arm and its subagent, from the prompt that starts the subagent on
-	notice    bool // the model receives a notice when the subagent has ended, in a new turn or in the running one
+	requests  int  // after the prompt that starts the subagent, the arm and its subagent send at least this many
+	notice    bool // when the subagent has ended, the model receives a notice, in a new turn or in the running one
 }
 
 // opencodeTask starts a subagent of OpenCode.
 var opencodeTask = subagentCall{"task", map[string]any{"description": "count", "prompt": "count the files",
 	"subagent_type": "general"}, 3, false}
 
-// claudeAgent starts a subagent of Claude Code or Qwen Code. The subagent works in the background. When it has
-// ended, a notice with its answer usually begins a new turn of the arm. But if the arm's own model is asked again
-// later, that request contains the answer and there is no new turn. So the test waits for the notice in the
-// model's record.
+// claudeAgent starts a subagent of Claude Code or Qwen Code, which works in the background. When
+// the subagent has ended, the arm's model receives a notice with its answer. Usually the notice
+// begins a new turn. If the arm's turn still runs, the notice can be part of its next request
+// instead. So the test waits until the model's record contains the notice.
 func claudeAgent(tool string, requests int, notice bool) subagentCall {
 	return subagentCall{tool, map[string]any{"description": "count", "prompt": "count the files",
 		"subagent_type": "general-purpose"}, requests, notice}
@@ -66,7 +66,7 @@ var reporters = []reporter{
 		tier:     coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
 		subagent: subagentCall{"invoke_agent", map[string]any{"agent_name": "codebase_investigator",
-			"prompt": "count the files"}, 4, false}, // one more request, because the subagent does not end itself
+			"prompt": "count the files"}, 4, false}, // 4 requests, because this subagent needs one more request to end
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
 	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
 		subagent: opencodeTask},
@@ -175,7 +175,7 @@ func (l *live) worksForMoney(r reporter) {
 	})
 }
 
-// noticed reports whether the model has answered a request that contains the notice of an ended subagent.
+// noticed reports whether the model has received and answered the notice that a subagent has ended.
 func (l *live) noticed() bool {
 	const qwenNotice = "<task-notification>" // Qwen Code sends the notice as a user's message
 	return slices.ContainsFunc(l.model.Record(), func(q modelserver.Request) bool {
@@ -184,7 +184,8 @@ func (l *live) noticed() bool {
 	})
 }
 
-// checkCost compares the cost in told, which `coleo cost` reported, with the model's record.
+// checkCost compares the cost that `coleo cost` reported, the parameter `told`, with the model's
+// record.
 func (l *live) checkCost(r reporter, told cost.Amount) {
 	t := l.t
 	t.Helper()
@@ -223,8 +224,9 @@ func (l *live) checkCost(r reporter, told cost.Amount) {
 		told.Dollars, want.Dollars, besides.Calls, besides.Input, besides.Output, besides.Dollars)
 }
 
-// recorded adds up the tokens that the model has reported to the agent CLI. prompts is the sum for the prompts,
-// and besides is the sum for the agent CLI's own requests.
+// recorded adds up the tokens that the model has reported to the agent CLI. `prompts` is the sum
+// for the turns of prompts. `besides` is the sum for requests that the agent CLI makes for itself,
+// such as for a title.
 func (l *live) recorded(r reporter) (prompts, besides cost.Amount) {
 	for _, q := range l.model.Record() {
 		if q.Prompt == "" && q.Side == "" {

@@ -29,7 +29,8 @@ type answered struct {
 	page    string   // "1/2" if the screen shows that the dialog is the first of two questions
 }
 
-// openDialog waits until the arm shows a settled dialog whose fingerprint is not last.
+// openDialog waits for the arm's next dialog: one whose fingerprint differs from `last`. It returns
+// the dialog.
 func (w *world) openDialog(arm string, last coleo.Fingerprint) coleo.Dialog {
 	w.t.Helper()
 	var d coleo.Dialog
@@ -44,7 +45,8 @@ func (w *world) openDialog(arm string, last coleo.Fingerprint) coleo.Dialog {
 	return d
 }
 
-// scriptFile writes a script. It makes the model call a tool and repeat the tool's result.
+// scriptFile writes a script for the scripted model. With it, the model calls the tool of `a`, and
+// then repeats the tool's result.
 func (w *world) scriptFile(a asked) string {
 	w.t.Helper()
 	yes, no := true, false
@@ -54,7 +56,8 @@ func (w *world) scriptFile(a asked) string {
 	}
 	script, err := json.Marshal(map[string]any{"rules": []any{
 		map[string]any{"when": when{Contains: policyDenies}, "reply": []any{map[string]any{"text": "STOPPED"}}},
-		// This is the answer to the notice of an ended background task, which has begun a turn.
+		// When a background task has ended, the agent CLI sends the model this notice in a turn of its
+		// own. The model answers it here.
 		map[string]any{"when": when{Contains: "<task-notification>"}, "reply": []any{map[string]any{"text": "NOTED"}}},
 		map[string]any{"when": when{ToolResult: &no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool,
 			"args": a.args}}}},
@@ -154,8 +157,8 @@ func TestAWorkflowIsDeniedOrApproved(t *testing.T) {
 	}
 }
 
-// fruits returns a question that allows several answers. In the agent CLI's format, the key several marks
-// such a question.
+// fruits returns a question that allows several answers. `several` is the key that says so in the
+// format of the agent CLI.
 func fruits(several string) map[string]any {
 	return map[string]any{"question": "Which fruits?", "header": "Fruits", several: true, "type": "choice",
 		"options": []any{option("Apple", ""), option("Banana", ""), option("Cherry", "")}}

@@ -33,7 +33,7 @@ func (w *world) leaks(arm, word string) []string {
 			out = append(out, path)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // Coleo deletes its temporary files during the walk
+			return nil // Coleo can delete a temporary file during the walk
 		}
 		return err
 	}))

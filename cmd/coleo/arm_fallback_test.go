@@ -18,7 +18,8 @@ const catalogueOfArms = `{"at":"2026-01-01T00:00:00Z","body":{"connected":["b"],
 		{"id":"huge","cost":{"input":9,"output":40}},{"id":"free","cost":{"input":0,"output":0}}]}]}}`
 
 // newCatalogued returns a world in which the models of the fake agent CLI come from a catalogue.
-// Serve finds the catalogue in its store, because no OpenCode is installed that it could ask.
+// Serve normally asks OpenCode for the catalogue. Here no OpenCode is installed, so serve takes the
+// catalogue from its store.
 func newCatalogued(t *testing.T, settings string) *world {
 	t.Helper()
 	w := newWorld(t, settings)

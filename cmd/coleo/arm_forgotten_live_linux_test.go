@@ -8,9 +8,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestAnArmThatDiesBeforeItsFirstPromptIsRecovered: an agent CLI that dies before its first prompt
-// has stored no conversation. Some agent CLIs refuse to continue such a conversation. A recovery
-// must then start the arm with a new conversation.
+// TestAnArmThatDiesBeforeItsFirstPromptIsRecovered: an agent CLI dies before its first prompt, so
+// it has not stored its conversation. Some agent CLIs then refuse to continue the conversation. The
+// recovery must start the arm with a new conversation instead.
 func TestAnArmThatDiesBeforeItsFirstPromptIsRecovered(t *testing.T) {
 	t.Parallel()
 	for _, c := range append([]toolCaller{{"qwen", "qwen", nil, ""}, {"copilot", "copilot", nil, ""}}, toolCallers...) {

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// forks maps each harness whose agent CLI can copy a conversation to the agent CLI's command.
+// forks contains the harnesses whose agent CLIs can copy a conversation. The values are the
+// commands of the agent CLIs.
 var forks = map[string]string{
 	"claude-code": "claude", "codex": "codex", "opencode": "opencode", "opencode-api": "opencode", "kilo": "kilo",
 }
@@ -35,9 +36,8 @@ func newParent(t *testing.T, harness string) *live {
 	return l
 }
 
-// TestM20AForkKnowsTheParentAndLeavesItAlone: the fork must know the parent's conversation, and the
-// parent's must not change. The requests to the model and the agent CLI's own records are the
-// proof.
+// TestM20AForkKnowsTheParentAndLeavesItAlone: a fork must know its parent's conversation, and must
+// not change it. The proof is in the requests to the model and in the agent CLI's own records.
 func TestM20AForkKnowsTheParentAndLeavesItAlone(t *testing.T) {
 	t.Parallel()
 	for harness := range forks {
@@ -66,8 +66,7 @@ func TestM20AForkKnowsTheParentAndLeavesItAlone(t *testing.T) {
 	}
 }
 
-// checkFork checks what rows, lists and texts report about the arm "two", which is a fork of the
-// arm "one".
+// checkFork checks what the commands print about the arm "two", which is a fork of the arm "one".
 func (l *live) checkFork(parent coleo.Thread, forked, after string) {
 	l.t.Helper()
 	copied := l.thread("two")

@@ -66,8 +66,8 @@ func TestATaskGoesFromOneRealAgentCLIToTheNext(t *testing.T) {
 	}
 }
 
-// writes returns the model's rules for a prompt that contains the given words. The model writes a file, and
-// then makes the last step.
+// writes returns rules for the scripted model. They apply to a prompt that contains the text
+// `contains`. The model writes a file, and then makes the step `last`.
 func (l *live) writes(contains, file, text string, last modelserver.Step) []modelserver.Rule {
 	before, after := false, true
 	write := modelserver.Call{Does: modelserver.Write, Args: map[string]any{"path": filepath.Join(l.workdir, file),
@@ -80,7 +80,7 @@ func (l *live) writes(contains, file, text string, last modelserver.Step) []mode
 	}
 }
 
-// handover hands the task of an arm over. It checks that each of the two arms names the other.
+// handover hands over the task of an arm. It checks that each of the two arms names the other.
 func (l *live) handover(name, to string, more ...string) wire.HandoverReply {
 	l.t.Helper()
 	first := l.arm(name)
@@ -107,8 +107,8 @@ func (l *live) handover(name, to string, more ...string) wire.HandoverReply {
 	return done
 }
 
-// settles approves what the arm asks, if it asks. It always returns true, so that it can be part of a
-// condition.
+// settles approves the arm's dialog if one is open. It always returns true, so that callers can use
+// it in a condition with &&.
 func (l *live) settles(name string) bool {
 	if arm := l.arm(name); arm.State == coleo.WaitingApproval && arm.Dialog != nil {
 		l.run("arm", "approve", name, "--dialog", string(arm.Dialog.Fingerprint))
@@ -136,8 +136,9 @@ func (l *live) finishes(name, run, answer string) {
 	}
 }
 
-// checkTold checks the first request of the turn whose first prompt begins with opening. It ignores requests
-// for a title, which offer no tools and may contain a part of the prompt.
+// checkTold finds the first request to the model that contains `opening`, the first words of a
+// prompt. The request must contain all `words`. checkTold ignores requests for a title: they may
+// contain a part of the prompt, but offer no tools.
 func (l *live) checkTold(opening string, words ...string) {
 	l.t.Helper()
 	l.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestALongDiffReachesTheModelOfEachSuccessor: the diff is as long as a first prompt may be. It
-// contains words that agent CLIs treat as commands, files and keys. Each agent CLI must pass the
-// diff on unchanged.
+// TestALongDiffReachesTheModelOfEachSuccessor hands over a task whose diff is as long as a first
+// prompt may be. The diff contains lines such as `/help`, `!ls` and `@base.txt`, which agent CLIs
+// treat as commands and files. Each agent CLI must pass the diff on unchanged.
 func TestALongDiffReachesTheModelOfEachSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ harness, command string }{
@@ -40,7 +40,9 @@ func TestALongDiffReachesTheModelOfEachSuccessor(t *testing.T) {
 			if !l.modelGot("You take over a task", "+line 0 with", "+line 199 with", "+"+last) {
 				t.Errorf("no request to the model has the whole diff")
 			}
-			// The diff contains the line itself only if the arm's work began before the commit.
+			// The diff names `@base.txt`, but the agent CLI must not read that file, whose only line is
+			// `base`. The diff itself may contain the line as "+base", if the arm's work began before the
+			// commit.
 			if at := l.around(base, "+"+base); at != "" {
 				t.Errorf("the agent CLI has read a file that the diff names: %q", at)
 			}

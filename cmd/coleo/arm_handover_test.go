@@ -52,7 +52,7 @@ func TestAHandOverToTheSameHarnessIsAFreshStartWithTheWholeTask(t *testing.T) {
 		"handed over to arm one-fake (fake)") {
 		t.Errorf("the status is\n%s", status)
 	}
-	f.must("arm", "kill", "one", "--tree") // must not end the successor, which is not a subarm
+	f.must("arm", "kill", "one", "--tree") // must not end the arm's successor, which is no subarm
 	if arm := f.arm("one-fake"); arm.Status == coleo.StatusStopped {
 		t.Error("kill --tree has ended the successor")
 	}

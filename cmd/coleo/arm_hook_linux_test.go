@@ -10,8 +10,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// hookTable makes the fake an agent CLI that reports through a hook. The tests themselves write the
-// reports.
+// hookTable is a part of a harness. With it, Coleo reads reports from the hook of the fake agent
+// CLI. The fake writes none, so the tests write the reports themselves.
 const hookTable = `
 [hook]
 event = "event"
@@ -28,8 +28,8 @@ event = "Stop"
 answer = "answer"
 `
 
-// newHooked starts an arm that reads a hook's reports. It returns the path of the file with the
-// reports.
+// newHooked starts an arm whose harness has a hook. It returns the path of the file to which the
+// hook writes its reports.
 func newHooked(t *testing.T) (f *fake, reports string) {
 	t.Helper()
 	w := newWorld(t, "")
@@ -48,8 +48,9 @@ func (f *fake) witness(name string) (coleo.Explanation, coleo.Witness) {
 	return x, coleo.Witness{}
 }
 
-// A report must take effect at once, even if the screen does not change. It must not make the arm
-// idle. It must lapse when a later screen contradicts it.
+// The hook reports "executing" while the screen shows an idle agent CLI and does not change. The
+// arm must be executing at once. When a later screen contradicts the report, the report must no
+// longer count, and the arm is idle again.
 func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)

@@ -46,7 +46,7 @@ func TestTheAnswerOfAShellIsWhatItPrinted(t *testing.T) {
 		"printf 'x%.0s' $(seq 300); echo":         long,
 		"printf '\\033[31mred\\033[0m\\n'; false": "red",
 		"true": "",
-		"echo " + strings.Repeat("y", 109) + " | wc -c":  "110", // with the shell's prompt, the line has 120 columns
+		"echo " + strings.Repeat("y", 109) + " | wc -c":  "110", // with the shell's prompt, the line fills all 120 columns
 		"echo " + strings.Repeat("y", 250) + " | wc -c":  "251",
 		"echo " + strings.Repeat("y", 3000) + " | wc -c": "3001",
 		"seq 1 60 | tr '\\n' ,; echo":                    strings.Join(numbers(60), ",") + ",",

@@ -19,17 +19,17 @@ const (
 	heals   reaction = "heals"    // the agent CLI gets around the fault with a prompt of its own, and the turn ends
 )
 
-// limited is a way in which a model fails, and the expected reactions of the agent CLI and the
-// parked arm.
+// limited is a way in which the model or the network fails, and the expected reactions of the agent
+// CLI and the parked arm.
 type limited struct {
 	name    string
 	reply   []modelserver.Step // the model's reply; nil if the network fails instead
 	network func(*fakeNetwork) // makes the network fail; nil if the model fails instead
 	kind    coleo.LimitKind
-	told    bool // the agent CLI shows when the limit ends
+	told    bool // the agent CLI shows the time at which the limit ends
 
 	then    reaction
-	says    string   // matches the screen if the agent CLI has given up on the network
+	says    string   // matches the screen when the agent CLI has given up on the network
 	compact bool     // the agent CLI compacts the conversation before it gives up
 	spawn   []string // further arguments of spawn
 	quick   bool     // the case takes less than a minute, and CI runs it
@@ -40,7 +40,8 @@ func failsAt(name string, kind coleo.LimitKind, f modelserver.Failure) limited {
 	return limited{name: name, kind: kind, then: givesUp, reply: []modelserver.Step{{Fail: &f}}}
 }
 
-// These are the cases. limitsOf changes them where an agent CLI differs.
+// These are the ways in which a model or the network can fail. limitsOf changes them where an agent
+// CLI reacts differently.
 var (
 	loginLimit = failsAt("login", coleo.LimitLogin,
 		modelserver.Failure{Status: 401, Message: "token has expired"})
@@ -50,8 +51,7 @@ var (
 		modelserver.Failure{Status: 529, Message: "Overloaded"})
 	rateLimit = failsAt("rate", coleo.LimitRate,
 		modelserver.Failure{Status: 429, Message: "Rate limit reached for mock-1"})
-	// toldLimit contains the limit's end in its text. afterLimit contains it in the header
-	// Retry-After.
+	// toldLimit says in its text when the limit ends. afterLimit says it in the header Retry-After.
 	toldLimit = failsAt("rate with a time", coleo.LimitRate,
 		modelserver.Failure{Status: 429, Message: "Rate limit reached. Please try again in 6m0s."}).passedOn()
 	afterLimit = failsAt("rate with a header", coleo.LimitRate,
@@ -79,15 +79,15 @@ func (l limited) as(k coleo.LimitKind) limited { l.kind = k; return l }
 func (l limited) compacted() limited           { l.compact = true; return l }
 func (l limited) inCI() limited                { l.quick = true; return l }
 
-// once makes Claude Code give up after its first attempt. Without it, Claude Code retries for three
-// minutes.
+// once makes Claude Code give up after one attempt instead of retrying for three minutes.
 func (l limited) once() limited {
 	l.name += " without retries"
 	l.spawn, l.quick = []string{"-e", "CLAUDE_CODE_MAX_RETRIES=1"}, true
 	return l
 }
 
-// limitsOf contains the cases of each agent CLI. docs/limits.md contains the measurements.
+// limitsOf contains the cases of each agent CLI. docs/limits.md describes how the agent CLIs behave
+// in them.
 var limitsOf = []struct {
 	harness, command string
 	limits           []limited
@@ -106,7 +106,7 @@ var limitsOf = []struct {
 	{"opencode", "opencode", []limited{
 		loginLimit.inCI(), contextLimit.but(heals),
 		toldLimit, rateLimit, quotaLimit, overloadLimit, refusedLimit.shown(`┃  Cannot connect to API`), halfLimit,
-		hangingLimit, afterLimit.but(retries), // the agent CLI waits as long as the header demands, up to five times
+		hangingLimit, afterLimit.but(retries), // afterLimit: it waits as long as Retry-After says before each of five retries
 	}},
 	{"gemini", "gemini", []limited{
 		loginLimit.inCI(), contextLimit, halfLimit, refusedLimit.shown(`✕ \[API Error`),

@@ -28,7 +28,7 @@ var (
 // to 1 GB of memory.
 const limitParallel = 6
 
-// parkedWithin is how soon after its agent CLI has given up an arm must be parked.
+// parkedWithin is the longest time from when an agent CLI gives up until Coleo has parked its arm.
 const parkedWithin = 10 * time.Second
 
 // limitSlots holds one element for each arm that is being tested.
@@ -102,8 +102,8 @@ func (l *live) mendModel(limit limited) {
 	l.check(l.model.SetScript(modelserver.Script{}))
 }
 
-// longestRetries is longer than any agent CLI in limitsOf retries before it gives up. OpenCode and Gemini take
-// four minutes.
+// longestRetries bounds the wait until an agent CLI gives up. OpenCode and Gemini take four
+// minutes.
 const longestRetries = 10 * time.Minute
 
 // givesUp waits until the agent CLI has given up. It checks that the arm is parked in time.
@@ -140,8 +140,9 @@ func (l *live) givesUp(limit limited, prompted time.Time) {
 	l.checkNothingTyped(prompted)
 }
 
-// gaveUp returns the time at which the agent CLI gave up. That is when the model failed for the last time. If
-// the network failed, it is when the agent CLI's error first appeared on the screen.
+// gaveUp returns the time at which the agent CLI gave up. If the model failed, that is the time of
+// its last refusal. If the network failed, it is when the error first appeared on the agent CLI's
+// screen.
 func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 	l.t.Helper()
 	if limit.network == nil {
@@ -158,7 +159,7 @@ func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 		l.check(err)
 		return shown.MatchString(strings.Join(screen.Lines, "\n"))
 	}
-	const step = 250 * time.Millisecond // longer than the 50 ms to which the times of past screens are exact
+	const step = 250 * time.Millisecond // coarser than the times of past screens, which are exact to 50 ms
 	from, to := prompted, parked
 	for to.Sub(from) > step {
 		if mid := from.Add(to.Sub(from) / 2); shows(mid) {
@@ -170,12 +171,12 @@ func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 	return to
 }
 
-// saysWithin is how soon an agent CLI that retries must show it. Qwen does not show its first attempts, which
-// take two minutes.
+// saysWithin is the longest time until the arm must show that its agent CLI retries. Qwen shows
+// nothing during its first attempts, which take two minutes.
 const saysWithin = 4 * time.Minute
 
-// keepsTrying checks that the agent CLI does not give up during the test. Meanwhile the arm must be working,
-// and not parked. If the agent CLI shows that it retries, the arm must show it too.
+// keepsTrying checks that the agent CLI does not give up during the test. Meanwhile the arm must be
+// working, and not parked. If the agent CLI shows that it retries, the arm must show that too.
 func (l *live) keepsTrying(limit limited, prompted time.Time) {
 	t := l.t
 	t.Helper()
@@ -202,8 +203,8 @@ func (l *live) keepsTrying(limit limited, prompted time.Time) {
 	l.mendModel(limit)
 }
 
-// saysRetrying reports whether the arm shows that its agent CLI retries: by the rule of its state, or by an
-// error in its log.
+// saysRetrying reports whether the arm shows that its agent CLI retries. The arm can show it in the
+// rule of its state, or by an error in its log.
 func (l *live) saysRetrying() bool {
 	l.t.Helper()
 	for _, e := range l.events(l.name, coleo.EventState) {
@@ -257,8 +258,9 @@ func (l *live) goesOn(limit limited, nonce string) {
 	}
 }
 
-// finishesMended waits until the agent CLI has ended its turn because its model works again. The model must
-// have received no other prompt after its first asked requests.
+// finishesMended waits until the agent CLI has ended its turn, which it can do because its model
+// works again. `asked` is how many requests the model had received before. It must have received no
+// other prompt since then.
 func (l *live) finishesMended(limit limited, asked int, nonce string) {
 	t := l.t
 	t.Helper()
@@ -284,8 +286,9 @@ func (l *live) finishesMended(limit limited, asked int, nonce string) {
 	}
 }
 
-// checkGoneOn checks that, after its first asked requests, the model was asked for exactly one turn, with the
-// earlier conversation. A compacted conversation no longer contains the nonce.
+// checkGoneOn checks that the arm has continued its conversation with exactly one prompt. `asked`
+// is how many requests the model had received before. The model must also have received the nonce
+// of the earlier conversation, except if the conversation was compacted.
 func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	l.t.Helper()
 	var prompts []string
@@ -296,7 +299,7 @@ func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	}
 	prompt := "continue"
 	if l.arm(l.name).Harness == "gemini" {
-		prompt = "please carry on" // this agent CLI forgets a prompt without a reply
+		prompt = "please carry on" // Gemini forgets a prompt that got no reply, so Coleo sends it again
 	}
 	if len(prompts) != 1 || prompts[0] != prompt {
 		l.t.Errorf("to go on, the model was prompted %q", prompts)
@@ -327,8 +330,8 @@ func (l *live) journalDir() string {
 	return found[0]
 }
 
-// TestAParkedArmOfARealAgentCLIGoesOnByItself: after the prompt, the arm must continue once by itself at the
-// announced time. That must hold even if the host agent was killed while the arm waited.
+// TestAParkedArmOfARealAgentCLIGoesOnByItself: an arm is parked at a limit that says when it ends.
+// At that time, the arm must continue once by itself, even if the host agent was killed meanwhile.
 func TestAParkedArmOfARealAgentCLIGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/loop"
 )
 
-// goesRound makes the model call the same command in one turn for the given number of times, or
-// forever if times is 0. The command prints the same each time.
+// goesRound makes the model run the same command again and again in one turn: `times` times, or
+// forever if `times` is 0. The command prints the same each time.
 func (l *live) goesRound(times int) {
 	l.t.Helper()
 	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
@@ -21,7 +21,7 @@ func (l *live) goesRound(times int) {
 	}}))
 }
 
-// calls returns how many tools the model has called.
+// calls returns how many tool calls the model has made.
 func (l *live) calls() (n int) {
 	for _, q := range l.model.Record() {
 		n += len(q.Calls)

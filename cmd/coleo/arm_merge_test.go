@@ -11,8 +11,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// mergeable starts an arm in a worktree. The branch from which the worktree was made is not checked
-// out anywhere.
+// mergeable starts an arm in a worktree whose base is the branch "topic". No folder has this branch
+// checked out.
 func (w *world) mergeable() (dir string, arm coleo.Arm) {
 	w.t.Helper()
 	dir = w.project()
@@ -146,8 +146,8 @@ func TestConflictsOfAMergeAreHandedToTheArmOnce(t *testing.T) {
 	}
 }
 
-// TestUncommittedWorkIsCommittedOnlyWhileTheArmRests: while the arm is working, its uncommitted
-// work must not be committed. The commits of the arm must be merged in any case.
+// TestUncommittedWorkIsCommittedOnlyWhileTheArmRests: a merge must not commit the uncommitted work
+// of an arm that is working. The arm's own commits must be merged in any case.
 func TestUncommittedWorkIsCommittedOnlyWhileTheArmRests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -181,8 +181,9 @@ func TestAnArmWithoutAWorktreeHasNothingToMerge(t *testing.T) {
 	}
 }
 
-// TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved: afterwards the files, the index and the stash
-// of the main work folder must be unchanged.
+// TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved: one of five arms in worktrees is merged, and
+// the other four are removed. The files, the index and the stash of the main work folder must stay
+// unchanged.
 func TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -134,7 +134,7 @@ func TestM2AModeThatWasChangedByHandStays(t *testing.T) {
 	f.check(client.Input(t.Context(), f.name, lease.ID, []byte(modeKey)))
 	_, err = client.Lease(t.Context(), f.name, wire.LeaseRequest{ID: lease.ID, Release: true})
 	f.check(err)
-	f.checkAnswer("zero") // the turn begins after the mode was changed
+	f.checkAnswer("zero") // this turn begins after the person has changed the mode
 	if got := f.modesTold(); got[len(got)-1] != "mode plan" {
 		t.Fatalf("the log tells %q, want that of the person last", got)
 	}

@@ -44,7 +44,7 @@ func TestM32ARealAgentCLIReachesItsModelAlone(t *testing.T) {
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
 			l := newLiveOf(t, c.harness, "--sandbox", "bwrap", "--sandbox-net", "model")
-			for range 2 { // the second arm start has a new proxy
+			for range 2 { // each start of the arm has a new proxy
 				nonce := conformance.Nonce()
 				l.must("arm", "prompt", l.name, "--wait", "say "+nonce)
 				if arm := l.arm(l.name); arm.State != coleo.Idle {

@@ -47,7 +47,7 @@ func TestWhatAnArmDoesAtALimitIsShownAndChanged(t *testing.T) {
 		t.Errorf("the events are\n%s", out)
 	}
 	f.must("arm", "kill", f.name)
-	f.must("arm", "spawn", "-n", f.name, "--on-limit", "ask") // the flag of a start must replace the choice
+	f.must("arm", "spawn", "-n", f.name, "--on-limit", "ask") // --on-limit must replace the earlier choice
 	if out := f.must("arm", "on-limit", f.name); !strings.Contains(out, "at a limit: ask") {
 		t.Errorf("after a new start the verb says %q", out)
 	}

@@ -30,7 +30,8 @@ func newTmux(t *testing.T, w *world) *tmux {
 	}
 	w.env = append(w.env, "TMUX_TMPDIR="+w.dir, "TERM=xterm-256color")
 	server := &tmux{w: w, env: slices.Clone(w.env)}
-	// The server already runs, and its environment does not contain Coleo's folders.
+	// A user's tmux server usually starts before Coleo, so its environment does not contain Coleo's
+	// folders. The test's server must not have them either.
 	server.env = slices.DeleteFunc(server.env, func(kv string) bool { return strings.HasPrefix(kv, "COLEO_") })
 	t.Cleanup(func() {
 		_, _ = server.run("kill-server")
@@ -91,14 +92,14 @@ func TestAnArmIsOpenedInTmux(t *testing.T) {
 	if out, err := x.run("kill-session", "-t", "=coleo-a_b"); err != nil {
 		t.Fatal(out, err)
 	}
-	until(t, "the closed window gives the lease back", func() bool { // without a release, the lease would last 30 s
+	until(t, "the closed window gives the lease back", func() bool { // at once; an unreleased lease lasts 30 s
 		return f.run("arm", "prompt", f.name, "say after").code == 0
 	})
 	f.wait(f.name, coleo.Idle)
 
 	f.must("arm", "open", f.name)
 	until(t, "the window is there again", func() bool { return strings.Contains(x.shows(session), "? for help") })
-	// The user may have opened other windows beside the arm's window. They must stay open.
+	// The user opens a window of their own beside the arm's window. Coleo must not close it.
 	for _, args := range [][]string{{"new-window", "-t", session, "-n", "other"}, {"kill-window", "-t", session + "0"}} {
 		if out, err := x.run(args...); err != nil {
 			t.Fatal(args, out, err)

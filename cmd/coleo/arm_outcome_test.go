@@ -9,7 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// failing is a rule that reads the state error if the fake's last answer asks for it.
+// failing is a rule of a harness. An arm has the state error if the last answer on its screen
+// begins with "API ERROR".
 const failing = `[[rule]]
 name = "failure"
 state = "error"
@@ -30,8 +31,8 @@ type waited struct {
 	Dialog    *coleo.Dialog `json:"dialog"`
 }
 
-// waits starts a prompt --wait. When the turn is running, it calls ends, which must end the turn.
-// It returns the result and the parsed output of the command line.
+// waits starts `arm prompt --wait`. When the turn is running, it calls the function `ends`, which
+// must make the turn end. It returns the result of the command line and its parsed output.
 func (f *fake) waits(text string, ends func(), flags ...string) (r result, printed waited) {
 	f.t.Helper()
 	runs := len(f.events(f.name, coleo.EventRunStart))

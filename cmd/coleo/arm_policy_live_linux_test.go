@@ -43,8 +43,8 @@ func (w *world) toolArm(mode coleo.PolicyMode, call asked) wire.SpawnReply {
 		"scripted", "--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(call))
 }
 
-// decided sends a prompt, waits until the policy has decided the agent CLI's question, and returns
-// the decision.
+// decided sends a prompt that makes the agent CLI ask for permission. It returns what the policy
+// has decided.
 func (w *world) decided() coleo.PolicyDecision {
 	w.t.Helper()
 	w.must("arm", "prompt", "one", "go on")
@@ -52,8 +52,8 @@ func (w *world) decided() coleo.PolicyDecision {
 	return w.policyOf("one")[0]
 }
 
-// Claude Code asks about cksum and about commands that write. Its hook reports each command in
-// full, even if the screen cuts the command off.
+// The policy must judge the whole command, even if the screen cuts it off. Claude Code's hook
+// reports each command in full. The test uses cksum, because Claude Code asks before it runs cksum.
 func TestM14APolicyAnswersARealAgentCLI(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("cksum a.txt\n", 60)
@@ -170,8 +170,8 @@ func TestM14RulesForToolsAndCategoriesDecideForARealAgentCLI(t *testing.T) {
 	}
 }
 
-// OpenCode's server reports each call in full. It passes a command to the shell unchanged, so
-// quoted text stays quoted.
+// The policy must judge the command as the shell receives it. OpenCode's server reports each call
+// in full, and passes a command to the shell unchanged. So quoted text stays quoted.
 func TestM14APolicyAnswersOpenCode(t *testing.T) {
 	t.Parallel()
 	command := `cksum a.txt; echo '$(touch new.txt)' '\t' "x\\"`

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/pull/fakegh"
 )
 
-// onGitHub gives the project of mergeable a remote on GitHub. Behind the remote are a local bare
-// repository and a fake gh.
+// onGitHub gives the project of mergeable a remote with a GitHub address. In truth, git uses a
+// local bare repository, `upstream`, and gh is a fake program.
 func (w *world) onGitHub(dir string) (gh fakegh.Folder, upstream string) {
 	w.t.Helper()
 	upstream = w.path("github/owner/project.git")

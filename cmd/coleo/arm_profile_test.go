@@ -54,8 +54,8 @@ func (w *world) seedHome() map[string]string {
 	return w.hashes()
 }
 
-// hashes returns the hashes of the files in the home folder. It skips files that a running agent
-// CLI deletes meanwhile, because Claude Code tries to clone its plugins there.
+// hashes returns the hashes of the files in the home folder. It skips a file that vanishes
+// meanwhile, because Claude Code makes and deletes files there when it tries to clone its plugins.
 func (w *world) hashes() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}

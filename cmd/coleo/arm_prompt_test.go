@@ -42,7 +42,7 @@ func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
 	first := f.asks("make")
 	f.must("arm", "approve", f.name, "--dialog", string(first.Fingerprint))
 	f.wait(f.name, coleo.Idle)
-	second := f.asks("make") // the text is the same, but the question is new
+	second := f.asks("make") // a new dialog with the same text
 	if second.Fingerprint == first.Fingerprint {
 		t.Fatalf("two dialogs have one fingerprint, %s", first.Fingerprint)
 	}
@@ -121,8 +121,9 @@ func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
 	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }
 
-// A submit key can add a new row to the composer instead of submitting. If the harness declares that
-// this can happen, Coleo must press the key once more. It must never do so without evidence.
+// If the harness says so, ENTER can add a new row to the composer instead of submitting the prompt.
+// Coleo must then press ENTER once more, but only if there is evidence that the first one did not
+// submit.
 func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -136,7 +137,8 @@ func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 		t.Errorf("prompted %q, want the prompt once", got)
 	}
 	f.must("arm", "prompt", f.name, "--wait", "deaf 1")
-	// The composer shows no new row. A probe proves that the agent CLI read the key and dropped it.
+	// The agent CLI reads ENTER and drops it, so the composer shows no new row. The evidence is then
+	// Coleo's probe, which proves that the agent CLI has read the key.
 	before := strings.Count(f.received(), "\r")
 	f.must("arm", "prompt", f.name, "--wait", "say deaf")
 	if n := strings.Count(f.received(), "\r") - before; n != 2 {

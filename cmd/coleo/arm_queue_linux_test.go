@@ -15,11 +15,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// briefly begins a prompt whose turn takes a moment, so that kills happen during turns and while prompts are
-// queued.
+// briefly is the beginning of a prompt. The prompt's turn takes 400 ms, so that kills can happen
+// during a turn and while other prompts are queued.
 const briefly = "pause 400ms\nsay "
 
-// followKills is how many processes the long run of the queue kills. `make soak` makes it larger.
+// followKills is how many processes TestAFollowUpArrivesOnceWhateverIsKilled kills. `make soak`
+// makes it larger.
 var followKills = flag.Int("follow-kills", 16, "processes that are killed while 50 follow-ups are queued and sent")
 
 // queued is an arm whose processes are killed while prompts are queued and sent.
@@ -30,7 +31,7 @@ type queued struct {
 	pid     int    // process of the agent CLI
 	r       *rand.Rand
 	ids     map[string]string // ids of the acknowledged prompts, by their word
-	unknown int               // how many prompts may or may not be queued; other prompts replace them
+	unknown int               // how many prompts were not acknowledged, and may or may not be queued
 	kills   map[string]int    // number of kills by the verb of the process; "cli" is the agent CLI
 }
 
@@ -82,7 +83,7 @@ func (f *queued) killWhileSending(prompts, kills int) {
 		time.Sleep(time.Duration(f.r.IntN(900)) * time.Millisecond) // kills at a random moment
 		if f.killed() < kills {
 			f.killSome()
-			if f.r.IntN(2) == 0 { // adds a prompt while some or all processes are dead
+			if f.r.IntN(2) == 0 { // some or all processes are dead now
 				f.add()
 			}
 		}
@@ -134,7 +135,8 @@ func (f *queued) killSome() {
 	}
 }
 
-// revive starts the killed processes again. If the arm has died, it starts the arm and resumes its queue.
+// revive starts the killed processes again. If the agent CLI was killed too, it recovers the arm.
+// If the queue is paused, it resumes the queue.
 func (f *queued) revive() {
 	f.t.Helper()
 	f.must("up")
@@ -152,8 +154,12 @@ func (f *queued) revive() {
 	}
 }
 
-// checkFollowUps checks each acknowledged prompt. The prompt must have arrived once, be reported as lost, or
-// have a run that ended with the agent CLI's death. times contains how often each word has arrived.
+// checkFollowUps checks each acknowledged prompt. One of these must be true:
+//   - The prompt has arrived once.
+//   - It is reported as lost.
+//   - Its run ended because the agent CLI died.
+//
+// `times` contains how often the prompt with each word has arrived.
 func (f *queued) checkFollowUps(times map[string]int) {
 	f.t.Helper()
 	lost := map[string]bool{}
@@ -166,7 +172,7 @@ func (f *queued) checkFollowUps(times map[string]int) {
 	for _, e := range f.events(f.name, coleo.EventRunStart) {
 		runs[e.Run]++
 	}
-	cut := map[string]bool{} // prompts that the agent CLI received, but during whose turns it died
+	cut := map[string]bool{} // prompts that arrived, but the agent CLI died during their turns
 	ends := map[string]string{}
 	for _, e := range f.events(f.name, coleo.EventRunEnd) {
 		ends[e.Run] = string(e.Payload)
@@ -188,8 +194,9 @@ func (f *queued) checkFollowUps(times map[string]int) {
 	f.t.Logf("%d prompts are called lost, and the agent CLI died in %d runs", len(lost), len(cut))
 }
 
-// TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent: serve itself keeps the queue. The next
-// serve must continue the queue, and a host agent must take over the queue with the arm.
+// TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent: while there is no host agent,
+// serve itself keeps the arm's queue. When serve is killed, the next serve must continue the queue.
+// A host agent that starts later must take over the arm with its queue.
 func TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent(t *testing.T) {
 	t.Parallel()
 	f := newLocal(t, "one")
@@ -216,8 +223,9 @@ func TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent(t *testi
 	}
 }
 
-// TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe kills serve before the arm is ready. The host
-// agent must still send the first prompt, which is in its queue by then.
+// TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe kills serve while the arm is still
+// starting. By then, the arm's first prompt is in the host agent's queue. The host agent must send
+// it when the arm is ready.
 func TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "[arms]\nharness = \"fake\"\n")

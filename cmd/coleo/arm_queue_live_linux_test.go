@@ -11,16 +11,16 @@ import (
 	"coleo.dev/conformance"
 )
 
-// These flags set how often the long run kills a process of an arm with a real agent CLI, and how many
-// follow-ups it sends. `make soak` makes both larger.
+// These flags set the size of the test that kills processes of an arm with a real agent CLI: the
+// number of kills, and the number of follow-ups. `make soak` makes both larger.
 var (
 	liveKills   = flag.Int("live-kills", 6, "processes that are killed while a real agent CLI gets follow-ups")
 	livePrompts = flag.Int("live-prompts", 8, "follow-ups of a real agent CLI whose processes are killed")
 )
 
-// TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled kills serve, the host agent, the holder and the
-// agent CLI while follow-ups are queued and sent. By the model's record, none may arrive twice. Each must
-// arrive or be reported as lost.
+// TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled kills serve, the host agent, the
+// holder and the agent CLI while follow-ups are queued and sent. Each follow-up must arrive, or be
+// reported as lost. The model's record must contain none of them twice.
 func TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -91,7 +91,7 @@ func (l *live) checkQueueBehindADialog() {
 	l.checkAnswer()
 }
 
-// told returns how many turns the model began with the given prompt.
+// told returns how many turns began with the given prompt, by the model's record.
 func (l *live) told(text string) int {
 	n := 0
 	for _, q := range l.model.Record() {
@@ -102,8 +102,8 @@ func (l *live) told(text string) int {
 	return n
 }
 
-// TestM9ARealAgentCLIGetsThePathsOfFiles: the paths of a prompt's files must reach the model with the
-// prompt.
+// TestM9ARealAgentCLIGetsThePathsOfFiles sends a prompt with --file. The file's path must reach the
+// model with the prompt.
 func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 	t.Parallel()
 	l := newLive(t)
@@ -120,8 +120,9 @@ func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 	}
 }
 
-// TestM12AQueueServesAnAgentCLIThatUsesHTTP: the queue must also send to OpenCode's server, and wait for the
-// end of a turn and for an open permission.
+// TestM12AQueueServesAnAgentCLIThatUsesHTTP: Coleo drives OpenCode over HTTP instead of a terminal.
+// The queue must also work there: it must wait for the end of a turn, and while a permission is
+// open.
 func TestM12AQueueServesAnAgentCLIThatUsesHTTP(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "opencode-api", "opencode")

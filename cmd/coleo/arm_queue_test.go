@@ -174,8 +174,8 @@ func TestM9FilesAreNamedInThePrompt(t *testing.T) {
 	until(t, "the prompt was sent", func() bool { return len(f.texts(fakeagent.Prompted)) == 3 })
 }
 
-// TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins waits for the run of a prompt that is still
-// queued. The prompt's id must be the id of its run.
+// TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins: a command can wait for the run of a prompt
+// that is still queued. The id of the prompt must be the id of its run.
 func TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -74,8 +74,8 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	}
 }
 
-// TestAnArmsEarlierStartsCanBeSeen: the recordings of earlier starts must be available, as far as
-// the bound for the arm's whole output allows.
+// TestAnArmsEarlierStartsCanBeSeen: Coleo keeps at most 4 MiB of the arm's output here. Within this
+// bound, the recordings of the arm's earlier starts must be available.
 func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
@@ -103,7 +103,7 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
-	f.restart() // now the second start also exceeds the bound
+	f.restart() // now the output of the second start no longer fits into the bound either
 	f.restart()
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
 		"kept of starts 3 to 4") {
@@ -118,8 +118,8 @@ func (f *fake) restart() {
 	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")
 }
 
-// floods makes the arm write more output than is kept. It fails if all of the output stays on the
-// disk.
+// floods makes the arm write more output than Coleo keeps. The test fails if all of the output
+// stays on the disk.
 func (f *fake) floods() {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "flood 20\nsay it-is-over", "--wait")

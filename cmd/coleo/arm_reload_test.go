@@ -10,15 +10,17 @@ import (
 	"coleo.dev"
 )
 
-// TestARunningArmTakesChangedRules: a running arm must use changed rules at once, without a
-// restart. A broken description must change nothing, and be reported with the line of the error.
+// TestARunningArmTakesChangedRules: when a person changes the rules in a harness file, a running
+// arm must use them at once, without a restart. A broken harness file must change nothing. The
+// error must name the line.
 func TestARunningArmTakesChangedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	raw, err := os.ReadFile(filepath.Join("testdata", "fake.toml"))
 	w.check(err)
 	good := string(raw)
-	// wrong is the beginning of the error about the state of the idle rule.
+	// wrong is the first part of the expected error. It names the line with the state of the idle
+	// rule.
 	wrong := fmt.Sprintf("fake.toml:%d: rule", 1+strings.Count(good[:strings.Index(good, `state = "idle"`)], "\n"))
 	change := func(old, replacement string) {
 		t.Helper()

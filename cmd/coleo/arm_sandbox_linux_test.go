@@ -24,7 +24,7 @@ func needBwrap(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("bwrap")
 	if err == nil {
-		return // the test itself shows whether the machine refuses
+		return // if the machine forbids sandboxes, the test will fail and show that
 	}
 	if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "bwrap") {
 		t.Fatal(err)
@@ -53,7 +53,8 @@ func (f *fake) agentPID() int {
 	return 0
 }
 
-// seesNothing checks from outside what the agent CLI's process can see.
+// seesNothing checks which of the user's and Coleo's files the agent CLI's process can see. The
+// check itself runs outside of the sandbox.
 func (f *fake) seesNothing() {
 	f.t.Helper()
 	inside := func(path string) string { return fmt.Sprintf("/proc/%d/root%s", f.agentPID(), path) }
@@ -62,7 +63,7 @@ func (f *fake) seesNothing() {
 			f.t.Errorf("inside there is %s (%v)", name, err)
 		}
 	}
-	var seen []string // contains Coleo's files; folders alone would reveal nothing
+	var seen []string // Coleo's files that the sandbox contains; a folder alone reveals nothing
 	f.check(filepath.WalkDir(inside(f.path("state")), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			seen = append(seen, d.Name())

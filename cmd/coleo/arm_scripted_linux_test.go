@@ -94,7 +94,7 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			w.wait("one", coleo.Dead)
 			w.must("arm", "recover", "one")
 			if w.onlyProcess(model.ScriptedVerb); harness == "gemini" {
-				return // the drawing of the resumed conversation could be mistaken for an answer
+				return // Gemini draws the old conversation again, and the test could mistake that for an answer
 			}
 			says()
 		})
@@ -108,7 +108,8 @@ func TestAnArmWithTheScriptedModelHasNoNetworkAndAHomeOfItsOwn(t *testing.T) {
 	w.scripted(f)
 }
 
-// This test runs as a user other than root, for whom the network namespace needs a user namespace.
+// This test runs Coleo as a user other than root. Such a user can only make a network namespace
+// inside a user namespace.
 func TestAnyUserGetsAnArmWithTheScriptedModel(t *testing.T) {
 	t.Parallel()
 	w := newStrangersWorld(t)

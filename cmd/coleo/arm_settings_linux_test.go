@@ -11,7 +11,7 @@ import (
 
 // Without animations, Codex shows no sign of work while the model streams, and its screen
 // contradicts the state that it reports by escape sequences. Coleo normally switches animations on,
-// so this test uses a description that switches them off.
+// so this test uses a harness that switches them off.
 func TestCodexWithoutAnimationsWorksUntilItsTurnEnds(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

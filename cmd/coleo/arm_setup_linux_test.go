@@ -20,8 +20,8 @@ func (w *world) commitScript(path, text string) {
 	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "script")
 }
 
-// trustArgs returns the arguments that trust the present text of the project's set-up script. The
-// arguments in which choose another script.
+// trustArgs returns the arguments of `workspace trust` that trust the present text of the project's
+// set-up script. With arguments such as --check in `which`, they trust another script.
 func (w *world) trustArgs(which ...string) []string {
 	w.t.Helper()
 	var shown struct{ Hash string }
@@ -98,7 +98,7 @@ func TestM28AProjectsSetUpRunsOnceItIsTrusted(t *testing.T) {
 	}
 }
 
-// A merge must use the check script of the target branch. This script must see the merged files.
+// A merge must run the check script of the target branch, on the merged files.
 func TestM28AMergeNeedsTheProjectsCheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -128,7 +128,8 @@ func TestM19APersonDeniesASubarm(t *testing.T) {
 	w.fails(4, "arm", "status", "boss.kid")
 }
 
-// The model's request is checked when the model makes it, and again after a person has approved it.
+// Coleo checks a model's request for a subarm when the model makes it. It must check the request
+// again after a person has approved it, because the subarm's name may be taken meanwhile.
 func TestM19AnApprovedSubarmCanBeOneTooMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -194,8 +195,8 @@ func TestM19AFamilyOfArms(t *testing.T) {
 	}
 }
 
-// Without a host agent, serve itself must carry out the request. A host agent that starts later
-// must take over the parent and the subarm.
+// A model requests a subarm while there is no host agent. Serve itself must start the subarm. A
+// host agent that starts later must take over the parent and the subarm.
 func TestM19ASubarmWithoutAHostAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -13,7 +13,7 @@ import (
 // subarmCaller is a real agent CLI whose model calls spawn_arm and await_arm.
 type subarmCaller struct {
 	harness, command string
-	prefix           string // beginning of the name that the agent CLI gives one of Coleo's tools
+	prefix           string // what the agent CLI writes before the names of Coleo's tools
 	searches         bool   // the model must first search for the tools by their names
 }
 
@@ -24,8 +24,8 @@ var subarmCallers = []subarmCaller{
 	{"gemini", "gemini", "mcp_coleo_", false},
 }
 
-// script writes a script. It makes the model start a subarm with the given prompt, await it, and
-// repeat its answer.
+// script writes a script for the scripted model. With it, the model starts a subarm with the given
+// prompt, awaits the subarm, and repeats its answer.
 func (c subarmCaller) script(w *world, prompt string) string {
 	spawn, await := c.prefix+coleo.ToolSpawnArm, c.prefix+coleo.ToolAwaitArm
 	calls := []map[string]any{
@@ -50,8 +50,8 @@ func (c subarmCaller) script(w *world, prompt string) string {
 }
 
 // A real agent CLI starts a subarm and awaits it, while serve and the host agent are killed. The
-// subarm runs the same agent CLI, with a model that repeats its prompt. Nothing except the subarm
-// may need an approval.
+// subarm runs the same agent CLI, and its model repeats the prompt. Nothing except the start of the
+// subarm may need an approval.
 func TestM19ARealAgentCLIStartsASubarmAndAwaitsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range subarmCallers {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestM24ArmTailFollowsWhatAnArmSaysAndDoes: arm tail must print one line for each prompt and each
-// end of a run. The names that other systems give these events must work too.
+// end of a run. Its filter must also accept the names that other systems give these events.
 func TestM24ArmTailFollowsWhatAnArmSaysAndDoes(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

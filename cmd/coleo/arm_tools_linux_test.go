@@ -15,7 +15,7 @@ import (
 // toolCaller is a real agent CLI whose model calls ask_user.
 type toolCaller struct {
 	harness, command string
-	before           map[string]any // a call that the model must make first to learn of the tool
+	before           map[string]any // a tool call with which the model must first find ask_user; nil if it need not
 	tool             string         // the agent CLI's name of ask_user
 }
 
@@ -30,7 +30,8 @@ var toolCallers = []toolCaller{
 	{"gemini", "gemini", nil, "mcp_coleo_ask_user"},
 }
 
-// script writes a script. It makes the model ask, and then repeat the answer.
+// script writes a script for the scripted model. With it, the model asks the user, and then repeats
+// the answer.
 func (c toolCaller) script(w *world) string {
 	yes, no := true, false
 	ask := map[string]any{"name": c.tool,
@@ -51,9 +52,9 @@ func (c toolCaller) script(w *world) string {
 	return w.path("script.json")
 }
 
-// A person answers after serve and the host agent were killed. The model must receive the answer
-// once, and the user must be asked only once. The agent CLI itself must ask nothing, because
-// Coleo's tools are allowed beforehand.
+// Serve and the host agent are killed while a question waits, and then a person answers. The user
+// must be asked only once, and the model must receive the answer once. The agent CLI itself must
+// ask for no permission, because Coleo's tools are allowed beforehand.
 func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -66,8 +67,8 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	}
 }
 
-// An arm in a sandbox must reach its door, even after the host agent was replaced. In a sandbox
-// without a network, it must also reach the scripted model.
+// An agent CLI in a sandbox must reach its arm's door, the socket for Coleo's tools, even after the
+// host agent was replaced. If the sandbox has no network, it must also reach the scripted model.
 func TestARealAgentCLIAsksItsUserOutOfASandbox(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)

@@ -8,9 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// promptForPage sends a prompt on which the fake replaces its whole screen. Only signs of work can prove
-// that such a prompt arrived, and on a loaded machine the page can hide them. So the prompt may be
-// reported as unproven.
+// promptForPage sends a prompt on which the fake replaces its whole screen. Then only signs of work
+// on the screen prove that the prompt arrived. On a loaded machine, the new screen can hide them.
+// So Coleo may report that the arrival cannot be proven.
 func (f *fake) promptForPage(text string) {
 	f.t.Helper()
 	r := f.run("arm", "prompt", f.name, text)

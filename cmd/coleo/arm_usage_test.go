@@ -66,7 +66,7 @@ func TestM26TheCostIsThatOfTheModelsRecord(t *testing.T) {
 	l.must("up")
 	check("after a restart of all")
 	l.must("arm", "kill", l.name)
-	l.must("arm", "recover", l.name) // the resumed conversation's record contains the earlier replies
+	l.must("arm", "recover", l.name) // the record still has the earlier replies, which must not count twice
 	l.must("arm", "prompt", l.name, "--wait", "say "+conformance.Nonce())
 	check("after the conversation was resumed")
 	if line := l.must("cost", "--since", "7d"); !strings.Contains(line, "transcript") ||

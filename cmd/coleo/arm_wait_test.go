@@ -27,7 +27,8 @@ func TestNotifyRunsOncePerDialog(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		f.asks("make")
 		until(t, "the command has run", func() bool { return len(lines()) >= n })
-		// Checks and refused prompts publish the arm again, but the dialog must stay the same.
+		// A refused prompt makes Coleo report the arm once more. The notification command must not run
+		// again, because the dialog is the same.
 		f.fails(6, "arm", "prompt", f.name, "hello")
 		f.must("arm", "approve", f.name)
 		f.wait(f.name, coleo.Idle)

@@ -55,7 +55,7 @@ func TestWatchShowsTheConversationAndTakesMessages(t *testing.T) {
 	x.types(window, "Enter")
 	x.until(window, "sent (")
 	until(t, "the message arrives", func() bool { return slices.Contains(f.texts(fakeagent.Prompted), "say typed-there") })
-	x.until(window, "  typed-there") // waits for the answer; its time stands before it
+	x.until(window, "  typed-there") // the line of the answer, which has the time and two spaces before it
 
 	x.types(window, "m", "half", "Escape")
 	x.until(window, "nothing was sent")
@@ -93,7 +93,7 @@ func TestWatchWithoutANameOffersTheArms(t *testing.T) {
 	w := newWorld(t, "")
 	x := newTmux(t, w)
 	one := w.spawnFake("one")
-	two := w.command("arm", "watch") // without a terminal, and with one running arm
+	two := w.command("arm", "watch") // this command has no terminal, and can watch only one arm
 	out, err := two.StdoutPipe()
 	w.check(err)
 	w.check(two.Start())

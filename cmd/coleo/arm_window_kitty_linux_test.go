@@ -16,8 +16,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// xServer starts an X server without a display for the commands of w. It skips the test if kitty or
-// the X server is not installed, unless COLEO_REQUIRE names kitty.
+// xServer starts Xvfb, an X server that needs no screen, for the commands of `w`. It skips the test
+// if kitty or Xvfb is not installed, unless COLEO_REQUIRE names kitty.
 func (w *world) xServer() {
 	w.t.Helper()
 	for _, program := range []string{"kitty", "Xvfb"} {

@@ -87,7 +87,8 @@ func TestAnAgentCLIThatEndsAtItsStartShowsItsLastScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	dir := w.workdir("one", fakeagent.Script{Start: []string{"say licence expired", "dialog go on", "exit 3"}})
-	// The first screen must have a state. The fake asks on it, and ends when it is answered.
+	// The fake says "licence expired" and ends. Before that, it opens a dialog and waits for the
+	// answer, so that its first screen has a state.
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake")
 	w.must("arm", "approve", "one")
 	w.wait("one", coleo.Dead)

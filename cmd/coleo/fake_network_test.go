@@ -24,8 +24,8 @@ type fakeNetwork struct {
 	ignored  []time.Time // the times at which unanswered connections arrived
 }
 
-// The relay's port is below the range of ports that the kernel assigns. So no other program takes
-// the port while connections are refused.
+// The relay's ports are below the range from which the kernel assigns ports. So no other program
+// takes the port while the relay refuses connections.
 const (
 	firstRelayPort = 20000
 	relayPorts     = 10000

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// fault is what a fake OpenCode server does wrong. The program reads it from the file fault beside
-// itself.
+// fault is what a fake OpenCode server does wrong. The server reads it from a file with the name
+// "fault" in the folder of its program.
 type fault string
 
 const (
@@ -78,8 +78,8 @@ func (s *fakeOpenCode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends events. With the fault of half events, its first two streams break off in the middle of
-// an event.
+// stream sends the server's events. If the fault is halfEvents, the first two streams end in the
+// middle of an event.
 func (s *fakeOpenCode) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if s.fault == halfEvents && s.streams.Add(1) <= 2 {

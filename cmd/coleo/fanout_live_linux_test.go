@@ -107,7 +107,7 @@ func (w *world) checkout(dir string) string {
 	return b.String() + w.git(dir, "rev-parse", "HEAD")
 }
 
-// checkPatch applies the diff of an arm to the base. The result must equal the files of the arm's
+// checkPatch applies an arm's diff to the base commit. The result must equal the files of the arm's
 // worktree.
 func (w *world) checkPatch(dir, base string, a fanArm) {
 	w.t.Helper()

@@ -78,7 +78,7 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 			t.Errorf("the answer is %q", run)
 		}
 		if a.Changes == nil || a.Changes.Files != 2 || w.git(made.Workdir, "rev-parse", "HEAD") != head {
-			t.Errorf("the changes are %+v", a.Changes) // the fake agent CLI writes its record and its environment
+			t.Errorf("the changes are %+v", a.Changes) // want 2 files: the fake agent CLI's record and environment
 		}
 		trees[a.Worktree] = true
 	}
@@ -185,8 +185,8 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	}
 }
 
-// A fan-out is killed in the middle. Its label must still select the arms that it has started. An
-// arm that asks something must end the wait.
+// The command fan-out is killed while it starts its arms. The label of the fan-out must still
+// select the started arms. When an arm asks something, `fan-out --wait` must stop waiting.
 func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -204,7 +204,7 @@ func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 	})
 	w.check(cmd.Process.Kill())
 	_ = cmd.Wait()
-	// A start that was cut off is completed, or its arm is removed.
+	// The kill can cut off the start of an arm. Coleo then completes the start, or removes the arm.
 	until(t, "no start is open", func() bool {
 		r := w.run("--json", "fan-out", "show", id)
 		return r.code == 0 && !strings.Contains(r.out, "initializing") || strings.Contains(r.err, "no arm has the label")

@@ -39,14 +39,15 @@ type faults struct {
 	away    map[string]bool // the arms of the other machine
 	copies  map[string]bool // the databases of which the test has a copy
 	acked   map[string]string
-	unacked map[string]string // prompts without a reply, by their word, with the arm
+	unacked map[string]string // prompts that nobody acknowledged: the arm's name by the prompt's word
 	done    []string
-	slowest map[string]time.Duration // the longest time after a kind of fault until all arms were right again
+	slowest map[string]time.Duration // by kind of fault: the longest time until all arms were right again
 }
 
 // TestNoFaultLosesOrDoublesAnything kills and stops processes, fills disks, and loses and restores
-// databases. After each fault, each arm must soon be shown correctly and keep its generation. No
-// prompt may arrive twice. A prompt must have arrived if its sender was told so.
+// databases. After each fault, Coleo must soon show each arm correctly, and must not have started
+// any arm again. No prompt may arrive twice. A prompt that Coleo has acknowledged must have
+// arrived.
 func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	t.Parallel()
 	seed := *faultSeed
@@ -236,8 +237,8 @@ func copyTo(w *world, from, to string) {
 	}
 }
 
-// rights waits until each arm is shown correctly: the same process in its first generation, watched
-// and idle.
+// rights waits until Coleo shows each arm correctly: with the same process, not started again,
+// watched by a host agent, and idle.
 func (f *faults) rights(kind string) {
 	f.t.Helper()
 	began := time.Now()

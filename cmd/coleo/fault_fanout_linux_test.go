@@ -22,7 +22,9 @@ func TestWhatAFanOutSaysOutlivesAKill(t *testing.T) {
 		return len(decode[struct{ Fanouts map[string][]string }](w, "fan-out", "list").Fanouts) > 0
 	})
 	for _, verb := range []string{"serve", "agent"} {
-		for _, pid := range w.processesOf(verb) { // until it runs its own program, a new process looks like its parent
+		// There can be several processes: until a new child process runs its own program, it has its
+		// parent's command line.
+		for _, pid := range w.processesOf(verb) {
 			w.kill9(pid)
 		}
 	}

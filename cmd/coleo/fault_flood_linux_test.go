@@ -16,19 +16,21 @@ import (
 	"coleo.dev/wire"
 )
 
-// These are the limits of the flood. The time limit needs an otherwise idle machine and a build
-// without the race detector. `make soak` provides both.
+// These flags set the size of the flood, and how soon a typed key must appear. That time limit
+// needs an otherwise idle machine and a build without the race detector. `make soak` provides both.
 var (
 	floodKeys = flag.Int("keys", 60, "how many keys the quiet arm echoes during the flood")
 	flooding  = flag.Int("floods", 2, "how many arms flood: the race detector makes a host agent twenty times as slow")
 	floodEcho = flag.Duration("echo", 0, "what 99 of 100 of these keys must keep to; 0: only print it")
 )
 
-// floodMemory bounds the host agent's memory, in bytes: 10 MB for each arm and 100 MB for itself.
-// The arms' output must not count.
+// floodMemory bounds the memory that the host agent may take, in bytes. It allows 100 MB for the
+// host agent and 10 MB for each of 10 arms. However much the arms print, the host agent must not
+// take more.
 const floodMemory = 200 << 20
 
-// TestAFloodLeavesTheOthersAlone makes some arms print as fast as they can beside a quiet arm.
+// TestAFloodLeavesTheOthersAlone makes some arms print as fast as they can beside a quiet arm. It
+// bounds how soon typed keys appear in the quiet arm, and how much memory the host agent takes.
 func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	w := newWorld(t, "[arms]\nmax_arms = 11\n")
 	quiet := w.spawnPrinter("quiet", "echo")

@@ -46,7 +46,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
 		t.Errorf("the run ended with %+v", end)
 	}
-	// For 2 MiB, flood writes 32768 lines of 64 bytes.
+	// The fake has written 2 MiB in lines of 64 bytes, which makes 32768 lines.
 	if n := strings.Count(w.must("arm", "logs", f.name, "--raw", "--bytes", "100000000"),
 		"flood flo\r\n"); n != 2*16*1024 {
 		t.Errorf("%d lines of 32768 are in the journal", n)

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// handoverMoments contains conditions that hold at certain moments of a hand-over from the arm "one" to the arm
-// "two".
+// handoverMoments contains moments of a hand-over from the arm "one" to the arm "two". Each
+// function reports whether the moment has come.
 var handoverMoments = map[string]func(w *world) bool{
 	"at once":                    func(*world) bool { return true },
 	"the row is there":           func(w *world) bool { return w.run("arm", "status", "two").code == 0 },
@@ -16,8 +16,9 @@ var handoverMoments = map[string]func(w *world) bool{
 	"the successor has its task": func(w *world) bool { return w.run("arm", "queue", "two").code == 0 },
 }
 
-// handsOverDuring puts two prompts into the queue of the arm "one", and hands its task over to the arm "two".
-// When the moment's condition holds, it calls disturb. Then it waits until the hand-over is done or undone.
+// handsOverDuring puts two prompts into the queue of the arm "one", and hands its task over to the
+// arm "two". When the given moment has come, it calls the function `disturb`. Then it waits until
+// the hand-over is done or undone.
 func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) {
 	f.t.Helper()
 	f.must("arm", "prompt", "one", "--wait", "say first")
@@ -51,8 +52,9 @@ func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) 
 	return queued
 }
 
-// The arms are on another machine than serve. Serve or the host agent there is killed during the hand-over.
-// Afterwards both arms must exist, and exactly one of them must have the prompts.
+// The arms run on a second machine. During the hand-over, either serve or the host agent of the
+// second machine is killed. Afterwards both arms must exist, and exactly one of them must have the
+// prompts.
 func TestAKillDuringAHandOverOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {
@@ -87,8 +89,8 @@ func TestAKillDuringAHandOverOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// Serve drives the arms itself. During the hand-over, a host agent starts and takes the arms over. At that
-// moment, serve may also be killed.
+// At first, serve drives the arms itself. During the hand-over, a host agent starts and takes over
+// the arms. In half of the cases, serve is killed at that moment.
 func TestArmsMoveToAHostAgentDuringAHandOver(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {

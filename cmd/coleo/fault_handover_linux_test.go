@@ -9,8 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// Serve and the host agent are killed at four moments of a hand-over. Afterwards exactly one of the
-// arms must have the prompts, in their order.
+// Serve or the host agent is killed at one of the moments of a hand-over. Afterwards exactly one of
+// the two arms must have the prompts, in their order.
 func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {
@@ -19,7 +19,8 @@ func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 				t.Parallel()
 				f := newFake(t)
 				f.checkOnce(f.handsOverDuring(moment, func() {
-					// Until it runs its own program, a new process looks like its parent.
+					// There can be several processes: until a new child process runs its own program, it has its
+					// parent's command line.
 					for _, pid := range f.processesOf(verb) {
 						f.kill9(pid)
 					}
@@ -29,8 +30,8 @@ func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// checkOnce checks that only one arm has the queued prompts. If that is the arm "two", it must do
-// each of them once.
+// checkOnce checks that only one of the arms "one" and "two" has the queued prompts. If the arm
+// "two" has them, it must do each prompt once.
 func (f *fake) checkOnce(queued []string) {
 	f.t.Helper()
 	first := decode[coleo.Queue](f.world, "arm", "queue", "one")
@@ -47,7 +48,7 @@ func (f *fake) checkOnce(queued []string) {
 	if len(ids) > 0 {
 		f.t.Errorf("the successor has the task, and the first arm has the queue %v", ids)
 	}
-	if q := f.arm("two").Queue; q != nil && q.Paused != "" { // the kill happened while the first prompt was being sent
+	if q := f.arm("two").Queue; q != nil && q.Paused != "" { // paused by a kill during its first prompt
 		f.must("arm", "resume", "two")
 	}
 	var started []string
@@ -68,9 +69,9 @@ func (w *world) followUpID(arm, text string) string {
 	return decode[coleo.QueueReport](w, "arm", "follow-up", arm, text).ID
 }
 
-// TestTheRowOfASuccessorThatWasNeverOrderedGoes kills serve, and writes the row that serve writes
-// before it orders a successor's start. So the database is as after a kill between row and order.
-// The next serve must delete the row.
+// TestTheRowOfASuccessorThatWasNeverOrderedGoes: in a hand-over, serve writes the successor's row,
+// and then orders its start. The test kills serve and writes such a row, as if serve had died
+// between these steps. The next serve must delete the row.
 func TestTheRowOfASuccessorThatWasNeverOrderedGoes(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -7,7 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// keys types into an arm of this machine in the way of its host agent.
+// keys types into an arm of this machine as the machine's host agent does. It returns the code of
+// the error, or "".
 func (m *machine) keys(arm, id string) coleo.Code {
 	m.t.Helper()
 	stored := decodeText[struct {
@@ -18,8 +19,9 @@ func (m *machine) keys(arm, id string) coleo.Code {
 	return coleo.Code(code)
 }
 
-// TestAFrozenArmIsNotTypedIntoTwice starts an arm on another machine while the arm's own machine is
-// cut off. When the new start accepts keys, the former one must no longer accept any.
+// TestAFrozenArmIsNotTypedIntoTwice: an arm's machine is cut off, and the arm is started on another
+// machine. The arm has --on-partition freeze. So when the new start accepts keys, the former start
+// must accept none.
 func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -51,8 +53,9 @@ func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	until(t, "the former start is ended", func() bool { return len(from.processesOf("hold")) == 0 })
 }
 
-// TestAnArmIsStartedElsewhereByForceAlone uses --force without a freeze. Both starts then accept
-// keys until the former host agent is back, as the help of --force states.
+// TestAnArmIsStartedElsewhereByForceAlone: an arm without --on-partition freeze is started on
+// another machine with --force. Both starts then accept keys until the former host agent is back.
+// The help of --force says so.
 func TestAnArmIsStartedElsewhereByForceAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

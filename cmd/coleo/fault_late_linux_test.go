@@ -10,8 +10,9 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a stopped host agent finds an order when it
-// continues. The order's sender was told long before that no answer came, so nothing may be typed.
+// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a prompt is sent to a host agent that a signal has
+// stopped. The sender gives up and reports that the delivery is not known. When the host agent
+// continues, it finds the prompt, but must not type it any more.
 func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -31,7 +32,8 @@ func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 }
 
 // TestDownEndsAnArmWhoseStartWasCutOff kills serve and the host agent before the host agent has
-// read the order to start an arm. No host agent ever knows this arm, but `down` must end it.
+// read the order to start an arm. So only serve's row shows this arm, and no host agent knows it.
+// `down` must end it all the same.
 func TestDownEndsAnArmWhoseStartWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -65,9 +65,10 @@ func (w *world) serveAlone() {
 	until(w.t, "serve answers", func() bool { return w.run("arm", "list").code == 0 })
 }
 
-// TestWhoDrivesAnArm tests all combinations of three conditions. The host agent is live, lost, or
-// comes back. The harness requires a host agent or not. A start without a host agent is allowed,
-// not allowed, or forbidden for all.
+// TestWhoDrivesAnArm tests the combinations of three conditions:
+//   - The host agent is live, lost, or comes back.
+//   - The harness requires a host agent, or does not.
+//   - A start without a host agent is allowed, not allowed, or forbidden for all arms.
 func TestWhoDrivesAnArm(t *testing.T) {
 	t.Parallel()
 	const (
@@ -230,8 +231,9 @@ func TestEverythingSaysThatAnArmHasNoHostAgent(t *testing.T) {
 	f.checkAnswer("recovered")
 }
 
-// TestAnArmWithoutAHostAgentOutlivesServe kills serve during a turn. The next serve must take the
-// arm up, and so must a host agent that starts with it.
+// TestAnArmWithoutAHostAgentOutlivesServe kills serve during a turn of an arm that serve itself
+// drives. The next serve must take over the arm. If a host agent starts together with the next
+// serve, the host agent must take over the arm.
 func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 	t.Parallel()
 	for what, next := range map[string]func(*fake){
@@ -255,7 +257,7 @@ func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 			if end := f.awaitRun(r.ID); !strings.Contains(end.Answer, "the-end") || end.Status != coleo.Idle {
 				t.Errorf("the run ended with %+v", end)
 			}
-			f.checkAnswer("next") // serve may still be taking the arm up when this prompt comes
+			f.checkAnswer("next") // this prompt can come before serve has taken over the arm
 			if got := f.texts(fakeagent.Prompted); len(got) != 2 {
 				t.Errorf("the agent CLI was prompted %q, want two prompts", got)
 			}
@@ -276,8 +278,8 @@ func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 	}
 }
 
-// TestAPromptReachesALocalArmWhileServeComesBack: a prompt comes before serve has taken the arm up.
-// It must wait and then arrive.
+// TestAPromptReachesALocalArmWhileServeComesBack: serve was killed, and the next serve has not
+// taken over its arm yet. A prompt that comes now must wait and then arrive.
 func TestAPromptReachesALocalArmWhileServeComesBack(t *testing.T) {
 	t.Parallel()
 	f := newLocal(t, "one")
@@ -291,7 +293,7 @@ func TestAPromptReachesALocalArmWhileServeComesBack(t *testing.T) {
 	}
 }
 
-// TestPromptsGoOnWhileAHostAgentTakesTheArmUp: while a host agent takes the arm over from serve, no
+// TestPromptsGoOnWhileAHostAgentTakesTheArmUp: while a host agent takes over an arm from serve, no
 // prompt may be refused, lost or doubled.
 func TestPromptsGoOnWhileAHostAgentTakesTheArmUp(t *testing.T) {
 	t.Parallel()
@@ -323,8 +325,8 @@ func TestPromptsGoOnWhileAHostAgentTakesTheArmUp(t *testing.T) {
 	}
 }
 
-// TestServeIsKilledWhileItMovesAnArm kills serve at several moments of a move. Each time the host
-// agent must then have the arm with its open run.
+// TestServeIsKilledWhileItMovesAnArm kills serve at several moments while it hands an arm with an
+// open run to a host agent. Each time, the host agent must have the arm and its run afterwards.
 func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -367,8 +369,9 @@ func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 	w.must("up")
 }
 
-// TestALocalArmThatFreezesNeedsPermits: serve needs a permit even to type into an arm that it
-// drives itself. Before it gives one, the permits of a former serve or host agent must have lapsed.
+// TestALocalArmThatFreezesNeedsPermits: typing into an arm with --on-partition freeze needs a
+// permit, which lasts 10 s. This also holds for serve, if it drives the arm itself. Who takes over
+// the arm must wait until the former permits have expired.
 func TestALocalArmThatFreezesNeedsPermits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

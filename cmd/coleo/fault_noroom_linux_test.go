@@ -34,8 +34,9 @@ func (w *world) fill() {
 	}
 }
 
-// TestOnAFullDiskArmsAreStoppedAndRemoved fills the disk that contains both databases. It runs with
-// Coleo's reserve of disk space, and on a disk that is too small for the reserve.
+// TestOnAFullDiskArmsAreStoppedAndRemoved fills the disk that contains both databases. Arms must
+// still stop and be removable. One case has room for Coleo's reserve of disk space, and the other
+// has not.
 func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]string{"with a reserve": "48m", "without room for a reserve": "12m"} {
@@ -77,8 +78,8 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while nothing can be written. The log
-// must contain its end as soon as there is space.
+// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while the disk is full. As soon as
+// there is space again, the log must contain the end of the turn.
 func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

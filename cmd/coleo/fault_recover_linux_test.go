@@ -15,7 +15,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// killed maps the processes that may die at any moment to what `up` must then start.
+// killed contains the cases of the tests that kill processes. `verbs` says which processes are
+// killed, and `started` what the next `up` must report as started.
 var killed = map[string]struct {
 	verbs   []string
 	started []string

@@ -27,15 +27,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// The rogue is a program that an agent CLI has started. It tries to answer the agent CLI's dialog
-// in the user's place. It waits for the file rogueGo, tries each way, and writes the results to the
-// file rogueDone.
+// The rogue is a program that an agent CLI has started. It tries in several ways to answer the
+// agent CLI's own dialog in the user's place. It begins when the file rogueGo appears, and writes
+// the results to the file rogueDone.
 const (
 	rogueGo   = ".rogue-go"
 	rogueDone = ".rogue.json"
 )
 
-// These are the possible results of a way.
+// These are the possible results when the rogue tries to control Coleo in one way.
 const (
 	refused  = "refused"
 	possible = "possible without a sandbox"
@@ -75,7 +75,7 @@ func ways() []way {
 	}
 }
 
-// playRogue tries each way when the file rogueGo appears.
+// playRogue waits until the file rogueGo appears. Then it tries each way to control Coleo.
 func playRogue(args []string) int {
 	r := rogue{dir: args[0], arm: args[1]}
 	for !exists(rogueGo) {
@@ -113,7 +113,8 @@ func (r rogue) coleo(args ...string) error {
 
 func (r rogue) shell(script string) error { return r.runs(exec.Command("/bin/sh", "-c", script)) }
 
-// runs runs a coleo command. Coleo must refuse the command because it comes from inside an arm.
+// runs executes a coleo command, which Coleo must refuse because it comes from inside an arm. It
+// returns nil if Coleo does not refuse it.
 func (r rogue) runs(cmd *exec.Cmd) error {
 	cmd.Env = append(os.Environ(), "COLEO_DIR="+r.dir)
 	out, err := cmd.CombinedOutput()
@@ -207,7 +208,8 @@ func (r rogue) memory() error {
 	return err
 }
 
-// token sends a harmless request with the token: it lists the arms. Any answer counts as a success.
+// token sends a harmless request with the user's API token: it lists the arms. Any answer counts as
+// a success.
 func (r rogue) token() error {
 	token, err := os.ReadFile(r.path("state/token"))
 	if err != nil {
@@ -233,7 +235,8 @@ func (r rogue) token() error {
 	return nil
 }
 
-// settings writes a file that has no effect, to a folder in which other files would have one.
+// settings checks whether the rogue can write to the folder of harnesses. It writes rogue.txt
+// there, which has no effect. A TOML file there would have one.
 func (r rogue) settings() error {
 	return os.WriteFile(r.path("config/harnesses/rogue.txt"), nil, 0o600)
 }
@@ -249,7 +252,8 @@ func newStrangersWorld(t *testing.T) *world {
 	self, err := os.ReadFile("/proc/self/exe")
 	w.check(err)
 	for _, name := range []string{"coleo", "fakeagent", "printer", "rogue"} {
-		// a hard link would belong to the owner of the test binary
+		// copies the program instead of linking it: a hard link would belong to the owner of the test
+		// binary
 		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700))
 		w.check(os.Rename(w.path("bin/"+name+".copy"), w.path("bin/"+name)))
 	}
@@ -288,7 +292,7 @@ func (w *world) checkAttacks(workdir string) {
 	}
 }
 
-// documented returns the results in the table in docs/security.md, by way.
+// documented returns the results that the table in docs/security.md states, by the name of the way.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/security.md")
@@ -333,8 +337,8 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	}
 }
 
-// The test must try every way in the table, and the table must contain every way that the test
-// tries.
+// The table in docs/security.md must contain each way that the rogue tries, with one of the two
+// possible results.
 func TestTheTableOfWaysIsWhole(t *testing.T) {
 	t.Parallel()
 	docs := documented(t)

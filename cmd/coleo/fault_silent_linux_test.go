@@ -20,9 +20,9 @@ func (f *fake) stops(pid int) {
 	until(f.t, "the process is stopped", func() bool { return process.Look(id) == process.Stopped })
 }
 
-// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach a stopped holder must
-// neither end the arm nor start it again. When the holder continues, the host agent must attach to
-// the arm.
+// TestAnArmWhoseHolderStandsStillIsNotLost: a signal has stopped a holder, so the host agent cannot
+// reach it. The host agent must keep the arm as it is: it must not end the arm or start it again.
+// When the holder continues, the host agent must attach to the arm.
 func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -43,8 +43,9 @@ func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	f.checkAnswer("second")
 }
 
-// TestAPasteThatWasCutOffIsEnded: an agent CLI receives only the beginning of a prompt's paste. It
-// must not treat the next prompt as a part of that paste.
+// TestAPasteThatWasCutOffIsEnded: an agent CLI has received only the beginning of a paste. Coleo
+// must end that paste before the next prompt, or else the agent CLI would take the prompt for a
+// part of it.
 func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -60,8 +61,9 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	f.checkAnswer("second")
 }
 
-// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads a prompt only later.
-// Meanwhile Coleo has reported the prompt as lost. The next prompt must not be appended to it.
+// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a prompt is typed into a stopped agent CLI, and
+// Coleo reports it as lost. The agent CLI reads it when it continues. The next prompt must not be
+// appended to the lost one.
 func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -13,7 +13,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// killCount is the size of the long run. `make soak` makes it larger.
+// killCount is how often TestNothingIsLostWhenColeoIsKilledUnderLoad kills processes. `make soak`
+// makes it larger.
 var killCount = flag.Int("kills", 8, "how often serve and the host agent are killed under load")
 
 // TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or both at random
@@ -62,7 +63,7 @@ func (s *soak) round(i int) {
 		s.check(up.Start())
 		pause(300)
 		s.killRandom()
-		_ = up.Wait() // up may fail, because its processes were killed
+		_ = up.Wait() // `up` may fail, because processes that it has started were killed
 	}
 	sent := prompt.Wait() == nil
 	s.must("up")
@@ -77,8 +78,8 @@ func (s *soak) round(i int) {
 	s.checkArrival(word, sent)
 }
 
-// checkArrival checks that a prompt did not arrive in part or twice. If its sender was told that it
-// arrived, it must have arrived.
+// checkArrival checks that a prompt did not arrive in part or twice. If `sent` is true, Coleo has
+// acknowledged the prompt, and it must have arrived.
 func (s *soak) checkArrival(word string, sent bool) {
 	s.t.Helper()
 	n := 0
@@ -111,5 +112,5 @@ func (s *soak) killRandom() {
 	}
 }
 
-// pause waits for a random time of less than most milliseconds.
+// pause waits for a random time below the given number of milliseconds.
 func pause(most int) { time.Sleep(time.Duration(rand.IntN(most)) * time.Millisecond) }

@@ -14,14 +14,15 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAStoppedServeIsNamed: no verb may wait for a serve that a signal has stopped. An order that
-// was given meanwhile must not be carried out when serve continues.
+// TestAStoppedServeIsNamed: while a signal has stopped serve, each verb must fail at once with an
+// error that names serve's process. When serve continues, it must not carry out an order that came
+// meanwhile.
 func TestAStoppedServeIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.checkAnswer("first")
 	serve := f.onlyProcess("serve")
-	client, err := f.client() // this client does not know the process of serve
+	client, err := f.client() // this client does not notice that serve is stopped, so it sends its orders
 	f.check(err)
 	wait := f.command("arm", "prompt", f.name, "--wait", "pause 60s")
 	var errs bytes.Buffer
@@ -30,7 +31,7 @@ func TestAStoppedServeIsNamed(t *testing.T) {
 	f.wait(f.name, coleo.Processing)
 	f.must("arm", "prompt", f.name, "say queued") // by then the wait has begun
 	f.stops(serve)
-	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // a stopped serve could not end with the world
+	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // otherwise serve could not be ended after the test
 	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' continues it", serve, serve)
 	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
 		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// oldBuild is an earlier build of coleo from which the test upgrades. Without it, the test builds
-// this version under another version number.
+// oldBuild is the path of an earlier build of coleo, from which the test upgrades. By default, the
+// test builds the present version twice, with different version numbers.
 var oldBuild = flag.String("old", "", "the program of an earlier coleo")
 
 // buildAs builds this program with the given version number.
@@ -57,8 +57,8 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// upgrades replaces coleo while the arm is working. Afterwards the arm must be the same, in the
-// same holder, and everything must work with it.
+// upgrades replaces the program coleo while the arm is working. Afterwards the arm must still have
+// the same process and the same holder, and all commands must work with it.
 func (f *fake) upgrades(newer string, leave func(*world)) {
 	f.t.Helper()
 	holders := f.processesOf("hold")

@@ -9,7 +9,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// away contains the ways to take a host agent away and to bring it back.
+// away contains two ways to make a host agent unreachable. In each, `leave` stops or kills it, and
+// `back` brings a host agent back.
 var away = map[string]struct{ leave, back func(*fake) }{
 	"stopped": {
 		func(f *fake) { f.stops(f.onlyProcess("agent")) },
@@ -22,7 +23,8 @@ var away = map[string]struct{ leave, back func(*fake) }{
 }
 
 // TestARecoveryThatCouldNotBeCarriedOutChangesNoRow tries to recover an arm while its host agent is
-// away. The arm continues, and its row must show that afterwards.
+// stopped or dead. The recovery must fail and leave the arm's row as it was, because the arm
+// continues to run.
 func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -56,8 +58,9 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	}
 }
 
-// TestAnArmThatNobodyWatchesIsToldAsOfWhen: while an arm's host agent is not live, list and status
-// must not claim that the arm is working. They must show the age of the state.
+// TestAnArmThatNobodyWatchesIsToldAsOfWhen: when an arm's host agent is stopped or dead, nobody
+// knows the arm's present state. list and status must then show the last state with its age, and
+// must not claim that the arm is working.
 func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -96,8 +99,8 @@ func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	}
 }
 
-// TestAFrozenAgentCLIIsToldWhereverOneLooks: list, status, explain and recover must all show that a
-// signal has stopped the agent CLI.
+// TestAFrozenAgentCLIIsToldWhereverOneLooks: when a signal has stopped an agent CLI, the verbs
+// list, status, explain and recover must all show that.
 func TestAFrozenAgentCLIIsToldWhereverOneLooks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

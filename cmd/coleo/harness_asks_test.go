@@ -8,8 +8,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// writeAsks is a catalogue of two dialogs. The fake shows one of them as described, and the other
-// differently.
+// writeAsks is a part of a harness. It describes two dialogs of the agent CLI, "write" and "odd".
+// The fake shows "write" as described, and "odd" differently.
 const writeAsks = `[[asks]]
 name = "write"
 doc = "The model writes a file."

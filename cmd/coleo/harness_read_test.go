@@ -15,7 +15,7 @@ import (
 // recordingFile unpacks a labelled recording of a real agent CLI.
 func recordingFile(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "session") // the file's name does not show the format, so its content must
+	path := filepath.Join(t.TempDir(), "session") // no extension: coleo must recognize the format by the file's content
 	if err := os.WriteFile(path, casttest.Bytes(t, name), 0o600); err != nil {
 		t.Fatal(err)
 	}

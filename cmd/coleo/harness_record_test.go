@@ -10,8 +10,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// lateBy is how much later a replay may read a state than the session did. The times of a recording
-// are accurate to 50 ms, and the machine may be loaded.
+// lateBy is the longest delay that the test allows between a state in the session and the same
+// state in the replay. A recording's times are accurate to 50 ms, and the machine may be loaded.
 const lateBy = 300 * time.Millisecond
 
 // moments decodes changes of the state, one JSON object per line.
@@ -41,8 +41,8 @@ func stateAt(list []conformance.Moment, at float64) coleo.State {
 	return state
 }
 
-// falseIdle returns the longest time during which the replay read idle although the session was not
-// idle. It returns its beginning and its length, in seconds.
+// falseIdle returns the longest time during which the replay was idle and the session was not.
+// `from` is the beginning of that time, and `long` its length, both in seconds.
 func falseIdle(live, replayed []conformance.Moment, end float64) (from, long float64) {
 	const step = 0.01
 	for at, began := 0.0, 0.0; at < end; at += step {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// grimSetting describes a setting that must be refused. The agent CLI's file in the work folder
-// sets it, too.
+// grimSetting is a part of a harness. It describes a setting that Coleo must refuse. The setting
+// can be seen in the arguments, or in the agent CLI's file fake.json in the work folder.
 const grimSetting = `[[setting]]
 name = "grim"
 doc = "The screen is grim."

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// addHarness adds a harness for the fake with a model, under the given name. In its description,
-// replacement replaces old.
+// addHarness adds a harness with the given name for the fake agent CLI. The harness has a model. In
+// the harness's text, addHarness replaces `old` by `replacement`.
 func (w *world) addHarness(name, old, replacement string) {
 	w.t.Helper()
 	text := string(fakeagent.Harness)

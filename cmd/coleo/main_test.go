@@ -19,8 +19,8 @@ import (
 	"coleo.dev/workspace/pull/fakegh"
 )
 
-// isolated is an environment variable of the test binary that runs the tests. It is set when that
-// process and all its children are in a network namespace that has only loopback.
+// isolated is an environment variable of the process that runs the tests. If it is set, the process
+// and its children are in a network namespace that has only loopback.
 const isolated = "COLEO_TEST_ISOLATED"
 
 // TestMain makes the test binary act as coleo itself or as the fake agent CLI, depending on the
@@ -56,15 +56,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playHook is the hook program. At its end it replaces itself by another program. Otherwise the
-// race detector would make it sleep for a second, and the agent CLI would wait for it.
+// playHook is the hook program. At its end, it executes /bin/true in place of its own program.
+// Otherwise the race detector would delay its end by one second, and the agent CLI would wait for
+// that.
 func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
 	os.Exit(0)
 }
 
-// jumping returns the time of day plus the offset in the file `clock` in COLEO_DIR.
+// jumping is the clock of processes whose time a test can change. It adds the offset in the file
+// `clock` in COLEO_DIR to the time of day.
 func jumping() time.Time {
 	raw, _ := os.ReadFile(filepath.Join(os.Getenv("COLEO_DIR"), "clock"))
 	jump, _ := time.ParseDuration(string(raw)) // usually there is no such file

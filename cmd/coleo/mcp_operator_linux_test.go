@@ -36,8 +36,9 @@ func (w *world) spawnShell(name string) {
 	w.wait(name, coleo.Idle)
 }
 
-// TestAnArmOperatesOtherArmsAndNeverItself runs the server inside an arm. Serve learns from the
-// kernel from which arm the server calls.
+// TestAnArmOperatesOtherArmsAndNeverItself runs the MCP server with the operator tools inside an
+// arm. The tools must work on other arms, and must be refused for the server's own arm. Serve
+// learns from the kernel in which arm the server runs.
 func TestAnArmOperatesOtherArmsAndNeverItself(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -155,8 +156,8 @@ func TestARealAgentCLIOperatesAnotherArm(t *testing.T) {
 	}
 }
 
-// operatorScript writes a script. It makes the model call the tool once, and then repeat the
-// result.
+// operatorScript writes a script for the scripted model. With it, the model calls the operator tool
+// once, and then repeats the result.
 func (c toolCaller) operatorScript(w *world, arguments map[string]any) string {
 	yes, no := true, false
 	rule := func(result *bool, reply map[string]any) map[string]any {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// operatorSession is a session with the MCP server of the operator tools. The server reads from in
-// and writes to the file out.
+// operatorSession is a session with the MCP server of the operator tools. The test writes requests
+// to `in`, and reads the server's answers from the file `out`.
 type operatorSession struct {
 	*world
 	in   io.Writer
@@ -17,7 +17,7 @@ type operatorSession struct {
 	last int
 }
 
-// operate begins a session with a server that reads from in and writes to the file out.
+// operate begins a session with a server that reads from `in` and writes to the file `out`.
 func (w *world) operate(in io.Writer, out string) *operatorSession {
 	w.t.Helper()
 	s := &operatorSession{world: w, in: in, out: out}
@@ -50,7 +50,8 @@ func (s *operatorSession) ask(method string, params any) string {
 	return answer
 }
 
-// call calls a tool. It returns the whole answer with the quoting of the text removed.
+// call calls a tool. It returns the server's whole answer, with the quoting of the tool's text
+// removed.
 func (s *operatorSession) call(tool string, arguments map[string]any) string {
 	s.t.Helper()
 	return strings.ReplaceAll(s.ask("tools/call", map[string]any{"name": tool, "arguments": arguments}), `\"`, `"`)

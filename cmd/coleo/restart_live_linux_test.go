@@ -29,8 +29,8 @@ func TestAnIdleArmStaysIdleWhenColeoIsStartedAgain(t *testing.T) {
 	}
 }
 
-// checkNoOldWork checks the changes of the state after the first before changes. One prompt was sent
-// since then, so the arm may have begun to work only once.
+// checkNoOldWork checks that the arm has begun to work at most once since it had `before` changes
+// of its state. The test has sent one prompt since then.
 func (l *live) checkNoOldWork(before int) {
 	l.t.Helper()
 	var began int

@@ -42,7 +42,7 @@ func TestR5WhatAFollowerHasSeenIsStored(t *testing.T) {
 	}
 }
 
-// finish waits for programs that end by themselves, or ends them.
+// finish kills the given programs and waits until they have ended.
 func finish(list ...*exec.Cmd) {
 	for _, cmd := range list {
 		_ = cmd.Process.Kill()
@@ -50,7 +50,8 @@ func finish(list ...*exec.Cmd) {
 	}
 }
 
-// keep parses the complete lines of text and adds their events to events.
+// keep parses each complete line of `text` as an event, and adds the line to `events` by the
+// event's cursor.
 func keep(t *testing.T, events map[string]string, text string) {
 	t.Helper()
 	for line := range strings.Lines(text[:strings.LastIndexByte(text, '\n')+1]) {

@@ -20,7 +20,7 @@ func (f *fake) prompted(word string) string {
 	return r.ID
 }
 
-// damage overwrites the middle of a database. It first merges SQLite's log into the database.
+// damage overwrites a database with junk, except its first page.
 func (w *world) damage(name string) {
 	w.t.Helper()
 	f, err := os.OpenFile(w.path(name), os.O_RDWR, 0)

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// ends returns how many ends of turns the host agent's log contains for an arm. It does not need
-// serve.
+// `ends` counts the turns of an arm whose end is in the host agent's log. It reads host.db itself,
+// so it does not need serve.
 func (w *world) ends(arm string) (n int) {
 	w.t.Helper()
 	db, err := sqlite.ReadOnly(w.path("state/host.db"))
@@ -74,8 +74,8 @@ func TestANoticeOutlivesServe(t *testing.T) {
 	w.awaitNotice("ended")
 }
 
-// CTRL-C in a terminal reaches all processes of serve's group. The user's command must finish all the
-// same.
+// CTRL-C in a terminal reaches all processes in serve's process group. The user's notification
+// command must finish all the same.
 func TestANoticeOutlivesAServeThatATerminalEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
@@ -121,9 +121,10 @@ func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	}
 }
 
-// All users of the machine can see the arguments of a process, and arms can see the environment that
-// they inherit. Neither may contain the notification command of the background processes. The
-// command itself must not find its text in its environment.
+// A notification command can contain a secret. All users of the machine can see the arguments of a
+// process, and arms can read the environment that they inherit. So no background process may have
+// the command in its arguments or its environment, and the command's own environment must not
+// contain it either.
 func TestTheNotificationCommandIsInNoArgumentsAndNoEnvironment(t *testing.T) {
 	t.Parallel()
 	const command = `env > "$COLEO_DIR/told.new"; mv "$COLEO_DIR/told.new" "$COLEO_DIR/told"; : the-token`
@@ -155,7 +156,8 @@ func TestTheNotificationCommandIsInNoArgumentsAndNoEnvironment(t *testing.T) {
 	}
 }
 
-// A flag belongs to one serve. Each new serve reads config.toml again.
+// The flag --notify belongs to one serve. The next serve must use the command in config.toml again,
+// with its present text.
 func TestANewServeUsesTheNewNotificationCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "notify = 'echo first >> \"$COLEO_DIR/told\"'")
@@ -179,8 +181,8 @@ func TestANewServeUsesTheNewNotificationCommand(t *testing.T) {
 	})
 }
 
-// A new serve.db receives the whole past of its hosts. The user must not be told of it, but of all
-// that happens afterwards.
+// When serve.db was deleted, serve reads all past events of its hosts once more. The user must
+// receive no notices of these, but must receive those of all later events.
 func TestANewDatabaseReportsNotThePast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, notifyToFile)

@@ -14,8 +14,9 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// playSquatter takes serve's place at the socket args[0]. It greets each caller as a NATS server
-// does, and sends it an order. At the end it prints how many bytes the callers sent.
+// playSquatter listens at the socket args[0] in serve's place. It greets each caller as a NATS
+// server does, and sends the caller an order. At the end of each connection, it prints how many
+// bytes the caller sent.
 func playSquatter(args []string) int {
 	_ = os.Remove(args[0])
 	l, err := net.Listen("unix", args[0])
@@ -96,9 +97,9 @@ func listening(t *testing.T, pid int) []string {
 	return out
 }
 
-// While serve is down, another user takes the place of the bus, in a state folder that is open to
-// everybody. The host agent must send nothing to this bus and must not carry out its orders. Later
-// it must find the right bus again.
+// While serve is down, another user listens in place of the bus, in a state folder that is open to
+// everybody. The host agent must send nothing to this false bus, and must not carry out its orders.
+// Later it must find the right bus again.
 func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

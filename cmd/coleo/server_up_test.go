@@ -209,11 +209,12 @@ func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 }
 
 // lockHeld is how long another process keeps a database in the test below. It is longer than the
-// time that `up` gives a rival to record its identity.
+// time for which `up` waits until another process has recorded its identity.
 const lockHeld = 2 * time.Second
 
-// A killed process keeps its files open for a moment, and a new process opens the database before
-// it records its identity. `up` must wait in both cases, and then start.
+// The database can belong to another process for a moment. A killed process still has its files
+// open, or a new process has opened the database but has not recorded its identity. `up` must wait
+// in both cases, and then start.
 func TestUpWaitsForWhoStillHasTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"serve", "host"} {

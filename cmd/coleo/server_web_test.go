@@ -43,7 +43,7 @@ type printedLink struct{ Dashboard string }
 
 type printedBrowsers struct{ Browsers []wire.Browser }
 
-// acceptsCookie reports whether serve accepts a cookie and returns a nonce for it.
+// acceptsCookie reports whether serve accepts a cookie as the sign-in of a browser.
 func (w *world) acceptsCookie(c *http.Cookie) bool {
 	w.t.Helper()
 	r, err := http.NewRequest("GET", "http://"+strings.TrimSpace(w.read("state/serve.sock.addr"))+"/api/signin", nil)

@@ -35,7 +35,7 @@ func newThreads(t *testing.T) (l *live, endpoint string, ids, nonces [2]string) 
 	return l, endpoint, ids, nonces
 }
 
-// says sends a prompt and checks that the answer is word.
+// says sends a prompt and checks that the answer is `word`.
 func (l *live) says(name, word string) {
 	l.t.Helper()
 	end := decode[coleo.RunEnd](l.world, "arm", "prompt", name, "--wait", "say "+word)
@@ -94,7 +94,7 @@ func TestM6AThreadIsFoundByItsAnswerAndContinuedByAnotherArm(t *testing.T) {
 		t.Errorf("the list has %v, want %s and not its copy %s", listed, ids[0], copied.Arm.SessionID)
 	}
 	l.must("arm", "kill", "four")
-	l.must("arm", "recover", "four") // must continue the existing copy instead of making a second one
+	l.must("arm", "recover", "four") // "four" must continue its copy of the conversation, and make no second copy
 	if got := l.thread("four"); got.ID != copied.Arm.SessionID || got.Hidden != "fork" {
 		t.Errorf("after recover, arm four has %+v, want the copy %s", got, copied.Arm.SessionID)
 	}

@@ -117,8 +117,8 @@ func TestM6ThreadsOfTheUserAreListedSearchedAndRenamed(t *testing.T) {
 	}
 }
 
-// newKeeper returns a world with a harness that can continue conversations, and a function that
-// starts an arm with one.
+// newKeeper returns a world with a harness that can continue conversations. The function `start`
+// starts an arm that continues the given conversation.
 func newKeeper(t *testing.T) (w *world, start func(name, conversation string) (wire.SpawnReply, error)) {
 	t.Helper()
 	w = newWorld(t, "")

@@ -33,7 +33,8 @@ func triggerWorld(t *testing.T, config string) (w *world, dir string) {
 	return w, w.workdir("one", fakeagent.Script{})
 }
 
-// runsOf returns the runs of a trigger, newest first.
+// runsOf returns the entries of one kind in a trigger's history, newest first. A run is one of
+// these kinds.
 func (w *world) runsOf(name string, kind trigger.EntryKind) []trigger.Entry {
 	w.t.Helper()
 	var out []trigger.Entry
@@ -184,8 +185,8 @@ func TestMissedRunsAreToldAndMadeUpOnce(t *testing.T) {
 	w.must("up")
 	w.must("schedule", "add", "up-again", "--cron", "0 * * * *", "--catch-up", "--template", "boxed", "-w", dir)
 	w.must("schedule", "add", "lost", "--cron", "0 * * * *", "--template", "boxed", "-w", dir)
-	// missedOf returns how many runs a schedule has missed. Both schedules run at the same times, so
-	// they miss equally many, even if a real hour ends now.
+	// missedOf returns how many runs a schedule has missed. The two schedules have the same times, so
+	// they must miss equally many runs, even if a real hour ends during the test.
 	missedOf := func(name string) (count int) {
 		for _, s := range decode[wire.Triggers](w, "schedule", "list").Triggers {
 			if s.Name == name {

@@ -171,8 +171,8 @@ func TestAWebhookDoesNothingWhileTriggersAreOff(t *testing.T) {
 	}
 }
 
-// startedOnce checks that each accepted request has started one arm or was reported as not carried
-// out. No request may have started two arms.
+// startedOnce checks the accepted requests of a webhook. Each must have started exactly one arm, or
+// be reported as failed.
 func (w *world) startedOnce(webhook string, accepted int) {
 	w.t.Helper()
 	runs := w.untilRunsEnd(webhook, accepted)

@@ -110,8 +110,9 @@ func TestAfterARebootTheArmsThatRanAreTakenUp(t *testing.T) {
 	}
 }
 
-// TestAKillWhileArmsAreTakenUpStartsNothingTwice kills up, serve or the host agent as soon as one arm
-// was started. The next up --revive must recover the other arms, and start none twice.
+// TestAKillWhileArmsAreTakenUpStartsNothingTwice: `up --revive` recovers six arms. When it has
+// started the first one, the test kills `up`, serve or the host agent. The next `up --revive` must
+// recover the other arms, and start none twice.
 func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, victim := range []string{"up", "serve", "agent"} {
@@ -132,12 +133,12 @@ func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 			for _, pid := range w.processesOf(victim) {
 				w.kill9(pid)
 			}
-			_ = cmd.Wait() // up may have failed, or may have finished before the kill
+			_ = cmd.Wait() // `up` may have failed, or may have finished before the kill
 			w.revived()
 			for _, name := range names {
 				w.wait(name, coleo.Idle)
-				// A killed host agent may not have recorded the start that it made. The next one then
-				// attaches to the arm, or starts it once more if nothing is running.
+				// A killed host agent may have started the arm without recording the start. The next host agent
+				// then attaches to the arm, or starts it once more if nothing is running.
 				n := len(w.events(name, coleo.EventSpawned))
 				if n != 2 && (victim != "agent" || n < 1 || n > 3) {
 					t.Errorf("arm %s was started %d times, want twice", name, n)
@@ -153,8 +154,9 @@ func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 	}
 }
 
-// A shutdown can end the holders before the host agent. The host agent then records that the arms have ended, but no
-// person and no agent CLI has ended them.
+// A shutdown can end the holders before the host agent, which then records that the arms have
+// ended. After the reboot, these arms must be recovered all the same, because no person and no
+// agent CLI ended them.
 func TestHoldersThatAShutdownEndsFirstAreNoEndOfTheirArms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -229,11 +231,11 @@ func TestAnExpiredLoginIsOneItem(t *testing.T) {
 	}
 }
 
-// TestAnOrderlyShutdownIsNoEndOfAnArm ends arms as a shutdown does, while the host agent is still
-// running. It sends SIGTERM to agent CLIs and holders in different orders.
+// TestAnOrderlyShutdownIsNoEndOfAnArm: a shutdown sends SIGTERM to agent CLIs and holders, in any
+// order, while the host agent still runs. The test ends arms in this way.
 //
-// After the reboot, these arms must be recovered, but an arm that ended by itself must stay stopped.
-// Without a reboot, nothing may be recovered.
+// After the reboot, these arms must be recovered, but an arm that ended by itself must stay
+// stopped. Without a reboot, nothing may be recovered.
 func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -256,7 +258,7 @@ func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 	term(handle("agent").Process.PID)
 	term(handle("both").Process.PID)
 	term(handle("both").Holder.PID)
-	w.must("arm", "prompt", "mad", "exit 143") // this agent CLI obeys SIGTERM in its own way
+	w.must("arm", "prompt", "mad", "exit 143") // this agent CLI exits by itself with the code of a SIGTERM
 	for _, name := range names[:4] {
 		w.wait(name, coleo.Dead)
 		if a := w.arm(name); a.Rule != coleo.RuleTerminated {
@@ -267,7 +269,7 @@ func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 		t.Errorf("without a reboot it has done %+v", report)
 	}
 	w.reboot()
-	report, steps := w.revived() // at once: the rows of serve do not show the reboot yet
+	report, steps := w.revived() // called at once, before serve's rows show the reboot
 	for _, name := range names[:4] {
 		if steps[name].Step != revive.Anew {
 			t.Errorf("arm %s: %+v", name, steps[name])

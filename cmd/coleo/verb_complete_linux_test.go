@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The arguments of these verbs are not arms, or are only the arms of one fan-out.
+// These verbs take names of schedules, webhooks, fan-outs or kept worktrees, or arms of one
+// fan-out. A shell's completion must offer exactly those.
 func TestAShellIsOfferedFanOutsTriggersAndKeptWorktrees(t *testing.T) {
 	t.Parallel()
 	w, dir := triggerWorld(t, triggersOn)

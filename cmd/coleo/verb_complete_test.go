@@ -93,7 +93,7 @@ func TestStatusOffersTheArmsOnATerminal(t *testing.T) {
 	if _, err := term.Write([]byte("1\n")); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(term) // on a terminal, the read ends with an error
+	out, _ := io.ReadAll(term) // when the program ends, a read from its terminal returns an error
 	state, err := term.Wait()
 	if err != nil || state.ExitCode() != 0 || !strings.Contains(string(out), "which arm?") ||
 		!strings.Contains(string(out), "(idle)") || !strings.Contains(string(out), "Process:") {

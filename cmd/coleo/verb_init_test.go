@@ -68,7 +68,8 @@ func TestHarnessListShowsWhatIsInstalled(t *testing.T) {
 	}
 }
 
-// The file of init must contain each key, and the values in its comments must be valid.
+// The config.toml that init writes must contain each key, and the values in its comments must be
+// valid.
 func TestTheFileOfInitHasEachKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/config.toml"
@@ -82,7 +83,7 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 	checkHasEachKey(t, "the file", whole)
 }
 
-// The file in the handbook must also contain each key and be valid.
+// The config.toml in the handbook must also contain each key and be valid.
 func TestTheFileInTheHandbookHasEachKey(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/cli.md")

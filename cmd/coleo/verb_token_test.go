@@ -100,7 +100,8 @@ func TestALimitedTokenKnowsNoOtherArm(t *testing.T) {
 	if got := f.asOperator(value, "POST", "/api/arms", `{"name":"new"}`); got != 403 {
 		t.Errorf("a new arm: %d, want 403", got)
 	}
-	// The token is limited to the arm itself, not to the arm's name.
+	// A token is limited to an arm, not to a name. When another arm gets the arm's former name, the
+	// token must not reach that arm.
 	f.must("arm", "rename", f.name, "former")
 	f.must("arm", "rename", other.name, f.name)
 	if got := f.asOperator(value, "GET", "/api/arms/"+f.name, ""); got != 404 {

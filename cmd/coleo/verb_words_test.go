@@ -12,8 +12,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAWrongValueIsToldInOneLine: the error about a mistyped value must contain the value as the person typed
-// it, and what to do next.
+// TestAWrongValueIsToldInOneLine: a person mistypes a value. The error must contain the value as
+// typed, and say what to do next.
 func TestAWrongValueIsToldInOneLine(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

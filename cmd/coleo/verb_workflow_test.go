@@ -17,8 +17,8 @@ var (
 	actions = regexp.MustCompile(`(?m)^ +(?:- )?uses: (\S+)$`)
 )
 
-// The workflow that users copy must call only existing verbs and flags, for agent CLIs that can be
-// installed. This test cannot check whether GitHub accepts the workflow.
+// Users copy the GitHub workflow of this repository. It must call only existing verbs and flags,
+// for agent CLIs that can be installed. This test cannot check whether GitHub accepts the workflow.
 func TestTheWorkflowCallsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(workflow)

@@ -102,7 +102,7 @@ func (f *fake) asks(subject string) coleo.Dialog {
 	return *arm.Dialog
 }
 
-// checkAnswer sends a prompt and checks that the answer is word.
+// checkAnswer sends a prompt and checks that the answer is `word`.
 func (f *fake) checkAnswer(word string) {
 	f.t.Helper()
 	end := decode[coleo.RunEnd](f.world, "arm", "prompt", f.name, "--wait", "say "+word)

@@ -140,8 +140,8 @@ func (l *live) modelGot(words ...string) bool {
 	})
 }
 
-// around returns a word and the text around it in a request to the model, or "" if no request contains it.
-// Occurrences within the text except do not count.
+// around looks for a word in all requests to the model. It returns the first occurrence with the
+// text around it, or "". It ignores occurrences inside the text `except`.
 func (l *live) around(word, except string) string {
 	const context = 400 // bytes on each side
 	l.mu.Lock()

@@ -22,11 +22,11 @@ import (
 // machineVerb makes the test binary the first process of a machine.
 const machineVerb = "machine"
 
-// machine is a second host of a world's serve. Its processes are in a process namespace of their
-// own, so that no other host agent sees or ends them. It reaches the bus through a wire that a test
-// can cut.
+// machine is a second machine with a host agent of its own, for the same serve. Its processes are
+// in their own process namespace, so that no other host agent sees or ends them. It reaches the bus
+// through a connection that a test can cut.
 type machine struct {
-	*world        // the machine's folder; its command lines run in the machine's own world
+	*world        // the machine's own world, with its folder and its command lines
 	main   *world // the world in which serve runs
 	id     string // id of the machine's host agent
 	init   *exec.Cmd
@@ -38,7 +38,7 @@ type machine struct {
 }
 
 // playMachine is process 1 of a machine. It also connects a socket in its folder to the bus in the
-// folder args[0]. Lines on standard input cut and mend this wire.
+// folder args[0]. Lines on its standard input cut and mend this connection.
 func playMachine(args []string) int {
 	if args[0] == "keys" {
 		return playKeys(args[1:])
@@ -60,8 +60,8 @@ func playMachine(args []string) int {
 	return 0
 }
 
-// playKeys types into the arm of the holder in the folder args[0], in the way of its host agent.
-// args[1] is the nonce. It prints the code of the error, if any.
+// playKeys types into an arm as the arm's host agent does. args[0] is the folder of the arm's
+// holder, and args[1] is the holder's nonce. playKeys prints the code of the error, if any.
 func playKeys(args []string) int {
 	c, err := holder.Dial(args[0], args[1])
 	if err == nil {
@@ -161,7 +161,7 @@ func (m *machine) live() bool {
 	return false
 }
 
-// setCut cuts or mends the wire to the bus.
+// setCut cuts or mends the machine's connection to the bus.
 func (m *machine) setCut(cut bool) {
 	m.t.Helper()
 	order := "mend\n"
@@ -183,7 +183,7 @@ func (m *machine) signal(s syscall.Signal) {
 func (m *machine) kill() {
 	m.t.Helper()
 	m.kill9(m.onlyProcess("agent"))
-	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops when its child stops, so it must continue first
+	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter has stopped if its child was stopped
 	_ = m.agent.Wait()
 }
 
@@ -207,7 +207,7 @@ func (m *machine) end() {
 	_ = os.RemoveAll(m.dir)
 }
 
-// spawnFakeOn starts an arm on a host agent.
+// spawnFakeOn starts an arm with the fake agent CLI on the machine of the given host agent.
 func (w *world) spawnFakeOn(name, agent string, more ...string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})

@@ -26,9 +26,11 @@ const (
 	printerBlock = 2000 // most bytes between two pauses, which gives about 200 kB/s
 )
 
-// playPrinter writes the output of a kind to its terminal until it must stop. The kinds are "text"
-// and "binary". With the kind "flood", it writes as fast as it can. With the kind "echo", it
-// returns each key. At the end, it waits until its terminal closes.
+// playPrinter is the program of the fake printer. It writes to its terminal until it must stop, and
+// then waits until the terminal closes. What it writes depends on its kind, args[1]:
+//   - "text" and "binary": the output that printed returns.
+//   - "flood": output as fast as it can.
+//   - "echo": each key that it receives.
 func playPrinter(args []string) int {
 	if len(args) != 2 {
 		fmt.Println("printer: want a work folder and a kind, got", args)
@@ -82,7 +84,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// printed returns n bytes of the endless output of a kind, from the offset at. The kind "text"
+// printed returns `n` bytes of the endless output of a kind, from the offset `at`. The kind "text"
 // writes lines with wide and combined characters and colours, all over the screen. The kind
 // "binary" writes every byte and, sooner or later, every escape sequence.
 func printed(kind string, at, n int) []byte {
@@ -156,8 +158,8 @@ func (w *world) journal(name string, size int) []byte {
 	return out
 }
 
-// untouched checks that an arm's journal equals its output. It also compares the arm's screen with
-// a screen that has received the whole output at once.
+// untouched checks that the arm's journal contains exactly the printer's output. The arm's screen
+// must equal a screen that receives the whole output at once.
 func (p *printer) untouched() {
 	p.t.Helper()
 	size := p.stop()

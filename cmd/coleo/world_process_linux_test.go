@@ -18,8 +18,9 @@ type worldProcess struct {
 	argv []string
 }
 
-// processes returns every live process that runs a program of the world, works in its folders, or has
-// its name in its environment.
+// processes returns every live process that belongs to the world. Such a process runs one of the
+// world's programs or works in one of its folders. Or it has the path of the world's folder in its
+// environment or its arguments.
 func (w *world) processes() []worldProcess {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -55,8 +56,8 @@ func (w *world) processesOf(name string) []int {
 	return out
 }
 
-// onlyProcess returns the only process of a verb. It waits until there is exactly one, because a new
-// child process has the same command line until it runs its own program.
+// onlyProcess returns the only process that runs a verb. It waits until there is exactly one: until
+// a new child process runs its own program, it has its parent's command line.
 func (w *world) onlyProcess(verb string) int {
 	w.t.Helper()
 	var pids []int

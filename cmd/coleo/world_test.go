@@ -35,7 +35,7 @@ type world struct {
 	ending []func() // called when nothing is running any more
 }
 
-// newWorld creates the folders and config.toml. The text config is appended to the file.
+// newWorld creates the folders and config.toml. The text `config` is appended to config.toml.
 func newWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newFolder(t, "version = 1\n"+config)
@@ -83,7 +83,8 @@ func newFolder(t *testing.T, config string) *world {
 	return w
 }
 
-// link makes to a hard link to from, or a copy of it.
+// link makes the file `to` a hard link to the file `from`. If that is impossible, it copies the
+// file.
 func link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -248,8 +249,8 @@ func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	return arm
 }
 
-// until calls ok again and again until it returns true. After patience, it fails with the text
-// what.
+// until calls the function `ok` again and again until it returns true. If that takes longer than
+// patience, the test fails with the text `what`.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

@@ -101,8 +101,8 @@ func TestStartsThatHangDoNotStopOtherTriggers(t *testing.T) {
 	}
 }
 
-// The first runs cannot start because their host agent is away. They must not use all slots again
-// and again.
+// The first runs cannot start because their host agent is away, so the runner tries them again.
+// These attempts must not take all slots, so that the run of the other trigger can start.
 func TestRunsThatMustWaitDoNotStopOtherTriggers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -120,7 +120,8 @@ func TestRunsThatMustWaitDoNotStopOtherTriggers(t *testing.T) {
 	b.until("the run of the good trigger starts", func() bool { return b.ordersFor("good") == 1 })
 }
 
-// The list of open runs can be older than the end of a start.
+// The runner reads the list of open runs while starts are ending. So the list can contain a run
+// whose start has already succeeded. The runner must not start such a run again.
 func TestEachRunIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	const triggers = 10
@@ -164,7 +165,8 @@ func TestAStartThatHangsIsEndedAndTriedAgain(t *testing.T) {
 	}
 }
 
-// A work folder can be on a file system that does not answer.
+// A template is read from a work folder, which can be on a file system that does not answer. Such a
+// read must not delay the other triggers.
 func TestATemplateThatCannotBeReadDoesNotStopOtherTriggers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -207,7 +209,8 @@ func TestATemplateThatCannotBeReadDoesNotStopOtherTriggers(t *testing.T) {
 	}
 }
 
-// The database refuses the entries of one schedule. The others must run.
+// The database refuses every history entry of the schedule "bad". The other schedules must still
+// run.
 func TestAScheduleThatCannotBeStoredDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -34,7 +34,8 @@ type bench struct {
 	orders   []brain.StartAttempt
 	requests []wire.SpawnRequest
 
-	// These functions take the place of the fields above if they are set.
+	// If `starts` is set, it returns the result of each start in place of the fields `result` and
+	// `fault`.
 	starts    func(ctx context.Context, q wire.SpawnRequest) (brain.OnceResult, error)
 	templates func(workdir string) // is called before a template is read
 }
@@ -82,7 +83,7 @@ func (b *bench) start(ctx context.Context, q wire.SpawnRequest, o brain.StartAtt
 	return result, fault
 }
 
-// does carries out everything that is due, and waits until it is done.
+// `does` starts everything that is due, and waits until all starts have ended.
 func (b *bench) does() {
 	b.t.Helper()
 	if _, err := b.runDue(b.t.Context()); err != nil {
@@ -160,7 +161,8 @@ func TestAScheduleRunsOnTimeAndIsMissedWhileServeIsStopped(t *testing.T) {
 	}
 }
 
-// A run must ask for the worktree of its template, or for a clone if the arm has a sandbox.
+// The request of a run must contain the worktree that its template describes. An arm in a sandbox
+// gets a clone of the repository instead.
 func TestARunAsksForTheWorktreeOfItsTemplate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -180,7 +182,7 @@ func TestARunIsOrderedOnceWhateverEndsServe(t *testing.T) {
 		name   string
 		result brain.OnceResult
 		pass   time.Duration
-		again  bool   // whether the next serve asks the brain for a repeated start
+		again  bool   // whether the next serve marks its start as a repeated one
 		want   string // the state after the next serve
 	}{
 		{"nobody has answered", brain.OnceUnknown, time.Second, true, "run started0"},

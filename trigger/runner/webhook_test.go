@@ -113,8 +113,9 @@ func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
 	}
 }
 
-// The history is bounded. But a flood of forged requests must not push a run out of it while a copy
-// of the run's request is still valid.
+// The history of a webhook is bounded, and it is how the runner recognizes a repeated request. A
+// flood of forged requests must not push a run out of the history too early. The run must stay as
+// long as a copy of its request would still be valid.
 func TestAFloodDoesNotMakeAnOldRequestNew(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

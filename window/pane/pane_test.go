@@ -17,12 +17,12 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// The test binary also plays two other programs: the program in a window, and a terminal program
-// that is called kitty. Coleo starts kitty with --detach, so the first process of kitty ends at
-// once.
+// Under other names and arguments, the test binary also plays two other programs: the program in a
+// window, and the terminal program kitty. Coleo starts kitty with --detach. Then the first process
+// of kitty starts a second one and ends at once.
 const (
 	asTerminal = "kitty"
-	asWindow   = "in-background" // the process that stays and holds the terminal
+	asWindow   = "in-background" // the second process of kitty, which stays and holds the terminal
 )
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 }
 
 // playTerminal plays kitty. With --detach it starts itself once more, and ends. The second process
-// runs the program of its arguments in a terminal, and closes the terminal on SIGTERM. It writes
-// its pid into the file that TERMINAL_PID names.
+// runs the program of its arguments in a terminal, and writes its own pid into the file that
+// TERMINAL_PID names. On SIGTERM it closes the terminal.
 func playTerminal(args []string) {
 	if args[0] != asWindow { // --detach --title TITLE --directory FOLDER PROGRAM...
 		cmd := exec.Command(os.Args[0], append([]string{asWindow}, args[5:]...)...)
@@ -219,8 +219,8 @@ func TestHowAWindowEndsIsTold(t *testing.T) {
 	}
 }
 
-// The test kills Run, the program that records the window's end. The window is then reported as
-// failed, because its user has not closed it.
+// The test kills Run, the program that runs in the window and records the window's end. The window
+// must be reported as failed, not as closed, because its user has not closed it.
 func TestAKillInTheWindowIsNoClosedWindow(t *testing.T) {
 	s := newStage(t)
 	if err := s.open(stays); err != nil {
@@ -267,7 +267,7 @@ func TestTheNextSessionFindsTheWindow(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.shown = s.newShown()
-	s.shown.Resume() // no session followed the window when it was closed
+	s.shown.Resume() // nothing watched the window when it was closed
 	if w := s.tells(coleo.WindowClosed); w.Reason != "its user has closed it" {
 		t.Errorf("what is told is %q", w.Reason)
 	}
@@ -278,8 +278,8 @@ func TestTheNextSessionFindsTheWindow(t *testing.T) {
 	s.pid("shell")
 }
 
-// A session can be released after it has started the terminal program and before Run runs. The next
-// session then waits for the window.
+// The code that drives the arm can end after it has started the terminal program, but before the
+// program in the window runs. Its successor must find the window that is about to open.
 func TestAWindowThatIsJustBeingOpenedIsFound(t *testing.T) {
 	s := newStage(t)
 	arm, err := process.Identify(s.arm.Process.Pid)

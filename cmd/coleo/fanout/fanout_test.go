@@ -106,8 +106,9 @@ func TestAnUnknownCostIsSaid(t *testing.T) {
 	}
 }
 
-// The subarms of the kept arm must stay. Arms without a worktree of their own must be removed
-// first, because they may work in another arm's worktree.
+// The user keeps one arm of a fan-out, and the others are removed. The subarms of the kept arm must
+// stay. Arms without a worktree of their own may work in another arm's worktree, so they must be
+// removed first.
 func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	tree, err := json.Marshal(coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/x"}})

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/policy/files"
 )
 
-// past returns a history in which each listed command was approved once per mention. A command that
-// begins with ! was denied instead.
+// past returns a history of approvals. Each time a command occurs in `commands`, it was approved
+// once. A command that begins with ! was denied instead.
 func past(t *testing.T, commands ...string) *history {
 	t.Helper()
 	var h history
@@ -68,7 +68,7 @@ func TestWhatAPolicyHasApprovedIsNoReasonForARule(t *testing.T) {
 	}
 }
 
-// The suggested diff must apply, and its result must be a valid policy.
+// The suggested diff must apply to the policy, and the result must be a valid policy.
 func TestTheSuggestedDiffCanBeApplied(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"", "preset = \"read\"\n",

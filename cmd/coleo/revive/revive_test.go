@@ -11,8 +11,9 @@ import (
 	"coleo.dev/api/apiclient"
 )
 
-// TestAnArmThatTheShutdownEndedIsFound has a serve that has not read the log of a host yet. Its row of an
-// arm shows that a signal ended the arm. Only the log says that a reboot followed, so Run must wait.
+// TestAnArmThatTheShutdownEndedIsFound: after a reboot, serve has not yet read the host's log.
+// Serve's row of an arm then says that a signal ended the arm, and only the log says that the
+// reboot did. Run must wait until serve has read the log, and then recover the arm.
 func TestAnArmThatTheShutdownEndedIsFound(t *testing.T) {
 	t.Parallel()
 	const host = "host"
@@ -23,7 +24,7 @@ func TestAnArmThatTheShutdownEndedIsFound(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	const unread = 3 // the number of replies in which serve is still behind
+	const unread = 3 // how many replies say that serve has not yet read the log
 	routes.HandleFunc("GET /api/agents", func(w http.ResponseWriter, _ *http.Request) {
 		behind := asked.Add(1) <= unread
 		reply(w, map[string]any{"agents": []coleo.HostInfo{{Host: coleo.Host{ID: host}, Live: true, Behind: behind}}})

@@ -116,8 +116,8 @@ func TestEachEventIsALine(t *testing.T) {
 	}
 }
 
-// TestEachKindHasASummary: for a kind without a case, the printer would print nothing of the
-// payload.
+// TestEachKindHasASummary: the printer has a case for each kind of event. If a case is missing, the
+// printer prints nothing of the event's payload.
 func TestEachKindHasASummary(t *testing.T) {
 	t.Parallel()
 	p := &printer{calls: map[string]string{}}

@@ -51,15 +51,15 @@ func TestANotifierThatEndsTakesNoMoreEvents(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 20 { // a free slot and the end of ctx are both ready, so the choice is random in each try
+	for range 20 { // several tries, because select chooses at random between a free slot and the end of ctx
 		if n.handle(ctx, runEnd(), "2") || n.told.Cursor != "1" {
 			t.Fatalf("an event was taken after the end: the cursor is %q", n.told.Cursor)
 		}
 	}
 }
 
-// Each of these commands leaves a child that keeps the output open. After the time limit, the
-// notifier must give further notices.
+// The user's notification command leaves a child that keeps the command's output open. After the
+// time limit, the notifier must give the next notices all the same.
 func TestACommandThatHangsDoesNotStopTheNotices(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"sleep 1000 | cat", "sleep 1000 & exit 0", "sleep 1000 & wait"} {
@@ -81,8 +81,8 @@ func TestACommandThatHangsDoesNotStopTheNotices(t *testing.T) {
 	}
 }
 
-// Further notices wait as long as the largest number of commands runs. An event that waits is not
-// marked as reported.
+// The notifier runs at most notifyAtOnce commands at the same time, and further events wait. An
+// event that waits must not count as reported.
 func TestOnlySomeCommandsRunAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -147,8 +147,8 @@ func TestTheOutputOfACommandIsBounded(t *testing.T) {
 	}
 }
 
-// The clock of the event's machine is behind serve's clock, or serve's clock was set back since the
-// notices began. The event is new all the same.
+// A new event can have an old time: the clock of its machine is behind serve's clock, or serve's
+// clock was set back. The notifier must report the event all the same.
 func TestNoClockDecidesWhatIsReported(t *testing.T) {
 	t.Parallel()
 	told := filepath.Join(t.TempDir(), "told")

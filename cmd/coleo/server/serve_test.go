@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestServeEndsWhenOneOfItsPartsEnds: if one part fails at once, the other must not continue.
+// TestServeEndsWhenOneOfItsPartsEnds: if one part of serve fails at once, serve must end the other
+// part.
 func TestServeEndsWhenOneOfItsPartsEnds(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -31,7 +31,7 @@ func TestAWaitShowsOneLine(t *testing.T) {
 	if _, err := io.ReadFull(out, lines); err != nil || string(lines) != written {
 		t.Fatalf("the wait wrote %q, %v", lines, err)
 	}
-	cancel() // stops the wait before the last tick, which must write nothing
+	cancel() // the wait must now remove its line, and write nothing else
 	if rest, err := io.ReadAll(out); err != nil || string(rest) != "\r\x1b[K" {
 		t.Errorf("at the end the wait wrote %q, %v", rest, err)
 	}

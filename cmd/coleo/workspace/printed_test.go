@@ -11,8 +11,8 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// TestM28ARefIsPrintedAsOneWordForAShell: an arm can create a ref whose name contains these characters.
-// A printed command must still contain it as one word.
+// TestM28ARefIsPrintedAsOneWordForAShell: an arm can create a ref whose name contains ";", which
+// ends a shell command. A command that Coleo prints must contain the name as one quoted word.
 func TestM28ARefIsPrintedAsOneWordForAShell(t *testing.T) {
 	t.Parallel()
 	const ref = "refs/coleo/kept/fix/20260101T000000Z-2;id"
@@ -22,8 +22,8 @@ func TestM28ARefIsPrintedAsOneWordForAShell(t *testing.T) {
 	}
 }
 
-// TestATerminalObeysNothingThatAnArmHasNamed: each of these texts can contain the name of a branch, a
-// ref or a file. Characters that a terminal obeys must be escaped.
+// TestATerminalObeysNothingThatAnArmHasNamed: an arm chooses the names of its branches, refs and
+// files. Where a command prints such a name, it must escape all characters that a terminal obeys.
 func TestATerminalObeysNothingThatAnArmHasNamed(t *testing.T) {
 	t.Parallel()
 	const name = "x\x1b]0;title\ay\u202e"
