@@ -60,7 +60,8 @@ this answer, says why, and types nothing.
 	return b.String()
 }
 
-// A report must name exactly the lines that the harness has now.
+// A report must contain exactly the dialogs that the harness's catalogue has now, with the same names and
+// texts.
 func TestDialogsAreOnTheirPage(t *testing.T) {
 	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {

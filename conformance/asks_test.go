@@ -64,7 +64,8 @@ name = "working"`
 
 const workingRule = "[[rule]]\nname = \"working\""
 
-// asksOf runs lines of the fake's catalogue, after edits of its description.
+// asksOf checks dialogs from the catalogue of the fake agent CLI, by their names. Before that, it edits the
+// fake's description.
 func asksOf(t *testing.T, names string, edits ...string) AsksReport {
 	t.Helper()
 	h := fakeHarness(t, append([]string{workingRule, withAsks}, edits...)...).(accounting).Harness
@@ -105,8 +106,8 @@ func TestEachDialogOfACatalogueIsAnsweredInEachWay(t *testing.T) {
 	}
 }
 
-// For each fault of an agent CLI, a harness or a catalogue, the check of the line that the fault
-// affects must fail.
+// Each case has a fault of an agent CLI, a harness or a catalogue of dialogs. The check of the dialog that the
+// fault affects must fail.
 func TestACatalogueFindsEachFault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -162,8 +163,8 @@ func TestLinesOfACatalogueAreNamed(t *testing.T) {
 	}
 }
 
-// Calls that a line lists together must be in one reply of the model. Other calls must wait for the
-// result of the call before.
+// An entry of a catalogue can list several tool calls. With `together`, all of them must be in one reply of
+// the model. Without it, each call must wait for the result of the call before.
 func TestCallsOfALineComeTogetherOrOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	a := coleo.Ask{Name: "loop", Before: []coleo.AskCall{{Tool: "list", Input: "{}"}, {Tool: "list", Input: "{}"}},
@@ -180,7 +181,8 @@ func TestCallsOfALineComeTogetherOrOneAfterAnother(t *testing.T) {
 	}
 }
 
-// A page has the kind of its entry, unless it names another one.
+// A dialog can have several pages. A page has the kind of the dialog's entry, unless the page names another
+// kind.
 func TestAPageHasItsOwnKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

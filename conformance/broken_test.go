@@ -18,7 +18,7 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// live contains everything that the fake's sessions can do.
+// live contains everything that a session of the fake agent CLI can do.
 type live interface {
 	coleo.Session
 	coleo.Terminal
@@ -110,7 +110,7 @@ func (s misread) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo
 	}
 }
 
-// reads reports the given states as the state as.
+// reads replaces each of the given states by the state `as` in the reports of a session.
 func reads(as coleo.State, states ...coleo.State) breaks {
 	return func(s live) live {
 		return misread{s, func(r coleo.Reading) coleo.Reading {
@@ -124,7 +124,7 @@ func reads(as coleo.State, states ...coleo.State) breaks {
 	}
 }
 
-// untold does not report that the agent CLI works.
+// untold hides each change of a session that shows that the agent CLI works.
 type untold struct{ live }
 
 func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
@@ -155,7 +155,7 @@ func (s guesses) Usage(ctx context.Context) (coleo.Usage, error) {
 	return u, err
 }
 
-// sends delivers prompts with the given function instead.
+// sends uses the function `how` to deliver prompts.
 type sends struct {
 	live
 	how func(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error)
@@ -222,7 +222,7 @@ func sendsTwice(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, err
 	return r, err
 }
 
-// decides answers dialogs with the given function instead.
+// decides uses a given function to answer dialogs.
 type decides struct {
 	live
 	how func(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error
@@ -236,8 +236,7 @@ func answers(how func(context.Context, live, coleo.Fingerprint, coleo.Decision) 
 	return func(s live) live { return decides{s, how} }
 }
 
-// whateverIsOpen uses each answer for the dialog that is open now, even if it is meant for another
-// one.
+// whateverIsOpen answers the dialog that is open now, even if the answer was meant for another dialog.
 func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if open := s.State().Dialog; open != nil {
 		f = open.Fingerprint
@@ -283,7 +282,7 @@ func picksTheFirst(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Dec
 	return s.Respond(ctx, f, d)
 }
 
-// lags returns the answer before the requested one.
+// lags returns the answer to the previous prompt in place of the requested answer.
 type lags struct {
 	live
 	mu   sync.Mutex
@@ -311,7 +310,7 @@ func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error)
 	return a, err
 }
 
-// echoing returns, as the answer, the text for which the prompt asks.
+// echoing takes the answer from the prompt: it returns "one" for the prompt "say one".
 type echoing struct{ live }
 
 func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
@@ -332,9 +331,8 @@ func (uncompacted) Compact(context.Context) (coleo.Receipt, error) {
 	return coleo.Receipt{Compact: true}, nil
 }
 
-// shallow ends only the program, and leaves its other processes behind. To do so, it stops the
-// holder, which would end them. The second call works correctly, so that the test leaves no
-// processes.
+// shallow ends only the agent CLI, and leaves the other processes of the arm behind. To do so, it stops the
+// holder, which would end them. A second call of Kill works correctly, so that the test leaves no processes.
 type shallow struct {
 	live
 	once sync.Once
@@ -357,7 +355,7 @@ func (s *shallow) Kill(ctx context.Context) error {
 	return s.live.Kill(ctx)
 }
 
-// pollUntil calls is again and again until it returns true or ctx ends.
+// pollUntil calls the function `is` again and again, until it returns true or ctx ends.
 func pollUntil(ctx context.Context, is func() bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

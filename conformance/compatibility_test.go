@@ -34,9 +34,9 @@ func readReports(t *testing.T) map[string][]*Report {
 	return out
 }
 
-// readFolder returns the reports NAME@VERSION.json in a folder, sorted by file name. trim sets the
-// version in a report, and removes what the pages do not show. With -update, the trimmed reports
-// are written back.
+// readFolder returns the reports NAME@VERSION.json in a folder, sorted by file name. The function `trim` sets
+// the version in a report, and removes what the pages do not show. With -update, readFolder writes the trimmed
+// reports back.
 func readFolder[R any](t *testing.T, dir string, trim func(r *R, version string)) (out []*R) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*@*.json"))

@@ -52,7 +52,8 @@ func TestANewConversationOfAPersonIsFollowed(t *testing.T) {
 	}
 }
 
-// If the hook reports the conversation, Coleo must also notice a prompt that a person types.
+// The hook of Claude Code reports a new conversation that a person has begun. Coleo must then follow this
+// conversation, even if the person also types its first prompt.
 func TestAPromptByHandInANewConversationIsFollowed(t *testing.T) {
 	trial := safetyTrial(t, "claude-code")
 	ctx, cancel := patience.With(t.Context(), newConversationTimeout)

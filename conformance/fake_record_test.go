@@ -14,8 +14,8 @@ import (
 	"coleo.dev/record"
 )
 
-// recordingFake is like fakeHarness, but the harness also reads the fake's notes. The built-in
-// harnesses read their agent CLIs' records in the same way.
+// recordingFake is like fakeHarness, but its harness also reads the fake's notes, the file in which the fake
+// agent CLI records its conversation. The built-in harnesses read their agent CLIs' records in the same way.
 func recordingFake(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	spec, err := rules.ParseSpec("fake.toml", []byte(fakeDescription(t, edits...)))

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// fakeHarness returns the harness of the fake with a model. The edits are pairs: a text that its
-// description must contain, and the text that replaces it.
+// fakeHarness returns a harness for the fake agent CLI, which asks a real model server. `edits` are pairs: a
+// text that the fake's description must contain, and the text that replaces it.
 func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	return accounting{h}
 }
 
-// fakeDescription returns the fake's harness.toml after these edits.
+// fakeDescription returns the harness.toml of the fake agent CLI after these edits.
 func fakeDescription(t *testing.T, edits ...string) string {
 	t.Helper()
 	text := string(fakeagent.Harness)
@@ -49,7 +49,8 @@ func fakeDescription(t *testing.T, edits ...string) string {
 	return text
 }
 
-// accounting returns sessions that read the fake's usage from the file with its conversation.
+// accounting adds the usage to the sessions of the fake agent CLI. It reads the usage from the file with the
+// conversation.
 type accounting struct{ coleo.Harness }
 
 func (h accounting) Info() coleo.Info {
@@ -74,7 +75,7 @@ func (h accounting) Attach(ctx context.Context, handle coleo.Handle) (coleo.Sess
 	return accounted{fakeSession: s.(fakeSession)}, nil
 }
 
-// fakeSession contains what the fake's sessions can do without a wrapper.
+// fakeSession contains what a session of the fake agent CLI can do before a test wraps it.
 type fakeSession interface {
 	coleo.Session
 	coleo.Terminal
@@ -105,7 +106,7 @@ func (s accounted) Usage(context.Context) (coleo.Usage, error) {
 	return sum, err
 }
 
-// fakeConfig returns the Config for tests of the fake.
+// fakeConfig returns the Config for tests with the fake agent CLI.
 func fakeConfig(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()
@@ -122,7 +123,7 @@ func fakeConfig(t *testing.T) Config {
 	}
 }
 
-// fakeParts is into how many parallel runs the checks are divided. A single run of all checks would
+// fakeParts is the number of parallel runs into which the checks are divided. A single run of all checks would
 // take a minute, mostly waiting.
 const fakeParts = 4
 

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// asViewer makes the test binary act as the program in the fake's window, which shows the fake's
-// terminal and sends keys to it. The arguments are the holder's folder and nonce.
+// asViewer makes the test binary act as the program in the window of the fake agent CLI. This program shows
+// the fake's terminal and sends keys to it. The arguments are the holder's folder and nonce.
 const asViewer = "coleo-test-viewer"
 
 func view(dir, nonce string) error {
@@ -57,10 +57,10 @@ func view(dir, nonce string) error {
 	}
 }
 
-// inWindows is the harness of the fake in a window.
+// inWindows is a harness that starts the fake agent CLI in a window.
 type inWindows struct{ coleo.Harness }
 
-// needTmux skips the test if tmux is not installed, unless COLEO_REQUIRE names it.
+// needTmux skips the test if tmux is not installed. If COLEO_REQUIRE names tmux, the test fails instead.
 func needTmux(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -101,7 +101,7 @@ func (h inWindows) Attach(ctx context.Context, handle coleo.Handle) (coleo.Sessi
 	return shown, err
 }
 
-// shownLive is a session of the fake in a window.
+// shownLive is a session of the fake agent CLI in a window.
 type shownLive struct {
 	live
 	shown *pane.Shown
@@ -173,7 +173,7 @@ func (s crashes) Window() coleo.Window {
 	return w
 }
 
-// ends ends the agent CLI with its window.
+// ends ends the agent CLI when its window is closed.
 type ends struct{ alwaysOpen }
 
 func (s ends) Window() coleo.Window {
@@ -184,7 +184,7 @@ func (s ends) Window() coleo.Window {
 	return w
 }
 
-// ofWindow returns the breaks for a fault of a session with a window.
+// ofWindow turns a fault of sessions with a window into a fault of any session.
 func ofWindow(fault func(alwaysOpen) live) breaks {
 	return func(s live) live { return fault(alwaysOpen{s, s.(coleo.Windowed)}) }
 }

@@ -14,8 +14,8 @@ import (
 // signsPoll is the pause between two checks of the evidence.
 const signsPoll = 5 * time.Millisecond
 
-// signs contains the times since when there are signs that the newest turn has ended. A time is
-// zero while the screen or a witness shows that the turn continues.
+// signs contains two times: since when the screen has shown that the newest turn has ended, and since when no
+// other source has reported work. A time is zero while its source shows that the turn continues.
 type signs struct {
 	mu      sync.Mutex
 	screen  time.Time // since when the screen has been idle
@@ -68,9 +68,9 @@ func (s *signs) times() (screen, witness time.Time) {
 	return s.screen, s.witness
 }
 
-// logLateness logs how long after the signs of its end each turn became idle. The time after the
-// screen is always a little longer than the harness's settling time, because the screen must be
-// idle for that long. A witness that claims work for longer is an exception.
+// logLateness logs how long after its visible end each turn became idle. Counted from the screen, this time is
+// a little longer than the harness's settling time, because the screen must be idle for that long. It is
+// longer if the hook, the record or an escape sequence still reports work.
 func logLateness(t *testing.T, turns []turn) {
 	t.Helper()
 	var pairs []string

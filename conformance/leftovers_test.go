@@ -22,8 +22,8 @@ var leftovers = [][2]string{
 // leftoverTimeout is how long a composer may take to show a paste.
 const leftoverTimeout = 20 * time.Second
 
-// A text that was left in the composer must not be joined to the next prompt, and must not keep it
-// from being sent. That must hold wherever the cursor is.
+// A person may leave a text in the composer. Coleo must send the next prompt without this text, wherever the
+// cursor is.
 func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		runPart(t, name, "all", func(t *testing.T) tally { return sendOverLeftovers(t, safetyTrial(t, name)) })

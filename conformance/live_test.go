@@ -17,8 +17,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// The test binary plays several other programs, besides those of testprogram. It is the MCP server of the checks and a
-// viewer of windows. In a network namespace of its own it is the suite itself.
+// The test binary also acts as other programs. With asProbe, it is the MCP server of the checks. With
+// asIsolated, it is the suite itself, in a network namespace of its own.
 const (
 	asProbe    = "coleo-test-probe"
 	asIsolated = "COLEO_TEST_ISOLATED"
@@ -129,9 +129,9 @@ func judge(t *testing.T, h coleo.Harness) {
 	}
 }
 
-// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses Enter too early. Within 30 ms after a
-// paste, Gemini CLI treats Enter as a new row, and a loaded Gemini CLI does so even later. The test
-// needs a small delay, because without any delay a loaded Gemini CLI drops the key.
+// TestASubmitThatGeminiTakesForANewRowIsMadeGood uses a harness that presses Enter 10 ms after a paste, which
+// is too early. Gemini CLI treats Enter as a new row within 30 ms after a paste, and for longer on a loaded
+// machine. The delay is not zero, because a loaded Gemini CLI would then drop the key.
 func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"),
@@ -166,9 +166,9 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	}
 }
 
-// settingsOfCI contains one setting of each kind that Coleo once read wrongly. The kinds are a
-// screen without the row for which Coleo looks, a title without a sign of work, and a scroll bar.
-// The others are keys that Coleo sets itself, and starts that are refused.
+// settingsOfCI contains one setting of each kind that Coleo once read wrongly. Some settings remove the row
+// for which Coleo looks, or the sign of work in the title. One adds a scroll bar. Others define keys that
+// Coleo sets itself. With the rest, Coleo refuses to start.
 const settingsOfCI = "codex:title-other,status-line-flag,submit-key;gemini:alternate-buffer,vim,screen-reader-flag;" +
 	"aider:multiline,no-fancy-input-flag;opencode:transparent,submit-key;claude-code:submit-key"
 

@@ -97,8 +97,8 @@ func reportOf(t *testing.T, agentCLI string) string {
 	return filepath.Join(*longRuns, agentCLI+".jsonl")
 }
 
-// passed returns the line of a report that is the same part as p on the same commit. If there are
-// uncommitted changes, no part counts as passed.
+// passed looks in a report for the same part as `p`, on the same commit. It returns the line of that part. If
+// there are uncommitted changes, no part counts as passed.
 func passed(t *testing.T, path string, p part) (part, bool) {
 	t.Helper()
 	list := readParts(t, path)

@@ -20,8 +20,8 @@ var (
 	manyTurns = flag.Int("many-turns", 12, "turns of each of them")
 )
 
-// turnsOfAHost is the number of turns after which another host agent takes over the arm. With this
-// number, each kind of turn is at some time the last turn before the change.
+// turnsOfAHost is the number of turns after which another host agent takes over the arm. With this number, the
+// change comes at some time after each kind of turn.
 const turnsOfAHost = 6
 
 // One conversation has many turns, with calls of all kinds. Meanwhile other host agents take over the
@@ -75,8 +75,8 @@ func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 	return append(out[:n-1], deed{prompt: "say " + Nonce()})
 }
 
-// doInTime carries out a deed within deedTimeout. If restart is true, another host agent first takes
-// over the arm.
+// doInTime sends the prompt of a deed, and waits for the end of its turn, within deedTimeout. If `restart` is
+// true, another host agent first takes over the arm.
 func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
 	ctx, cancel := patience.With(ctx, deedTimeout)
 	defer cancel()
@@ -110,12 +110,12 @@ func (t *Trial) checkWork(tb testing.TB, deeds []deed) {
 		len(log.Replies), len(sent))
 }
 
-// costShare bounds the difference between the cost by the events and the cost by the model's record:
-// one part in costShare.
+// costShare bounds the difference between two costs, the one by the events and the one by the model's record.
+// The difference may be at most one part in costShare.
 const costShare = 100
 
-// checkCost compares the cost by the events of the kind usage with the cost by the model's record. The
-// agent CLI may or may not count its side requests.
+// checkCost compares the cost by the events of the kind usage with the cost by the model's record. The agent
+// CLI may count its side requests, such as one for a title, or leave them out.
 func (t *Trial) checkCost(tb testing.TB) {
 	tb.Helper()
 	events, err := t.hosted.Events(tb.Context())

@@ -23,14 +23,15 @@ var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each 
 const (
 	// midwayWord is a part of each prompt of these tests, except those that open a dialog.
 	midwayWord = "midway"
-	// midwayTimeout is the time limit for one delivery and its result. In the longest case, the prompt
-	// is lost after a minute, and the next prompt needs another minute for a probe.
+	// midwayTimeout is the time limit for one delivery and its result. In the longest case, the prompt is lost
+	// after a minute. For the next prompt, Coleo then needs another minute to find out whether the agent CLI
+	// reads any keys.
 	midwayTimeout = 5 * time.Minute
 	// midwayDelay is the longest time from the beginning of a delivery to its disturbance.
 	midwayDelay = 300 * time.Millisecond
-	// askAfter is how long the model waits before it asks for a command. It is long enough to prove the
-	// previous prompt. A prompt is sent between askEarly before this moment and askLate after it.
-	// askEarly is longer than a delivery takes.
+	// askAfter is how long the model waits before it asks for a command. In this time, the previous prompt must
+	// be proven. The next prompt is sent at a random time around that question: at most askEarly before it, and
+	// at most askLate after it. A delivery takes less time than askEarly.
 	askAfter, askEarly, askLate = time.Second, 450 * time.Millisecond, 100 * time.Millisecond
 	// busyRetry is the pause before a prompt that was refused as busy is sent again. The pause is needed
 	// because a stopped agent CLI may be read as idle.
@@ -152,8 +153,8 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 		"had hidden %d for a while", len(f.prompts), f.Proven, f.Refused, f.Lost, f.LostAsked, f.Unsettled)
 }
 
-// readUnsettled reads the session's report about a prompt whose arrival a dialog has hidden. The arm
-// must be idle.
+// readUnsettled reads the session's report about a prompt whose arrival a dialog has hidden. The caller must
+// wait until the arm is idle.
 func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	prompt := f.unsettled
@@ -186,8 +187,7 @@ func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Errorf("a dialog has hidden whether %.60q arrived, and nothing was told since%s", prompt, trial.evidence())
 }
 
-// sendPatiently sends a prompt. It repeats this while the agent CLI refuses the prompt because it is
-// working.
+// sendPatiently sends a prompt, again and again while the agent CLI refuses it because it is working.
 func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.Receipt, error) {
 	for {
 		receipt, err := s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -201,7 +201,7 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 	}
 }
 
-// The terminal or the agent CLI is disturbed while a prompt is sent. The prompt must arrive once, or the
+// Something disturbs the terminal or the agent CLI while a prompt is sent. The prompt must arrive once, or the
 // error must report that it may not have arrived.
 func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
@@ -317,8 +317,8 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	}
 }
 
-// askFor makes the model ask for a command or an edit after some time. It returns the prompt that starts
-// this.
+// askFor makes the model ask for a command or an edit after some time. It returns the prompt to which the
+// model reacts in this way.
 func askFor(t *testing.T, trial *Trial, file string) string {
 	t.Helper()
 	rules := []modelserver.Rule{{Name: "short", When: modelserver.When{Contains: midwayWord},

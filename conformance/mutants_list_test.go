@@ -19,7 +19,7 @@ when = [{ where = "composer", pattern = '(?s).*' }]
 
 `
 
-// misreading returns the mutants that report something other than what happened.
+// misreading returns mutants (harnesses with one fault) that report something other than what happened.
 func misreading() []mutant {
 	rule := `[[rule]]
 name = "working"`
@@ -30,7 +30,8 @@ name = "working"`
 		{name: "never idle", breaks: reads(coleo.Processing, coleo.Idle),
 			fails: []string{"spawn_and_idle"}, says: "still processing", within: hangs},
 		{name: "idle at a visible prompt line", edits: []string{rule, idleBefore + rule},
-			// A growing answer counts as work, even against a rule. An answer that pauses does not.
+			// An answer that grows counts as work, whatever the rules say. So only a check with a pause in an answer
+			// finds this fault.
 			passes: []string{"spawn_and_idle", "approval_deny"},
 			fails:  []string{"idle_after_the_answer"}, says: "it was read as idle"},
 		{name: "does not tell that it works", breaks: func(s live) live { return untold{s} },
@@ -47,7 +48,7 @@ name = "working"`
 		{name: "reads prose as work", edits: []string{`where = "below composer", pattern = 'esc to interrupt'`,
 			`where = "screen", pattern = 'esc to interrupt'`},
 			passes: []string{"simple_prompt"}, fails: []string{"liar"}, says: "still processing", within: hangs},
-		// The start takes longer than a machine with much other work needs to send the prompt.
+		// The start takes 20 s. Even a loaded machine sends the prompt before the start is over.
 		{name: "idle before it has started", breaks: reads(coleo.Idle, coleo.Initializing), edits: word("pause 20s"),
 			passes: []string{"spawn_and_idle"}, fails: []string{"simple_prompt"},
 			says: "nothing was typed|is still starting"},
@@ -71,7 +72,7 @@ name = "working"`
 	}
 }
 
-// misdelivering returns the mutants whose prompts do not arrive unchanged.
+// misdelivering returns mutants (harnesses with one fault) whose prompts do not arrive unchanged.
 func misdelivering() []mutant {
 	return []mutant{
 		{name: "loses Enter and reports success", breaks: delivers(losesEnter),
@@ -108,8 +109,7 @@ func misdelivering() []mutant {
 	}
 }
 
-// misdeciding returns the mutants that do something that nobody has allowed, or that differs from a
-// decision.
+// misdeciding returns mutants (harnesses with one fault) that do something against a decision or without one.
 func misdeciding() []mutant {
 	return []mutant{
 		{name: "types prompts into dialogs", breaks: delivers(typesBlindly),
@@ -152,7 +152,8 @@ func misdeciding() []mutant {
 	}
 }
 
-// miscarrying returns the mutants that lose a conversation, a process or their configuration.
+// miscarrying returns mutants (harnesses with one fault) that lose a conversation, a process or their
+// configuration.
 func miscarrying() []mutant {
 	return []mutant{
 		{name: "starts anew instead of attaching", anew: true,

@@ -15,7 +15,7 @@ type mutant struct {
 	anew   bool     // see brokenHarness
 	edits  []string // edits of the harness's description; see fakeHarness
 	window bool     // the sessions have windows
-	// recorded means that the sessions read the fake's notes and report its work.
+	// If `recorded` is true, the sessions also read the notes of the fake agent CLI, and report the work in them.
 	recorded bool
 	fails    []string // checks that must fail
 	says     string   // text that the details of each failed check must contain; "|" separates alternatives
@@ -27,14 +27,15 @@ type mutant struct {
 	waits bool
 }
 
-// hangs is the time limit for the checks of a mutant that makes them wait forever. Correct checks
-// take a tenth of it. Checks that take half of it when correct have twice this limit.
+// hangs is the time limit for checks that wait for ever because of a mutant's fault. Without the fault, such a
+// check takes a tenth of this time. For a check that takes half of it, the limit is doubled.
 const hangs = 5 * time.Second
 
-// word returns the edit that makes the fake start with one of its words.
+// word returns the edit of the fake's description that starts the fake agent CLI with `--start` and the word.
 func word(w string) []string { return []string{`["--workdir"`, `["--start", "` + w + `", "--workdir"`} }
 
-// With -short, three of four mutants leave out the checks that they must pass.
+// Each mutant must fail the checks that find its fault, and pass some others. With -short, three of four
+// mutants skip the checks that they must pass.
 func TestTheSuiteFindsEachMutant(t *testing.T) {
 	needTmux(t)
 	t.Parallel()
@@ -115,7 +116,7 @@ func pick(names []string) []Check {
 	return out
 }
 
-// Each check must be failed by some mutant, because a check without one may be impossible to fail.
+// Each check must fail for some mutant. A check that no mutant fails may be impossible to fail.
 func TestEachCheckIsFailedByAMutant(t *testing.T) {
 	t.Parallel()
 	failed, names := map[string]bool{}, map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// misreporting returns the mutants whose events report other work than the model's. Their sessions
-// read the fake's notes.
+// misreporting returns mutants (harnesses with one fault) whose events report other work than the model's.
+// Their sessions also read the notes of the fake agent CLI, which are its record.
 func misreporting() []mutant {
 	list := []mutant{
 		{name: "reports no end of a call that fails", breaks: changesWork(withoutEndsOf(coleo.ToolError)),

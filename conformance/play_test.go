@@ -12,8 +12,8 @@ import (
 	"coleo.dev/harnesses/terminal/mend"
 )
 
-// The label of a played session must contain the states that the model's record and the file system
-// prove. That must hold even if the harness reads the screen wrongly.
+// A play is a session that is recorded and labelled with its states. The label must contain the states that
+// the model's record and the file system prove, even if the harness reads the screen wrongly.
 func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	t.Parallel()
 	config := fakeConfig(t)
@@ -52,7 +52,7 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	}
 }
 
-// If a session accepts no prompt, no state may count.
+// If a session accepts no prompt, nothing proves its states. The label must then call them unjudged.
 func TestAPlayThatIsBrokenOffProvesNothing(t *testing.T) {
 	t.Parallel()
 	p := &player{}

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// Over HTTP, the server's list of messages proves a prompt. A real server is asked by the session
-// that has sent the prompt, and by the next session.
+// To prove that a prompt arrived, a session over HTTP reads the server's list of messages. Here a real server
+// is asked by the session that has sent the prompt, and then by the next session.
 func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 	ctx, cancel := patience.With(t.Context(), 2*time.Minute)
 	defer cancel()

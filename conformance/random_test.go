@@ -23,19 +23,19 @@ var (
 )
 
 const (
-	// promptsPerDraw is how many prompts are sent with one draw of settings. The start of an agent
-	// CLI takes as long as several prompts.
+	// promptsPerDraw is how many prompts are sent before the settings are drawn again. Each new drawing starts an
+	// agent CLI, which takes as long as several prompts.
 	promptsPerDraw = 24
-	// settingsPerDraw is the largest number of settings in one draw.
+	// settingsPerDraw is the largest number of settings that are drawn together.
 	settingsPerDraw = 3
-	// A prompt is sent between endEarly before the end of a turn and endLate after it. In this
-	// time, each witness reports the end.
+	// A prompt is sent at a random time around the end of a turn: at most endEarly before it, and at most endLate
+	// after it. In this time, the screen, the record and the hook report the end one after another.
 	endEarly, endLate = 450 * time.Millisecond, 700 * time.Millisecond
 )
 
-// With any settings that Coleo accepts, prompts are sent at bad moments. Each must arrive once, be
-// refused, or be reported as lost. No turn may be read as ended too early, and no prompt may answer
-// a dialog. The model's record and the file system are the evidence.
+// An agent CLI has random settings that Coleo accepts, and prompts are sent at bad moments. Each prompt must
+// arrive once, be refused, or be reported as lost. No turn may be read as ended too early, and no prompt may
+// answer a dialog. The model's record and the file system are the evidence.
 func TestWithRandomSettingsNoPromptIsLostInSilence(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		seed := *randomSeed
@@ -85,8 +85,8 @@ func drawSettings(names []string, r *rand.Rand) []string {
 	return names[:min(len(names), 1+r.IntN(settingsPerDraw))]
 }
 
-// sendAtBadMoments sends pairs of prompts. The first one begins a turn, and the second comes about
-// when that turn ends or asks.
+// sendAtBadMoments sends pairs of prompts. The first one begins a turn. The second one comes at about the time
+// when this turn ends, or when it opens a dialog.
 func sendAtBadMoments(t *testing.T, trial *Trial, r *rand.Rand, prompts int) tally {
 	t.Helper()
 	f := fates{verdict: map[string]coleo.Code{}}
@@ -137,7 +137,7 @@ func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand)
 	f.idle(ctx, t, trial)
 }
 
-// endsSoon makes the model answer a prompt with a word after some time, in one of several ways. It
+// endsSoon makes the model answer a prompt that contains `word` after some time, in one of several ways. It
 // returns the prompt, and how long the answer takes.
 func endsSoon(t *testing.T, trial *Trial, word string, r *rand.Rand) (string, time.Duration) {
 	t.Helper()
@@ -170,7 +170,8 @@ func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt 
 	}
 }
 
-// idle waits until the agent CLI is idle, and reads the reports of that time.
+// idle waits until the agent CLI is idle. It then reads what became of a prompt whose arrival a dialog has
+// hidden.
 func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	if _, err := waitfor.Idle(ctx, trial.Session); err != nil {

@@ -55,8 +55,8 @@ func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 	}
 }
 
-// Each session must have its own recording. These are the shared session, the one after a failure,
-// and those that a single check starts.
+// A run of checks uses several sessions: the shared one, the one after a failure, and those that a single
+// check starts. Each of them must have its own recording.
 func TestEachSessionHasARecording(t *testing.T) {
 	t.Parallel()
 	c := fakeConfig(t)

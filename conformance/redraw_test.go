@@ -20,7 +20,7 @@ func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
 		{"a b c f g h i j k l m", 8, true},      // two rows above the wipe are missing
 		{"a b h i j k l m", 8, true},            // five rows above the wipe are missing
 		{"a i j k l m", 8, false},               // seven rows above the wipe are missing
-		{"a b c f g h i j k l", 8, false},       // rows above the wipe and the last row are missing
+		{"a b c f g h i j k l", 8, false},       // rows above the wipe are missing, and so is the last row
 		{"a b d e g h i j k l m", 8, false},     // rows in two places are missing
 		{"a b c x e f g h i j k l m", 8, false}, // there is a new row
 		{"h i j k l m", 0, true},                // the whole screen was wiped, and the transcript is missing

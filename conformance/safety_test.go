@@ -29,8 +29,8 @@ var (
 // sendsPerDialog is how many prompts are sent while one dialog is open, before it is denied.
 const sendsPerDialog = 10
 
-// conversation is how many prompts are sent to one agent CLI before another one is started. People
-// send fewer. The number is bounded because Aider counts the tokens of all prompts for each prompt.
+// conversation is how many prompts are sent to one agent CLI before another one is started. People send fewer.
+// The number is limited because Aider counts the tokens of all earlier prompts again for each prompt.
 const conversation = 250
 
 // lostPerMille is how many of a thousand prompts may be reported as lost.

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// withSettings contains settings of the fake. One works, and the harness refuses another. The
-// harness should refuse the third one too, but does not recognize it.
+// withSettings contains three settings of the fake agent CLI. The first one works, and the harness refuses the
+// second. The harness should refuse the third one too, but does not recognize it.
 const withSettings = `[[setting]]
 name = "slow"
 doc = "It starts late."
@@ -83,8 +83,8 @@ func TestIdleInAPauseOfAnAnswerIsFound(t *testing.T) {
 	t.Errorf("the check did not run: %+v", report.Settings[0])
 }
 
-// If the session never becomes idle, each other check would fail only after its whole time limit.
-// So the checks must stop at the first one.
+// The session never becomes idle, so each check would fail only after its whole time limit. The run must stop
+// at the first of these failures.
 func TestASettingThatNeverStartsIsLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	ran := 0

@@ -26,8 +26,9 @@ const (
 	enterLooks = 100
 )
 
-// A command that the user types after ! must be reported with its output. Afterwards no witness may
-// claim work, and the next prompt must arrive.
+// In an agent CLI, a user can run a command by typing it after "!". The record must report the command with
+// its output. Afterwards, the screen, the hook and the record must not report work, and the next prompt must
+// arrive.
 func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +65,9 @@ func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	}
 }
 
-// After a stopped command of the user, no witness may claim work, and the next prompt must arrive.
-// That must hold even if the agent CLI stays in its shell mode with the command in its composer.
+// A command that the user runs with "!" is stopped. Afterwards, the screen, the hook and the record must not
+// report work, and the next prompt must arrive. That must hold even if the agent CLI stays in its shell mode
+// with the command in its composer.
 func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +123,8 @@ func TestAPromptLeavesTheModeOfTheShell(t *testing.T) {
 	}
 }
 
-// typeCommand types a command after ! as a person would, submits it, and waits until it has run.
-// The word must be in the command and in its output.
+// typeCommand types `command` after "!" as a person would, submits it, and waits until it has run. The command
+// and its output must contain `word`.
 func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	tb.Helper()
 	t.submitCommand(tb, command, word)
@@ -131,8 +133,8 @@ func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	})
 }
 
-// enterUntil waits until ok returns true. From time to time it presses Enter again, because Gemini
-// CLI may ignore an early Enter or treat it as a new row.
+// enterUntil waits until the function `ok` returns true. From time to time it presses Enter again, because
+// Gemini CLI may ignore an early Enter or treat it as a new row.
 func (t *Trial) enterUntil(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	looks := 0
@@ -147,7 +149,7 @@ func (t *Trial) enterUntil(tb testing.TB, what string, ok func() bool) {
 	})
 }
 
-// submitCommand types a command after ! and submits it. The word must be in the command.
+// submitCommand types `command` after "!" and submits it. The command must contain `word`.
 func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	tb.Helper()
 	term := t.Session.(coleo.Terminal)
@@ -159,7 +161,7 @@ func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	t.input(tb, "\r")
 }
 
-// idleByAll reports whether the agent CLI is idle and no witness contradicts this.
+// idleByAll reports whether the agent CLI is idle, and neither the hook nor another source reports work.
 func (t *Trial) idleByAll() bool {
 	e := t.Session.(coleo.Explainer).Explain()
 	return e.Reading.State == coleo.Idle && !slices.ContainsFunc(e.Witnesses, func(w coleo.Witness) bool {
@@ -197,7 +199,7 @@ func (f *followed) says(text string) bool {
 	})
 }
 
-// printed reports whether the reported output of a user's command contains the word.
+// printed reports whether the reported output of a user's command contains `word`.
 func (f *followed) printed(word string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,7 +220,7 @@ func soon(tb testing.TB, what string, ok func() bool) {
 	}
 }
 
-// awaitTrue calls ok again and again until it returns true or ctx ends.
+// awaitTrue calls the function `ok` again and again until it returns true or ctx ends.
 func awaitTrue(ctx context.Context, ok func() bool) {
 	tick := time.NewTicker(shellLook)
 	defer tick.Stop()

@@ -48,7 +48,7 @@ type turn struct {
 	nonce string
 	sent  time.Time
 	idle  []time.Time
-	// since when the screen has been idle and no witness has claimed work; zero if not known
+	// since when the screen has been idle, and since when nothing else has reported work; zero if not known
 	screen, witness time.Time
 }
 
@@ -105,8 +105,8 @@ func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	return times
 }
 
-// upTo returns the times up to the first one after the time after. It is needed because a caller
-// that waits for the end of a turn may see the end earlier than a follower of the changes.
+// upTo returns the received times, including the first one later than `after`. It must wait for that one,
+// because the end of a turn may reach the caller earlier than this channel.
 func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
 	for at := range times {
 		if list = append(list, at); at.After(after) {

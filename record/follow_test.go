@@ -168,8 +168,8 @@ func TestOnlyAFileIsARecord(t *testing.T) {
 	s.sees("a")
 }
 
-// An agent CLI that resumes a conversation may first write to another file, and this write must be
-// reported as Ready. A file that was last written before the start must not.
+// An agent CLI that resumes a conversation may first write to another file, here "one-2". The Follower must
+// report this as Ready. It must not report a file that was last written before the start.
 func TestTheFollowerReportsWhenTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	ready := Source{Pattern: source.Pattern, Open: source.Open, ReportsReady: true}
@@ -218,7 +218,8 @@ func (c *counted) Next() []Entry {
 
 func (c *counted) Close() {}
 
-// countedFollower starts a Follower of a counted record. It passes the entries to take.
+// countedFollower starts a Follower of a counted record. The Follower passes the entries to the function
+// `take`.
 func countedFollower(t *testing.T, c *counted, take func([]Entry)) (f *Follower, stop func()) {
 	t.Helper()
 	home := t.TempDir()
@@ -251,7 +252,7 @@ func TestCatchUpReturnsWithTheNewestEntries(t *testing.T) {
 	}
 }
 
-// CatchUp must return after its time limit, even if a look at the record is stuck.
+// CatchUp must return after its time limit, even if the Follower hangs while it reads the record.
 func TestCatchUpIsBounded(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// dated decodes lines of the form TIME TEXT. A line "folder PATH" names the folder of work, and a
-// line "subagent" marks the record of a subagent.
+// dated decodes lines of the form TIME TEXT. A line "folder PATH" names the work folder, and a line "subagent"
+// marks the record of a subagent.
 type dated struct{}
 
 func (dated) Decode(line []byte) []Entry {

@@ -124,9 +124,9 @@ func TestAFolderOfSubagentsIsWatchedBeforeItHasARecord(t *testing.T) {
 	}
 }
 
-// After a restart of a host agent, all entries exist already. They must be passed on in order, and each
-// only once. A subagent's record that begins with a copy of the conversation adds only its own replies. A
-// record that was last written before the start is ignored.
+// After a restart of a host agent, the Follower finds all entries at once. It must pass them on in order, and
+// each only once. A subagent's record can begin with a copy of the conversation, and adds only its own
+// replies. A record that was last written before the start of the arm is ignored.
 func TestTheTokensOfSubagentsComeInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	f := newFamily(t, time.Unix(1, 0))

@@ -103,8 +103,8 @@ func (each) Decode(line []byte) (out []Entry) {
 	return out
 }
 
-// Each piece of work must have its own place, and must have the same place each time the file is
-// read.
+// Each piece of work must have its own place, a position and a key. It must have the same place each time that
+// the file is read.
 func TestWorkHasAPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "record")

@@ -9,9 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// claims lists the capabilities of each built-in harness. It makes each removal of a capability
-// visible in a review, because the conformance suite skips the capabilities that a harness does not
-// claim.
+// claims lists the capabilities that each built-in harness claims. The conformance suite skips the others, so
+// it would not notice a removed capability. With this list, a review shows each removal.
 var claims = map[string]string{
 	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
 	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +

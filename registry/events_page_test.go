@@ -100,7 +100,7 @@ func sourcesByKind(t *testing.T, b builtin) map[coleo.EventKind][]string {
 	t.Helper()
 	out := map[coleo.EventKind][]string{}
 	for _, path := range recordingsOf(t, b.name) {
-		kinds := map[string]coleo.ToolKind{} // the kind of each call's tool, by the id of the call
+		kinds := map[string]coleo.ToolKind{} // the kind of tool of each call, by the call's id
 		for _, a := range databasetest.WorkIn(t, b.hooks.Record, path) {
 			for _, kind := range kindsOf(a, kinds) {
 				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
@@ -122,8 +122,8 @@ func recordingsOf(t *testing.T, name string) []string {
 	return paths
 }
 
-// kindsOf returns the kinds of event that follow from the activity a: its own kind, and the kinds
-// that package trace derives. The map calls contains the kind of tool of each earlier call.
+// kindsOf returns the kinds of event that follow from an activity: its own kind, and the kinds that package
+// trace derives. `calls` contains the kind of tool of each earlier call.
 func kindsOf(a coleo.Activity, calls map[string]coleo.ToolKind) []coleo.EventKind {
 	out := []coleo.EventKind{coleo.KindOf(a.Work)}
 	if a.Reply != "" {

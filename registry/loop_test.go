@@ -9,7 +9,7 @@ import (
 	"coleo.dev/record/databasetest"
 )
 
-// The loop breaker must stop no turn of any recording.
+// The loop breaker stops a turn that repeats itself. It must stop no turn of any recording.
 func TestNoRecordingGoesInCircles(t *testing.T) {
 	t.Parallel()
 	runs, calls := 0, 0

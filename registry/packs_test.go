@@ -13,7 +13,7 @@ import (
 
 const packRules = "[[rule]]\nname = \"r\"\nstate = \"idle\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n"
 
-// day is the day of these tests. Their packs expire at its end.
+// day is the time of these tests. Their packs expire at the end of that day.
 func day() time.Time { return time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC) }
 
 // packStage is a registry with a folder of packs, and a key that is trusted there.

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/record/databasetest"
 )
 
-// A budget can stop a turn only if tokens are reported during the turn. So if a reply calls a tool,
-// its tokens must be reported before the second reply after it begins.
+// A budget can stop a turn only if tokens are reported during the turn. So when a reply begins, the tokens of
+// all earlier replies must be reported, except those of the reply right before it.
 func TestTheTokensOfAReplyAreReportedDuringTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, b := range builtins() {

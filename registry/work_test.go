@@ -10,7 +10,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// eachRecording calls check with the work that the recordings of each harness report.
+// eachRecording calls the function `check` with the work that the recordings of each harness report.
 func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
 	t.Helper()
 	for _, b := range builtins() {
@@ -28,8 +28,9 @@ func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)
 	}
 }
 
-// In its recording, each agent CLI whose record Coleo reads shortens a conversation. The record must
-// report the tokens of the replies. Each compaction must have its two sizes or a summary.
+// In the recording of each agent CLI, replies use tokens, and a conversation is shortened. The decoded record
+// must report the tokens of the replies. Each report of a shortened conversation must contain its two sizes or
+// a summary.
 func TestR8EachRecordReportsUsageAndCompaction(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
@@ -50,7 +51,7 @@ func TestR8EachRecordReportsUsageAndCompaction(t *testing.T) {
 	})
 }
 
-// The first report of a reply must name the model that gives the reply.
+// The first thing that is reported of a reply must name the model of the reply.
 func TestR8EachReplyReportsItsModelFirst(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {

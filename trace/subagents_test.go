@@ -57,8 +57,8 @@ func TestEachReplyOfManySubagentsIsToldOnce(t *testing.T) {
 	}
 }
 
-// Some agent CLIs report the tokens of subagents in the record of the conversation. Such a record must have
-// its place in Places, not in Subagents.
+// Some agent CLIs report the tokens of subagents in the record of the conversation. The State must keep the
+// place of this record in `Places` and not in `Subagents`.
 func TestTheRecordOfTheConversationMayTellOfSubagents(t *testing.T) {
 	t.Parallel()
 	list := []coleo.Activity{reply(1, 1, false), reply(2, 2, true), reply(3, 3, false)}

@@ -103,8 +103,8 @@ func TestR3AnUnfinishedCallIsAnOrphan(t *testing.T) {
 	same(t, told(t, events), "0 turn", "0 assistant_text text-1-1late")
 }
 
-// A prompt can be in the record before Coleo has proved that the prompt arrived. The work after it
-// must wait for its run.
+// A prompt can be in the record before Coleo has proved its arrival. Its run has then not begun yet. The work
+// that follows in the record must wait for this run.
 func TestWorkWaitsForItsRunToBegin(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "first"}, text("one"), coleo.Prompted{Text: "second\nprompt"}, text("two"))
@@ -190,8 +190,8 @@ func stored(t *testing.T, s State) (out State) {
 	return out
 }
 
-// An agent CLI changes to a new conversation and then back. The first record is read again from its
-// beginning, and its known activities must yield no event.
+// An agent CLI changes to a new conversation and then back to the first one. The first record is then read
+// again from its beginning. Activities that were already read must yield no event.
 func TestEachRecordHasItsOwnPlace(t *testing.T) {
 	t.Parallel()
 	first, second := at(text("a"), text("b")), at(text("c"))
@@ -215,9 +215,8 @@ func TestEachRecordHasItsOwnPlace(t *testing.T) {
 	}
 }
 
-// The tokens of a reply come last, too late to name the model at the beginning of its turn. So the
-// turn must take the model from the reply itself, because the State may have the model of an
-// earlier start.
+// The record reports the tokens of a reply, with the model, after the reply. The turn begins earlier, and the
+// State may still have the model of an earlier start. So the turn must take the model from the reply itself.
 func TestATurnTellsTheModelOfItsReply(t *testing.T) {
 	t.Parallel()
 	list := at(coleo.Prompted{Text: "do it"}, text("one"), coleo.ReplyUsage{Model: "new"}, text("two"))

@@ -111,7 +111,7 @@ func (f *fake) stop() {
 // patience bounds every wait of these tests. A loaded machine needs some seconds.
 const patience = 30 * time.Second
 
-// expect reads until the terminal has shown text. It returns the output before text.
+// expect reads until the terminal has shown `text`. It returns the output before that.
 func (f *fake) expect(text string) (before string) {
 	f.t.Helper()
 	if err := f.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -135,7 +135,7 @@ func (f *fake) expect(text string) (before string) {
 	}
 }
 
-// await waits until is returns true. It is for states that no output announces.
+// await waits until the function `is` returns true. It is for states that no output announces.
 func (f *fake) await(what string, is func() bool) {
 	f.t.Helper()
 	late := time.NewTimer(patience)

@@ -127,8 +127,8 @@ func TestRecordsThatCannotBeReadOrWritten(t *testing.T) {
 	}
 }
 
-// Only a client that allows servers to ask its user may be offered the tool ask. The answer must reach the
-// model.
+// The server may offer the tool `ask` only to a client that lets servers ask its user. The user's answer must
+// reach the model.
 func TestAskAsksTheUserOfAClientThatAllowsIt(t *testing.T) {
 	t.Parallel()
 	plain := startServer(t, "")

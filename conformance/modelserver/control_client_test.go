@@ -18,7 +18,7 @@ import (
 // namespace.
 type controlClient struct{ http *http.Client }
 
-// newControlClient returns a client of the control socket at path. The server may start later,
+// newControlClient returns a client of the control socket with the given path. The server may start later,
 // because the client makes a new connection for each call.
 func newControlClient(path string) *controlClient {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -27,8 +27,8 @@ func newControlClient(path string) *controlClient {
 	return &controlClient{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Record returns the requests from number from on. The first request has the number 1. If there are
-// none yet, Record waits for one, for at most wait. The server itself waits at most a minute.
+// Record returns the requests with the number `from` and higher. The first request has the number 1. If there
+// are none yet, Record waits for one, at most for the time `wait`. The server itself waits at most a minute.
 // Record returns an error if the server cannot be reached or ctx is cancelled.
 func (c *controlClient) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
 	q := url.Values{"from": {strconv.Itoa(from)}}

@@ -57,8 +57,9 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 	}
 }
 
-// Claude Code sends the same notice in three ways. If the notice comes after the model's last word, it begins a
-// turn. If it comes beside or within the result of a tool, it belongs to the running turn.
+// Claude Code tells the model with a notice that a task in the background has ended. A notice after the
+// model's last word begins a turn. A notice beside, within or right after the result of a tool belongs to the
+// running turn.
 func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
 	t.Parallel()
 	const notice = `<task-notification>\n<result>It is done.</result>\n</task-notification>`
@@ -237,8 +238,8 @@ func TestAFailureInMidStreamIsAnEvent(t *testing.T) {
 	}
 }
 
-// Claude Code only mentions some tools. It sends their schemas when the model asks for them. The record must
-// contain the names of these tools.
+// Claude Code sends only the names of some tools, and their schemas when the model asks for them. The record
+// must contain these names.
 func TestToolsThatAreOnlyMentionedAreRecorded(t *testing.T) {
 	t.Parallel()
 	got, err := anthropic{}.decode([]byte(`{"model":"m","max_tokens":9,"tools":[{"name":"Bash"}],"messages":[` +

@@ -71,8 +71,8 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 	}
 }
 
-// If a script calls a tool by its name, the call must have the kind with which the agent CLI has
-// offered the tool.
+// A script can call a tool by its name. The call must have the form in which the agent CLI has offered the
+// tool. So a custom tool must receive plain text, and a tool in a namespace must be called with its namespace.
 func TestAToolCalledByItsNameKeepsItsKind(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Tools: []Tool{{Name: "apply_patch", custom: true}, {Name: "echo", namespace: "probe"}}}

@@ -8,8 +8,8 @@ import (
 
 var someUsage = Usage{Input: 1000, Cached: 600, Written: 100, Output: 50, Reasoning: 20}
 
-// reportedAs contains where each dialect reports someUsage, as paths in the last event or document
-// with a usage.
+// reportedAs contains where each dialect reports the numbers of someUsage. The keys of `want` are paths in the
+// last event or document with a usage.
 var reportedAs = []struct {
 	dialect, path, body, streamed string
 	want                          map[string]float64
@@ -84,8 +84,8 @@ func keys(path string) (out []any) {
 	return out
 }
 
-// In this dialect, the first event must report the tokens of the request. The reply is not known
-// then.
+// In Anthropic's dialect, the first event must report the tokens of the request. The tokens of the reply are
+// not known yet.
 func TestTheFirstAnthropicEventReportsTheRequest(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{Script: Script{Rules: []Rule{{Reply: []Step{{Text: "words"}, {Usage: &someUsage}}}}}})

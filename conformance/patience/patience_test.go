@@ -20,8 +20,8 @@ func TestALoadedMachineGetsMoreTime(t *testing.T) {
 	}
 }
 
-// A waiting caller must see the end of the patience as an exceeded deadline, and the end of the
-// test as a cancellation.
+// When the time of a context has passed, its waiting caller must see an exceeded deadline. When the context is
+// canceled before that, the caller must see a cancellation.
 func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := With(t.Context(), time.Millisecond)

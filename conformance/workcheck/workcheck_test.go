@@ -10,7 +10,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// event returns an event of the run r1 or of another one.
+// event returns an event of the run with the id `run`.
 func event(t *testing.T, run string, kind coleo.EventKind, payload any) coleo.Event {
 	t.Helper()
 	raw, err := json.Marshal(payload)
@@ -47,7 +47,7 @@ func run(t *testing.T) []coleo.Event {
 	return list
 }
 
-// judge compares the events with the model's record of that run.
+// judge compares the events with what the model did in the run above. It returns the errors as text.
 func judge(events []coleo.Event) string {
 	made := []Made{{Made: modelserver.Made{ID: "a", Name: "bash"}, Prompt: "do it", Outcome: coleo.ToolError},
 		{Made: modelserver.Made{ID: "b", Name: "task"}, Prompt: "do it", Outcome: coleo.ToolSuccess}}

@@ -58,7 +58,8 @@ func TestANoticeIsAPromptOfAnotherTurnThatNobodyHasTyped(t *testing.T) {
 	}
 }
 
-// The run of a prompt can end after the next turn has begun. Its answer must still come from its own turn.
+// A prompt's run can end after the next turn has begun. The answer to the prompt must still come from the
+// prompt's own turn.
 func TestTheTranscriptTellsTheAnswerOfEachPrompt(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Conversation: "c"}

@@ -104,7 +104,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The lines in this test are not in the recording.
+// This test decodes lines of Claude Code's record that the recordings in testdata do not contain.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

@@ -24,8 +24,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	})
 }
 
-// Codex writes a rollout for each subagent. The subagent's rollout is newer than the
-// conversation's, and names the same work folder, but it must not be treated as the conversation.
+// Codex writes a rollout, the file with a conversation, for each subagent too. The subagent's file is newer
+// than the user's, and names the same work folder. It must still not be treated as the user's conversation.
 func TestARolloutOfASubagentIsNotTheConversation(t *testing.T) {
 	t.Parallel()
 	f := terminal.Facts{Home: t.TempDir(), Workdir: "/w"}

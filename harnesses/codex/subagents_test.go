@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// head returns the first line of a rollout (0.169.0), and the line with the model.
+// head returns the first line of a rollout of Codex 0.169.0, and the line with the model.
 func head(thread, conversation string) string {
 	return fmt.Sprintf(`{"timestamp":"2026-11-27T22:17:00Z","type":"session_meta","payload":{"id":"%s","session_id":`+
 		`"%s"}}`+"\n"+`{"timestamp":"2026-11-27T22:17:00Z","type":"turn_context",`+
@@ -24,8 +24,9 @@ func tokensLine(thread, second string, input int) string {
 		`"turn_id":"t-%s","usage":{"input_tokens":%d,"output_tokens":4}}}`+"\n", second, thread, thread, input)
 }
 
-// Each thread has a rollout that names its conversation. A subagent can have its own subagent, and can begin
-// on the next day. Its rollout can begin with a copy of the conversation.
+// Codex writes a rollout, a file that names its conversation, for each subagent. A subagent can have its own
+// subagent, and can begin on the next day. The rollout of a subagent can begin with a copy of the
+// conversation.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	const (
@@ -47,8 +48,8 @@ func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	recordtest.CheckTokens(t, got, 100, -300, 200, -400)
 }
 
-// The first line of a rollout is long, so it can arrive in parts. Until it is complete, the rollout must be
-// checked again, even if its folder has not changed for long.
+// Codex may write the long first line of a rollout in parts. Until the line is complete, Coleo must check the
+// rollout again, even if its folder has not changed for a long time.
 func TestARolloutWithoutItsFirstLineIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	const own, subagent = "01a21f15-4ee3-73d2-97b3-772c2900c896", "01a21f15-52e7-7713-8319-b1aaabb2b4eb"

@@ -86,7 +86,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The lines in this test are not in the recordings.
+// This test decodes lines of Codex's record that the recordings in testdata do not contain.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

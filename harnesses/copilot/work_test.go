@@ -61,7 +61,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The events in this test are not in the recording.
+// This test decodes events of Copilot CLI's record that the recordings in testdata do not contain.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

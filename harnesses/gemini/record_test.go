@@ -33,8 +33,8 @@ func TestACommandOfTheUserIsNoTurn(t *testing.T) {
 	}
 }
 
-// After a denial, Gemini CLI writes its whole history again. The repeated lines must be ignored,
-// because the last one is the result of a tool, which would otherwise mean that the turn continues.
+// After a denial, Gemini CLI writes its whole history again. The last repeated line is the result of a tool,
+// which would mean that the turn continues. So the repeated lines must be ignored.
 func TestARepeatedHistoryIsNoTurn(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()

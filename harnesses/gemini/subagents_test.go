@@ -7,7 +7,8 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// A subagent writes its own session file. The name of the file's folder is the whole id of the conversation.
+// A subagent of Gemini CLI writes its own session file. The folder of this file has the whole id of the
+// conversation as its name.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	reply := func(id, time string, input int) string {

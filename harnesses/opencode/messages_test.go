@@ -66,9 +66,9 @@ func TestAnswerAndUsageAreReadFromTheDatabase(t *testing.T) {
 	}
 }
 
-// If the database has no answer, the answer must be empty without an error, because the session
-// then reads the screen. The usage must be zero if there is no database, and an error if the
-// database cannot be read.
+// If the database contains no answer, Answer must return an empty text and no error, because the session then
+// reads the screen. Usage must return zero without a database. It must return an error if the database cannot
+// be read.
 func TestADatabaseThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	h := Hooks("opencode")

@@ -87,7 +87,8 @@ func TestAMessageIsReadOnceWhenItIsWritten(t *testing.T) {
 	expect("nothing is new")
 }
 
-// OpenCode continues after a denial with words, so the turn must not end.
+// If the user denies a tool with a comment, OpenCode passes the comment on to the model and continues. So this
+// denial must not end the turn.
 func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -100,8 +101,8 @@ func TestADenialWithWordsEndsNoTurn(t *testing.T) {
 	}
 }
 
-// OpenCode asks the user when a model repeats the same call. If the user denies, OpenCode records
-// an error of the whole reply, which must be reported as a denial.
+// OpenCode asks the user when a model repeats the same call. If the user denies, OpenCode records this as an
+// error of the whole reply. Coleo must report a denial and not an error.
 func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]record.Ending{
@@ -116,8 +117,8 @@ func TestADenialOfRepeatedCallsIsNoError(t *testing.T) {
 	}
 }
 
-// When the user dismisses a question, OpenCode ends the turn. So does Kilo CLI, although it records
-// that the tool is completed (7.7.7).
+// When the user dismisses a question, the turn ends. This is true for OpenCode, and also for Kilo CLI 7.7.7,
+// which records that the tool is completed.
 func TestADismissedQuestionEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]string{

@@ -19,15 +19,15 @@ const (
 	recordedKilo = "testdata/work-kilo-7.7.7.jsonl.gz" // the database of Kilo CLI has the same form
 )
 
-// work returns what a tail returns if it reads after every n events.
+// work returns what a reader of the growing database returns if it reads after every n events.
 func (d database) work(n int) []record.Entry {
 	return d.Entries(account{folder: "opencode"}.record(), n)
 }
 
 func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
-	// OpenCode keeps no arguments of a call if it does not have the tool. In Kilo CLI, the name of this
-	// tool looks like that of an MCP server's tool.
+	// The model has also called a tool that does not exist. OpenCode keeps no arguments of this call. In Kilo
+	// CLI, the tool's name looks like the name of an MCP server's tool.
 	checkRecordedWork(t, recordedWork, coleo.ToolOther, 9)
 	checkRecordedWork(t, recordedKilo, coleo.ToolMCP)
 }
@@ -87,7 +87,7 @@ func TestTheRecordTellsMoreThanCalls(t *testing.T) {
 	}
 }
 
-// The events in this test are not in the recording.
+// This test decodes events of OpenCode's database that the recordings in testdata do not contain.
 func TestRareEventsAreDecoded(t *testing.T) {
 	t.Parallel()
 	w := newWorker(0)
@@ -142,8 +142,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// A tail that reads often must return the same work at the same places as a tail that reads only at the
-// end.
+// A reader of the growing database must return the same work in the same places, whether it reads often or
+// only at the end.
 func TestATailTellsTheSameWheneverItReads(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{recordedWork, recordedKilo} {
@@ -180,7 +180,8 @@ func firstDifference(a, b []coleo.Activity) int {
 	return -1
 }
 
-// The entries about the state come from the messages, so they must be the same with and without events.
+// OpenCode's database has messages and, in some versions, events. The entries about the state come from the
+// messages, so they must be the same without events.
 func TestEventsDoNotChangeTheState(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, databasetest.AtTheEnd} {
@@ -204,8 +205,9 @@ func states(entries []record.Entry) (out []record.Entry) {
 	return out
 }
 
-// A subagent has its own conversation, and can start another subagent. The tokens of both must be
-// reported once, at the end of the call that started the first one, however often the database is read.
+// A subagent has its own conversation, and can start a second subagent. At the end of the call that started
+// the first subagent, the tokens of both must be reported. They must be reported once, however often the
+// database is read.
 func TestTheTokensOfSubagentsAreTold(t *testing.T) {
 	t.Parallel()
 	const subagent = "ses_df876b94cffeL55Zgcnf6BOJU6"

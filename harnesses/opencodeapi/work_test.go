@@ -56,7 +56,7 @@ func serverless(t *testing.T) (*Session, *silentRecord) {
 	return s, silent
 }
 
-// status acts like an event of the server with a new status.
+// status passes a new status to the session, as an event of the server does.
 func (s *Session) status(kind string) {
 	s.update(func(f *facts) { f.applyStatus(statusBody{Type: kind}) })
 }
@@ -99,8 +99,8 @@ func TestAllWorkIsToldBeforeIdle(t *testing.T) {
 	}
 }
 
-// A turn that a person begins in the window must be reported once and before its work. It must not
-// matter whether the server or the database reports its prompt first.
+// A person can begin a turn in OpenCode's own window. The session must report this turn once, and before its
+// work. It must not matter whether the server or the database reports the turn's prompt first.
 func TestATurnOfAPersonIsToldOnceAndBeforeItsWork(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)
@@ -132,8 +132,8 @@ func TestATurnOfAPersonIsToldOnceAndBeforeItsWork(t *testing.T) {
 	}
 }
 
-// An earlier host agent has already reported the old entries of the record. Their work must be
-// reported again for the host agent's trace, but their prompt must not begin a turn.
+// An earlier host agent has already reported these entries of the record. Their work must be reported again,
+// because the new host agent's trace needs it. Their prompt must not begin a turn.
 func TestAnOldPromptIsNoTurn(t *testing.T) {
 	t.Parallel()
 	s, silent := serverless(t)

@@ -20,8 +20,8 @@ func TestTheRecordTellsHowEachTurnEnded(t *testing.T) {
 	})
 }
 
-// A reply that calls no tool may be the last line of a turn, so it must not report that the agent
-// CLI works. Each other line of a turn must report this.
+// Each line of a turn must report that the agent CLI works, except a reply that calls no tool. Such a reply
+// may be the last line of the turn.
 func TestTheLastLineOfATurnClaimsNothing(t *testing.T) {
 	t.Parallel()
 	entries := slices.DeleteFunc(recordtest.Entries(t, newDecoder(), "testdata/record-0.24.4.jsonl.gz"),

@@ -20,7 +20,8 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	t.Parallel()
 	list := recordtest.Work(t, newDecoder(), recordedWork)
 	const done, failed, denied = coleo.ToolSuccess, coleo.ToolError, coleo.ToolDenied
-	// If arguments are not JSON, Qwen Code asks the model once more, and then completes them itself.
+	// If the arguments of a tool call are not valid JSON, Qwen Code asks the model once more, and then completes
+	// them itself.
 	recordtest.CheckWork(t, recordedWork, list, []coleo.ToolOutcome{done, done, done, done, done, failed, failed, denied,
 		"", failed, failed, failed, done, done}, 8, 9)
 	var kinds []coleo.ToolKind
@@ -48,7 +49,7 @@ func TestTheRecordTellsTheWork(t *testing.T) {
 	}
 }
 
-// The lines in this test are not in the recording.
+// This test decodes lines of Qwen Code's record that the recordings in testdata do not contain.
 func TestRareLinesAreDecoded(t *testing.T) {
 	t.Parallel()
 	d := newDecoder()
@@ -71,9 +72,9 @@ func TestRareLinesAreDecoded(t *testing.T) {
 	}
 }
 
-// Qwen Code adds an event with the tokens of each reply. The id of the prompt shows whether the reply was for
-// a subagent. After a subagent has run, other fields of the event also name the subagent, but they must not
-// count.
+// Qwen Code records an event with the tokens of each reply. Only its field `prompt_id` shows whether a
+// subagent received the reply. After a subagent has run, `subagent_name` contains its name in each event, so
+// this field must be ignored.
 func TestTheTokensOfSubagentsAreRead(t *testing.T) {
 	t.Parallel()
 	event := func(prompt string, input int) string {

@@ -60,8 +60,8 @@ func shown(c *pty.Cast) (*pty.Core, time.Duration) {
 	return screen, last
 }
 
-// TestARecordingHoldsAllOfTheOutput covers several pieces, a resize, and an arm that has
-// ended.
+// A recording must contain all of the output, which comes in several pieces and with a resize. It must be
+// complete even after the arm has ended.
 func TestARecordingHoldsAllOfTheOutput(t *testing.T) {
 	t.Parallel()
 	data, cols, rows := traffic(t, "gemini-0.61.0/scen-a", 700_000)
@@ -194,7 +194,7 @@ func TestAScreenIsShownAsItStoodAtATime(t *testing.T) {
 	}
 }
 
-// markedEvery is the longest time between two marks with the time of output.
+// The journal stores the time of output in marks. markedEvery is the longest time between two such marks.
 const markedEvery = 50 * time.Millisecond
 
 func lastMark(t *testing.T, st *stage) (last time.Time) {

@@ -28,8 +28,8 @@ func (st *stage) typedSoFar() string {
 	return string(raw)
 }
 
-// deliver sends a prompt. The program shows the text typed in its composer, and the output then
-// after the submit key.
+// deliver sends a prompt. When Coleo has typed the prompt, the program prints `typed`, the picture with the
+// prompt in the composer. After the submit key, the program prints `then`.
 func (st *stage) deliver(ctx context.Context, s *session, prompt, typed, then string) (coleo.Receipt, error) {
 	st.t.Helper()
 	type sent struct {

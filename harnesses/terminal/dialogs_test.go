@@ -44,7 +44,8 @@ func TestAnAnswerWaitsForADialogThatIsRedrawn(t *testing.T) {
 	}
 }
 
-// An EStale error names the dialog on the screen by its final fingerprint.
+// An answer to a dialog that another dialog has replaced must fail with EStale. The error must contain the new
+// dialog with the same fingerprint that the session then reports.
 func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	t.Parallel()
 	st, s, first := askStage(t)
@@ -56,7 +57,7 @@ func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	if coleo.ErrorCode(err) != coleo.EStale || !errors.As(err, &e) || e.Dialog == nil {
 		t.Fatalf("the answer to the first of two got %v, want a refusal with the second", err)
 	}
-	// The refusal can come before the change of the state.
+	// Respond may return this error before the session reports the new state.
 	st.await("the second dialog is told", func() bool { return s.State().Dialog != nil })
 	if now := s.State().Dialog; now.Fingerprint != e.Dialog.Fingerprint || now.Fingerprint == first {
 		t.Errorf("the refusal names %+v, on the screen is %+v", e.Dialog, now)
@@ -66,8 +67,8 @@ func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	}
 }
 
-// Typed keys may have answered the first of two dialogs with the same text. So if the dialog
-// disappears and appears again after such a key, it must count as another dialog.
+// Two dialogs can have the same text. If a key is typed, it may have answered the first one. So a dialog that
+// disappears and appears again after such a key must count as another dialog.
 func TestKeysEndAnAppearanceThatIsNotSeenBehindThem(t *testing.T) {
 	t.Parallel()
 	for key, same := range map[string]bool{"1": false, "\r": false, "\x1b": false, "\x1b[B": true, "\x1b[A": true} {

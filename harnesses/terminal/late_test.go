@@ -59,8 +59,8 @@ func idleStage(t *testing.T, spec string) (*stage, *session) {
 	return st, s
 }
 
-// typeByKeys types a prompt and the submit key, and returns the prompt as a host agent that is killed
-// at this moment has stored it.
+// typeByKeys types a prompt and the submit key, like a host agent that is killed right afterwards. It returns
+// the prompt as this host agent has stored it.
 func (st *stage) typeByKeys(s *session, text string) coleo.Receipt {
 	st.t.Helper()
 	p := coleo.Receipt{ID: "p", Time: time.Now(), Text: text}
@@ -97,7 +97,7 @@ func TestAPromptThatIsReadLateAfterAKillHasArrived(t *testing.T) {
 	}
 }
 
-// Keys that were typed before Coleo was about to type the prompt do not belong to it.
+// A person may type keys before Coleo types a prompt. Coleo must not treat these as the keys of the prompt.
 func TestKeysBeforeAPromptAreNoReasonToWait(t *testing.T) {
 	t.Parallel()
 	st, s := idleStage(t, deliverSpec)
@@ -110,8 +110,9 @@ func TestKeysBeforeAPromptAreNoReasonToWait(t *testing.T) {
 	}
 }
 
-// The screen shows a prompt, and the agent CLI has not begun the turn yet. The next session must not be
-// idle before it has seen the turn. The prompt's run can be open, or the prompt is yet to be proven.
+// The screen shows a prompt, but the agent CLI has not begun the turn yet. A session that attaches now must
+// not be idle before it has seen the turn. It learns about the prompt in one of two ways: from the prompt's
+// open run, or because it must prove that the prompt arrived.
 func TestASessionThatAttachesBeforeTheTurnBeginsIsNotIdle(t *testing.T) {
 	t.Parallel()
 	spec := strings.Replace(deliverSpec, "settle_ms = 100\n", "settle_ms = 100\nbegin_ms = 600000\n", 1)

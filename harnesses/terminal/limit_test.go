@@ -9,8 +9,8 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// These are the last errors of real agent CLIs after their scripted model, or the network, failed.
-// docs/limits.md describes how each failure was caused.
+// These are the errors that real agent CLIs showed at last, after their scripted model or the network had
+// failed. docs/limits.md describes how each failure was caused.
 func TestTheWordsOfEachAgentCLINameItsLimit(t *testing.T) {
 	t.Parallel()
 	for folder, errors := range map[string]map[string]coleo.LimitKind{

@@ -15,7 +15,7 @@ import (
 	"coleo.dev/record"
 )
 
-// recordSpec has a sign of work below the composer.
+// recordSpec describes a program with a sign of work below the composer.
 var recordSpec = strings.Replace(stageSpec, "[[rule]]", `[[rule]]
 name = "busy"
 state = "processing"
@@ -140,9 +140,9 @@ func TestAllWorkIsToldBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// While Coleo presses the submit key of a prompt, the agent CLI begins a turn by itself, and the Reader holds
-// back its entries. The session must report the turn first and its work afterwards, because the turn begins a
-// run.
+// While Coleo presses the submit key of a prompt, the agent CLI begins a turn by itself. The Reader holds back
+// the entries of this turn. The session must report the turn first and its work afterwards, because the turn
+// begins a run.
 func TestWorkIsToldBehindItsTurnIfTheReaderHasKeptItsEntries(t *testing.T) {
 	t.Parallel()
 	_, s, _ := setRecordStage(t)

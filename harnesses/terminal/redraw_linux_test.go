@@ -24,7 +24,7 @@ type drawer struct {
 	counts string
 }
 
-// setDrawer starts a drawer and its session. keys are the top-level keys of its Spec.
+// setDrawer starts a drawer and its session. `keys` are the top-level keys of the drawer's Spec.
 func setDrawer(t *testing.T, keys, first, then string) (*drawer, *session) {
 	t.Helper()
 	described := strings.Replace(stageSpec, "[launch.permission]", keys+"[timing]\nstart_ms = 300\nunknown_ms = 300\n"+
@@ -119,8 +119,8 @@ func TestAPictureThatNoRuleKnowsIsRedrawnBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// On a loaded machine, a program checks its size late. It must still see the smaller size, because it
-// draws nothing for a size that it already has.
+// To make a program draw again, Coleo gives it a smaller size for a moment. A slow program checks its size
+// late. It must still find the smaller size, because it draws nothing for a size that it already has.
 func TestASlowProgramSeesBothSizes(t *testing.T) {
 	t.Parallel()
 	late := `$(sleep 0.6; [ "$(stty size)" = "10 40" ] || printf "` + drawn + `")`
@@ -142,8 +142,8 @@ func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
 	}
 }
 
-// Another program writes over the picture, as a sound library does with OpenCode. An interrupt must
-// then wait for the redraw, which needs no key, instead of being refused.
+// Another program may write over the picture, as a sound library does with OpenCode. Coleo then makes the
+// agent CLI draw again, which needs no key. An interrupt must wait for this redraw instead of being refused.
 func TestAnInterruptWaitsForTheRedraw(t *testing.T) {
 	t.Parallel()
 	d, s := setDrawer(t, "redraw = \"signal\"\n[capabilities]\ninterrupt = true\n", drawn, drawn)
@@ -161,8 +161,8 @@ func TestAnInterruptWaitsForTheRedraw(t *testing.T) {
 	}
 }
 
-// Nothing may be redrawn while somebody watches, because the terminal would flicker, or while
-// somebody types, because the keys would meet a changing picture.
+// While somebody watches, nothing may be redrawn, because the terminal would flicker. While somebody types,
+// nothing may be redrawn, because the keys would meet a changing picture.
 func TestNothingIsRedrawnWhileSomebodyWatchesOrTypes(t *testing.T) {
 	t.Parallel()
 	for name, occupy := range map[string]func(t *testing.T, s *session) (leave func()){
@@ -204,8 +204,8 @@ func (d *drawer) print(s *session, text string) error {
 	return err
 }
 
-// If a host agent is killed in the middle of a redraw, the program has another size. The next session
-// must restore the old size.
+// If a host agent is killed in the middle of a redraw, the terminal keeps the size that Coleo has set for the
+// redraw. The next session must restore the size before.
 func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

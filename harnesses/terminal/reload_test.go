@@ -8,8 +8,10 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// TestNewRulesHoldAtOnce checks that new rules apply to a screen that does not change. New rules
-// must be refused while something is being typed, and if they belong to another harness.
+// TestNewRulesHoldAtOnce checks that new rules apply even to a screen that does not change. New rules must be
+// refused in two cases:
+//   - Somebody is typing.
+//   - The rules belong to another harness.
 func TestNewRulesHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

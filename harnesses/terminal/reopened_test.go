@@ -60,8 +60,8 @@ func TestAnAgentCLIInATurnWorksWhenItsSessionIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// A report can come just when a picture has become complete. The picture must still be read, because it can
-// be a dialog, after which no more output comes.
+// The hook can report something just when a picture has become complete. The picture must still be read,
+// because it can be a dialog, after which no more output comes.
 func TestAReportDoesNotReplaceTheLookAtACompletePicture(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("stage.toml", []byte(stageSpec))

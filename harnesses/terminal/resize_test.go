@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// The screen must be resized before the program, because output for the new size must not be read
-// at the old size.
+// Coleo's screen must get a new size before the program gets it. Otherwise Coleo could read output for the new
+// size at the old size.
 func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -37,9 +37,9 @@ func TestTheScreenIsResizedBeforeTheProgramIs(t *testing.T) {
 	}
 }
 
-// Sizes that come at the same time must reach the program one after another. Some programs skip all
-// sizes but the last one within a short time. They then leave rows on the screen that they drew for
-// a skipped size.
+// If several new sizes come at once, the program must get the first one, and the newest one after resizeGap.
+// Some programs skip all but the last of several quick changes. Rows that they drew for a skipped size then
+// stay on the screen.
 func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -70,9 +70,9 @@ func TestSizesThatComeAtOnceAreGivenOneAfterAnother(t *testing.T) {
 	}
 }
 
-// The next size must wait until the program has drawn for the last one. If the next size equals the
-// size before, a program that has not noticed the size in between never redraws the part that it
-// removed.
+// After a new size, the next one must wait until the program has drawn the whole screen. The size can change
+// from 80 columns to 60 and back to 80. If the program notices only the last change, it does not redraw what
+// the smaller screen cut off.
 func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	t.Parallel()
 	st, s := setStageOf(t, "whole_after_resize = true\n"+stageSpec, 80, 24, 0)
@@ -99,8 +99,8 @@ func TestTheNextSizeWaitsUntilTheLastOneIsShown(t *testing.T) {
 	}
 }
 
-// A size must wait until nothing is being typed, because some programs end with an error if their
-// size changes while they read a text.
+// A new size of the terminal must wait while Coleo types. Some programs end with an error if their size
+// changes while they read a text.
 func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)
@@ -135,9 +135,9 @@ func TestASizeWaitsUntilNothingIsTyped(t *testing.T) {
 	}
 }
 
-// A size must reach the program only between two pictures. A program in the middle of a picture may
-// draw the rest of it outside of the screen. Coleo does not wait longer than pictureGap without
-// output. So a round counts only if the test itself was fast enough, and is repeated otherwise.
+// A new size must reach the program between two pictures, because a program may draw the rest of a picture
+// outside of a smaller screen. Coleo waits for this only until the output has paused for pictureGap. So the
+// test repeats a round in which the test itself paused for longer.
 func TestASizeIsGivenBetweenTwoPictures(t *testing.T) {
 	t.Parallel()
 	st, s := setStage(t, 80, 24, 0)

@@ -18,8 +18,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings that are longer than a segment. It
-// ends the session in the middle of a drawing, by Close and by a crash. The rebuilt screen must
+// TestAScreenIsRebuiltFromItsNewestSnapshot plays recordings that are longer than a segment of the journal. It
+// ends the session in the middle of a drawing, once by a crash and once by Close. The rebuilt screen must
 // equal a screen that was never interrupted.
 func TestAScreenIsRebuiltFromItsNewestSnapshot(t *testing.T) {
 	t.Parallel()
@@ -111,8 +111,8 @@ func TestASnapshotThatCannotBeUsedCostsTimeAndNothingElse(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestAFloodStaysBoundedOnDisk checks that a small bound trims the journal and the snapshots
-// without changing the screen. If all snapshots are lost too, the session must report that the
+// TestAFloodStaysBoundedOnDisk sets a small limit for the journal. The session must then remove old output and
+// old snapshots, without changing the screen. If all snapshots are lost too, the session must report that the
 // screen is incomplete.
 func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	t.Parallel()
@@ -153,8 +153,8 @@ func TestAFloodStaysBoundedOnDisk(t *testing.T) {
 	_ = s.Close()
 }
 
-// TestQueriesAreAnsweredOnceWhateverHappensBetween ends the session at several moments. One of them
-// is after a reply was sent and before it arrived.
+// The program must receive one reply to each of its terminal queries, even if the session ends in between. One
+// case is a session that ends after it has sent the reply and before the reply arrives.
 func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	t.Parallel()
 	const query, answer = "\x1b[5n", "\x1b[0n"
@@ -196,7 +196,7 @@ func TestQueriesAreAnsweredOnceWhateverHappensBetween(t *testing.T) {
 	}
 }
 
-// TestASnapshotKeepsWhatTheScreenDoesNotShow: a snapshot must keep the program's own notices, and
+// A snapshot must keep the state that the program last reported in an escape sequence. It must also keep
 // whether bracketed paste was ever on.
 func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestASnapshotKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 	}
 }
 
-// tookPastes reports whether a session has seen bracketed paste on at least once.
+// tookPastes reports whether the program has ever switched bracketed paste on.
 func tookPastes(s *session) bool {
 	r, unlock := s.live.lock()
 	defer unlock()
@@ -251,7 +251,7 @@ func flipped(data []byte, at int) []byte {
 	return out
 }
 
-// resealed returns a snapshot whose screen has another version, with correct checksums.
+// resealed returns a snapshot whose screen has another format version. The checksums are correct.
 func resealed(t *testing.T, data []byte) []byte {
 	t.Helper()
 	_, body, _ := bytes.Cut(data, []byte("\n"))
@@ -271,7 +271,8 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// notes returns the notes of a session about lapsed witnesses and lost output.
+// notes returns what a session has reported about lost output, and about sources whose outdated state it
+// ignores.
 func notes(s *session) string {
 	var out []string
 	list, _ := s.log.after(0)

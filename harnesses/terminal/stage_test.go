@@ -65,7 +65,7 @@ state = "idle"
 when = [{ where = "composer", pattern = ".*" }]
 `
 
-// setStage starts the program with a limit of its journal, and opens its session.
+// setStage starts the program and opens its session. `keep` limits the size of the journal.
 func setStage(t *testing.T, cols, rows int, keep int64) (*stage, *session) {
 	t.Helper()
 	return setStageOf(t, stageSpec, cols, rows, keep)
@@ -213,9 +213,9 @@ func differ(got, want *pty.Core) string {
 // session reads every frame of a recording, which takes time.
 const recorded = 500_000
 
-// traffic returns output of the given size: plain lines, and at the end a recording that is
-// repeated and cut off. With the race detector and with -short, fewer of the lines are shown, because shown lines take
-// long.
+// traffic returns output of the given size. It consists of plain lines, and of a repeated recording at the
+// end, which is cut off. With the race detector and with -short, fewer of the lines are shown on the screen,
+// because this takes long.
 func traffic(t *testing.T, name string, most int) (data []byte, cols, rows int) {
 	t.Helper()
 	cast := casttest.Cast(t, name)

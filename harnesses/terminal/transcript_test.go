@@ -9,7 +9,8 @@ import (
 	"coleo.dev/harnesses/terminal"
 )
 
-// An agent CLI in a sandbox can put anything in the place of a file that Coleo reads outside of the sandbox.
+// Outside of the sandbox, Coleo reads some files of the agent CLI. An agent CLI in a sandbox can put anything
+// in the place of such a file, for example a pipe or a link. Coleo must not read what it finds there.
 func TestWhatAnAgentCLIPutsInPlaceOfItsFilesIsNotRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,7 +34,7 @@ func TestWhatAnAgentCLIPutsInPlaceOfItsFilesIsNotRead(t *testing.T) {
 			t.Errorf("%s: it reads %q", name, text)
 		}
 		if name == "a link out of the folder" {
-			continue // a person can link the folder of the conversations
+			continue // this file may be a link, because a person can replace the folder of the conversations by a link
 		}
 		if err := terminal.EachEntry(path, func(any) {}); err == nil {
 			t.Errorf("%s: there is no error", name)

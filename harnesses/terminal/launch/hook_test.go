@@ -13,8 +13,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// The command line must name the hook if there is a hook program. It must not name the hook if
-// there is no such program, or if the hook would replace a hook of the user.
+// If there is a hook program, the command line must name Coleo's hook, unless it would replace a hook of the
+// user. Without a hook program, the command line must not name the hook.
 func TestTheHookIsPassedOnByArgv(t *testing.T) {
 	t.Parallel()
 	const parts = casttest.PlainSpec + `
@@ -69,7 +69,7 @@ args = ["{{json .Hook.Argv}}", "{{range .Hook.Events}}{{.}} {{end}}"]
 	if got := plan([]string{self, "hook"}); !slices.Equal(got, want) {
 		t.Errorf("argv %q, want %q: ours starts the user's", got, want)
 	}
-	spec.Hook.UserHook.Key = "other" // the user's hook is not in this key
+	spec.Hook.UserHook.Key = "other" // the user's hook is in another key
 	if got := plan([]string{self, "hook"}); len(got) != 0 {
 		t.Errorf("a hook of the user's that cannot be read would be replaced by %q", got)
 	}

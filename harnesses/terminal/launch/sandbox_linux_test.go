@@ -181,8 +181,8 @@ func TestASandboxThatWouldShowTooMuchIsRefused(t *testing.T) {
 	}
 }
 
-// The agent CLI's folder may be a link, because no sandbox can have created a link in HOME itself.
-// The sandbox must contain the link's target.
+// The folder of an agent CLI in HOME may be a link. The user has made this link, because no agent CLI in a
+// sandbox can create a link in HOME. The sandbox must contain the link's target.
 func TestTheFolderOfAnAgentCLIMayBeALink(t *testing.T) {
 	t.Parallel()
 	b := newBoxed(t)

@@ -23,8 +23,8 @@ var (
 	breaksTime  = flag.Duration("each", 3*time.Minute, "how long the search for one break may take")
 )
 
-// breakKinds are the kinds of breaks. The tests choose the kind first, so that all kinds are
-// equally frequent.
+// breakKinds are the kinds of breaks, the mistakes that the tests put into a description. The tests choose the
+// kind first, so that all kinds are equally frequent.
 var breakKinds = []string{"removed", "anchor", "word", "glyph", "order"}
 
 // library contains the recordings of one agent CLI with their readings.
@@ -66,8 +66,8 @@ func Tape(t *testing.T, d Description, c Case) caseReading {
 	return tp
 }
 
-// isGiven reports whether Propose receives a recording. It divides the recordings of a harness into
-// two halves.
+// isGiven reports whether Propose receives a recording. It receives about half of the recordings of a harness,
+// depending on the seed.
 func isGiven(name string, seed uint64) bool {
 	return crc32.ChecksumIEEE(fmt.Appendf(nil, "%s %d", name, seed))%2 == 0
 }
@@ -78,7 +78,7 @@ type broke struct {
 	text       string
 }
 
-// draw breaks the description of a library in one random place that some recording uses.
+// draw puts a mistake into the description of a library, in a random place that some recording uses.
 func (l *library) draw(r *rand.Rand, kind string) broke {
 	doc := parseDocument(string(l.desc.Text))
 	used := map[string]bool{"": true}
@@ -180,7 +180,7 @@ func breakField(r *rand.Rand, value, kind string) string {
 	return value[:g.start] + glyphs[r.IntN(len(glyphs))] + value[g.end:]
 }
 
-// visible reports whether a break changes the readings in both halves of the recordings.
+// visible reports whether a broken description changes the readings in both halves of the recordings.
 func (l *library) visible(b broke, seed uint64) bool {
 	spec, err := rules.ParseSpecOn(l.desc.File, []byte(b.text), nil)
 	if err != nil || b.text == "" || b.text == string(l.desc.Text) {
@@ -202,7 +202,7 @@ func (l *library) visible(b broke, seed uint64) bool {
 	return false
 }
 
-// mended describes the attempt to mend a break.
+// mended describes an attempt to mend a broken description.
 type mended struct {
 	result   Result
 	heldOut  int // recordings that Propose did not receive, and that still do not read as labelled

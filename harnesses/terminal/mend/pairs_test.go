@@ -20,15 +20,16 @@ var (
 	proposed = flag.String("proposals", "", "folder for the proposed and the broken descriptions")
 )
 
-// mostDrawn is the largest number of breaks of one pair that the suite judges. mostTries is the largest
-// number of random breaks that the test tries to find them, because most breaks change no reading of
-// the recordings.
+// A pair is an older and a newer version of one agent CLI. mostDrawn limits the breaks of one pair that the
+// suite judges. mostTries limits the random breaks that the test tries for one pair. It is much larger,
+// because most breaks change no reading.
 const (
 	mostDrawn = 6
 	mostTries = 120
 )
 
-// pairSlack is the slack in seconds of the pair's recordings. It is the same as in harness calibrate.
+// pairSlack is how much earlier or later a state may begin than the labels of the pair's recordings say, in
+// seconds. It is the same as in `coleo harness calibrate`.
 const pairSlack = 2.5
 
 // playedCases reads the recordings of one version.
@@ -50,10 +51,12 @@ func playedCases(t *testing.T, version string) (out []Case) {
 	return out
 }
 
-// TestBreaksOfPairs breaks the description of an agent CLI, and makes Propose mend it with recordings
-// of a newer version. The break counts as mended if recordings in another size read as labelled too. No
-// recording of the older version or of the library may read worse. With -suite, a break counts only if
-// some check notices it, and the test tries another break otherwise.
+// TestBreaksOfPairs puts a mistake, a break, into the description of an agent CLI. Propose must mend it with
+// recordings of a newer version. The break counts as mended under two conditions:
+//   - Recordings of the newer version in another terminal size read as labelled.
+//   - No recording of the older version or of the library reads worse than before.
+//
+// With -suite, a break counts only if some check notices it. Otherwise the test tries another break.
 func TestBreaksOfPairs(t *testing.T) {
 	if *pairsDir == "" {
 		t.Skip("-pairs is not given: make calibrate")
@@ -96,7 +99,7 @@ func casesOf(list []caseReading) (out []Case) {
 	return out
 }
 
-// pairTrial is one break of a description, and the recordings that judge its repair.
+// pairTrial is one broken description, and the recordings that judge its repair.
 type pairTrial struct {
 	library             *library
 	given, heldOut, old []Case
@@ -121,7 +124,8 @@ func newPairTrial(t *testing.T, harness string, old, fresh []Case) pairTrial {
 	return p
 }
 
-// breaks reports whether a break changes the readings of both the given and the held-out recordings.
+// breaks reports whether a broken description changes the readings of both the given and the held-out
+// recordings.
 func (p *pairTrial) breaks(b broke) bool {
 	d := p.library.desc
 	d.Text = []byte(b.text)
@@ -144,8 +148,8 @@ func (p *pairTrial) wrong(d Description, list []Case) (n int) {
 	return n
 }
 
-// mends makes Propose mend a break, and returns the result. With -suite, the suite judges the break and
-// the proposal.
+// mends makes Propose mend a broken description, and returns the result. With -suite, the suite judges the
+// broken description and the proposal.
 func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) suiteRow {
 	t.Helper()
 	began, d := time.Now(), p.library.desc

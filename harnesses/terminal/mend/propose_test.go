@@ -20,13 +20,14 @@ func pictures(list ...string) *pty.Cast {
 	return c
 }
 
-// program is the description of casttest, with some texts replaced.
+// program returns the description of the fake program in package casttest, with some texts replaced.
 func program(t *testing.T, replace ...string) Description {
 	t.Helper()
 	return Description{File: "bench.toml", Text: []byte(strings.NewReplacer(replace...).Replace(casttest.PlainSpec))}
 }
 
-// labelled returns a case whose label is the reading of a description.
+// labelled returns a test case for a recording. Its label contains the states that the description reads in
+// the recording.
 func labelled(t *testing.T, d Description, name string, c *pty.Cast) Case {
 	t.Helper()
 	spec, err := d.spec()
@@ -87,7 +88,7 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	}
 }
 
-// busyRule is the rule of PlainSpec for processing.
+// busyRule is the rule in casttest.PlainSpec that reads the state processing.
 const busyRule = "[[rule]]\nname = \"busy\"\nstate = \"processing\"\n" +
 	"when = [{ where = \"screen\", pattern = '(?m)^busy' }]\n"
 
@@ -150,7 +151,8 @@ func TestAnOldRecordingStillHolds(t *testing.T) {
 	}
 }
 
-// An old recording shows the same picture, but its label is idle. Propose must propose nothing.
+// A recording of an old version shows the same picture as the new one, but its label is idle and not working.
+// No rule can be right for both, so Propose must propose nothing.
 func TestAnOldRecordingForbidsAChange(t *testing.T) {
 	t.Parallel()
 	today := program(t)
@@ -222,14 +224,14 @@ func TestIdleMayNotComeEarly(t *testing.T) {
 	}
 }
 
-// A label from the record of a model server can accept several readings.
+// A label that was made from a model server's record can allow several readings, for example any dialog.
 func TestALabelMayStandForSeveralReadings(t *testing.T) {
 	t.Parallel()
 	want, err := parseLabel("0.00 unjudged, 1.00 idle, 2.00 working, 4.00 waiting_approval *, 6.00 working, 8.00 idle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The reading may lack a state that is shorter than the slack.
+	// The reading may lack a state that lasts shorter than the given slack, here 0.3 s.
 	short, _ := parseLabel("0.00 waiting_approval *, 1.00 working, 1.01 idle")
 	if seen, _ := parseLabel(`0.00 waiting_approval "Run it?", 1.20 idle`); !agrees(short, seen, 0.3) {
 		t.Errorf("a late dialog does not agree: %v", differences(short, seen, 0.3))

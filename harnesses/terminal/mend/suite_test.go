@@ -22,13 +22,14 @@ var (
 	suiteReport = flag.String("suite-report", "", "file that gets one row for each break; a break with a row is left out")
 )
 
-// brokenChecks are the checks that a broken description must pass, one after another. The first failure
-// ends the run, because most failures of a broken description are long time-outs.
+// brokenChecks are the checks that are run with a broken description, in this order. The first failure that
+// counts ends the run, because most failures of a broken description are long time-outs.
 var brokenChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "interrupt", "state_detection",
 	"idle_after_the_answer", "approval_approve", "approval_deny", "liar", "resize_midstream", "question", "modes",
 	"retry_5xx", "error_4xx"}
 
-// suiteRow is the result for one break. The conformance page contains a table of these rows.
+// suiteRow is the result for one break, a mistake that the test has put into a description. The conformance
+// page contains a table of these rows.
 type suiteRow struct {
 	Pair     string   `json:"pair"`
 	Seed     uint64   `json:"seed"`
@@ -38,7 +39,7 @@ type suiteRow struct {
 	Changes  []string `json:"changes"` // the proposal in words; empty if there is none
 	HeldOut  int      `json:"held_out_wrong"`
 	Harmed   int      `json:"harmed"`
-	Mended   bool     `json:"mended"`          // the recordings read as labelled with the proposal
+	Mended   bool     `json:"mended"`          // with the proposal, the recordings read as labelled
 	Broken   string   `json:"broken"`          // the first check that fails with the broken description
 	Checks   string   `json:"checks"`          // the checks that were run with the proposal: all, or their names
 	Passed   int      `json:"passed"`          // number of checks that pass with the proposal
@@ -93,7 +94,8 @@ func readRows(t *testing.T) (rows []suiteRow) {
 	return rows
 }
 
-// reported returns the row of a break, or false if the break has no row yet.
+// reported returns the row of a break, a mistake in a description. It returns false if the report has no row
+// for it yet.
 func reported(rows []suiteRow, pair string, number int) (suiteRow, bool) {
 	for _, r := range rows {
 		if r.Pair == pair && r.Seed == *breaksSeed && r.Number == number {
@@ -156,8 +158,8 @@ func suite(t *testing.T, d Description, version string, text []byte, checks []st
 	return r
 }
 
-// judge runs the suite with a break and its proposal, which may be nil, and fills in the row. A check
-// counts only if it passes with the unbroken description.
+// judge runs checks with the broken description `d`, and then with `proposal` unless it is nil. It stores the
+// results in `row`. A check counts only if it passes with the unbroken description `whole`.
 func judge(t *testing.T, d Description, version string, whole, proposal []byte, row *suiteRow) {
 	t.Helper()
 	for _, check := range brokenChecks {
@@ -182,7 +184,7 @@ func judge(t *testing.T, d Description, version string, whole, proposal []byte, 
 	}
 	r := suite(t, d, version, proposal, checks)
 	row.Passed, row.Total, row.Failed = r.Passed, r.Total, r.failed()
-	if len(row.Failed) > 0 { // they may have failed only because the machine was loaded
+	if len(row.Failed) > 0 { // some checks may have failed only because the machine was loaded
 		first := row.Failed
 		row.Failed = suite(t, d, version, proposal, first).failed()
 		for _, name := range first {
@@ -208,8 +210,8 @@ func (r *suiteRow) leaveOut(checks []string) {
 	r.Checks += " without " + strings.Join(checks, ", ")
 }
 
-// judged returns the row of a break with the results of the suite, and appends the row to the report.
-// Without -suite, every break counts.
+// judged makes the suite judge a break of a description, and returns the break's row with the results. It also
+// appends the row to the report. Without -suite, it runs nothing, and every break counts.
 func judged(t *testing.T, d Description, version string, whole, proposal []byte, row suiteRow) suiteRow {
 	t.Helper()
 	if *suiteCLI == "" {

@@ -7,9 +7,10 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// The transcript shows an earlier prompt in a box like the composer's. If a command wipes the last rows,
-// that box remains, but the agent CLI need not be idle. Only the footer may decide: the hint would decide
-// too, but it disappears with the first character of a prompt.
+// The transcript shows an earlier prompt in a box that looks like the composer. If a command wipes the last
+// rows of the screen, that box remains, although the agent CLI may not be idle. So the new rule must require
+// the footer "model plain". It must not require the hint "? for shortcuts", because this disappears with the
+// first character of a prompt.
 func TestANewRuleOfIdleDoesNotTrustAWipedScreen(t *testing.T) {
 	t.Parallel()
 	const past = "\x1b[2J\x1b[H> say one\r\n───────\r\nanswer\r\n\r\n"

@@ -11,8 +11,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// The index can lack the time of output within 50 ms after a moment, but it has the time of each key. So the
-// output after a key must not be on the screen before the key.
+// The index has the exact time of each key, but output times can be wrong by 50 ms. So a screen of the past
+// may contain output that came up to 50 ms after the given moment. It must not contain output that came after
+// a later key.
 func TestTheScreenBeforeTypingHasNoOutputAfterTheKeys(t *testing.T) {
 	t.Parallel()
 	h := coleo.Handle{Dir: t.TempDir()}

@@ -21,7 +21,7 @@ func shotOf(text string, offset int64) *reading.Snapshot {
 	return s
 }
 
-// keeping returns a Writer, and a pointer to the offsets of its snapshots.
+// keeping returns a Writer, and a pointer to the offsets of the snapshots that it has saved.
 func keeping(t *testing.T) (*Writer, *[]int64) {
 	t.Helper()
 	covered := &[]int64{}

@@ -54,8 +54,8 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	}
 }
 
-// A picture without the dialog may be half drawn. So an answered dialog that soon comes back must
-// stay for some time before it is reported.
+// After an answer, a dialog may be missing from the screen only because the picture is half drawn. So if the
+// dialog soon comes back, it must stay for some time before it is reported as a new dialog.
 func TestAnAnsweredDialogThatSoonComesBackMustStay(t *testing.T) {
 	t.Parallel()
 	for away, settle := range map[time.Duration]time.Duration{

@@ -37,7 +37,7 @@ func TestAConditionAsksForAColour(t *testing.T) {
 	}
 }
 
-// A rule for a colour must notice that the colour has changed although the text stays the same.
+// If a text changes its color but not its words, a rule for this color must notice the change.
 func TestAColourIsAskedForAtEachLook(t *testing.T) {
 	t.Parallel()
 	spec, err := rules.ParseSpec("bench", []byte(strings.Replace(casttest.PlainSpec, "[[rule]]",

@@ -9,15 +9,15 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// heldFor is longer than the settling time of a complete dialog, and shorter than that of an incomplete
-// one.
+// heldFor is how long the test holds back output. A complete dialog is reported after a shorter time, and an
+// incomplete one after a longer time.
 const heldFor = time.Second
 
 // A slow machine may show a dialog long before its subject is drawn. The dialog must not be reported
 // meanwhile, because its fingerprint would become stale when the subject comes.
 func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 	t.Parallel()
-	for recording, at := range map[string]time.Duration{ // the time of a picture without the subject
+	for recording, at := range map[string]time.Duration{ // when the picture shows the dialog without its subject
 		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long":     4_060 * time.Millisecond,
 		"gemini-sizes/0.61.0-60x20-long two": 6_450 * time.Millisecond,
@@ -45,7 +45,7 @@ func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 				}
 				p.feed(e, recordingStart().Add(e.At+held))
 			}
-			p.wait(p.output.last.Add(heldFor)) // for a recording that ends with that picture
+			p.wait(p.output.last.Add(heldFor)) // needed for a recording that ends with that picture
 			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {
 				t.Errorf("whole it is %+v", d)
 			}
@@ -72,8 +72,8 @@ func TestADialogWithoutItsOptionsIsNotReportedAtOnce(t *testing.T) {
 	}
 }
 
-// A dialog without a title and without options must be reported late, because nobody can decide about
-// it.
+// A dialog that has no title and no options yet must be reported only after a longer wait, because nobody can
+// decide about it.
 func TestADialogWithoutTextIsReportedLate(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, casttest.PlainSpec+`

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// A message about a missing conversation must count only if the agent CLI ends at its start. Later,
-// the same words can be a part of a conversation.
+// A message about a missing conversation must count only if the agent CLI ends during its start. Later, the
+// same words can be a part of a conversation.
 func TestAMissingConversationIsReportedOnlyAtTheStart(t *testing.T) {
 	t.Parallel()
 	const described = "launch.no_conversation = '(?m)^No conversation found: '\n" + casttest.PlainSpec

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// forged are sequences that the output of a tool may contain, although the agent CLI itself did not
-// write them.
+// forged are escape sequences that report a state. The output of a tool may contain them, although the agent
+// CLI itself did not write them.
 var forged = []string{
 	"\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=blocked:kind=permission\x07", "\x1b]7501;state=idle\x07",
 	"\x1b]7501;state=clear\x07",
@@ -23,13 +23,13 @@ var forged = []string{
 // sequence is used many times.
 const forgedEach = 2
 
-// held is the longest time for which a forged word may keep a reading. It is the time until the
-// word lapses, and until the next reading settles.
+// held is the longest time for which a forged sequence may change a reading. In this time, the sequence loses
+// its effect, and the next reading settles.
 const held = 3*time.Second + slack + 200*time.Millisecond
 
-// A forged word in the middle of a recording must never make an arm idle too early. It must hold no
-// arm for longer than the word takes to lapse. The reading of the screen alone decides whether idle
-// is too early, because the forged word may replace a true one.
+// A forged state report in the middle of a recording must never make an arm idle too early. It must also not
+// keep an arm from being idle for longer than `held`. The test compares the state with the screen alone,
+// because the forged report may replace a true one.
 func TestAForgedWordFoolsNobody(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
@@ -77,8 +77,8 @@ func lengthened(c *pty.Cast) *pty.Cast {
 	return out
 }
 
-// forge inserts a word after some output in the middle of a recording, and returns the time of that
-// place.
+// forge inserts an escape sequence after some output in the middle of a recording. It returns the time of that
+// output, or -1 if the recording has none.
 func forge(c *pty.Cast, word string) time.Duration {
 	for i := len(c.Events) / 2; i < len(c.Events); i++ {
 		if e := &c.Events[i]; e.Kind == pty.CastOutput {

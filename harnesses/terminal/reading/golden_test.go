@@ -23,12 +23,12 @@ import (
 	"coleo.dev/pty"
 )
 
-// golden is the file with digests of the output of explain after every chunk of every recording. To
-// find a difference, print the readings of both versions with -readings and compare them.
+// golden is a file with digests. They are made from the output of `coleo arm explain` after every chunk of
+// every recording. To find a difference, print the readings of both versions with -readings and compare them.
 const golden = "../testdata/explained.json.gz"
 
-// goldenParts is the number of parts of a recording that have their own digest. A mismatch names
-// the part.
+// goldenParts is the number of parts into which a recording is divided. Each part has its own digest, so that
+// a mismatch names the part.
 const goldenParts = 16
 
 var (
@@ -46,8 +46,8 @@ type explained struct {
 // fingerprints matches the random part of a dialog's fingerprint.
 var fingerprints = regexp.MustCompile(`("[Ff]ingerprint":"[0-9a-f]{12})-[0-9a-f]{4}-`)
 
-// modesRead matches the mode in a reading. The digests ignore modes, which proves that a mode
-// changes nothing else in a reading.
+// modesRead matches the mode in a reading. The test removes the mode before it makes a digest. So equal
+// digests prove that a mode changes nothing else in a reading.
 var modesRead = regexp.MustCompile(`,"mode":"[^"]*"`)
 
 // TestEveryChunkOfEveryRecordingIsExplainedAsBefore compares the whole output of explain, after

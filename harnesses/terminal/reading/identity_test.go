@@ -197,8 +197,8 @@ func TestAListThatScrollsIsOneDialog(t *testing.T) {
 	}
 }
 
-// A list that contradicts the known options, or that shows none of them, must count as another
-// dialog.
+// Coleo knows some options of a list. If the list then shows an option that contradicts them, or none of them,
+// it must count as another dialog.
 func TestAnotherListIsAnotherDialog(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]string{

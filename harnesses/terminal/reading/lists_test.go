@@ -38,8 +38,8 @@ func TestAListWithoutNumbersHasOptions(t *testing.T) {
 	}
 }
 
-// No key selects an option without a number. So the mark must be moved to the option, and must be
-// seen there before ENTER.
+// No key selects an option without a number. So Coleo must move the list's cursor to the option, and press
+// ENTER only when the screen shows the cursor there.
 func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	t.Parallel()
 	w := watch(t, specFor(t, "claude"), 80, 24)
@@ -50,7 +50,8 @@ func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	}
 }
 
-// If a screen names several questions, the dialog must contain the number of the shown question.
+// A dialog can have several questions, of which the screen shows one. The reading must contain the number of
+// this question.
 func TestPagesAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording with and without the
-// remembered results, side by side. Each picture must have the same reading, and each change must
-// be reported at the same time.
+// TestRememberedAnswersAreThoseOfTheWholeScreen replays every recording twice, side by side. One Reader
+// remembers earlier results, and the other one does not. Both must read each picture alike, and report each
+// change at the same time.
 func TestRememberedAnswersAreThoseOfTheWholeScreen(t *testing.T) {
 	t.Parallel()
 	casttest.Each(t, func(t *testing.T, name string, cast *pty.Cast) {

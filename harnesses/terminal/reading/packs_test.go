@@ -16,7 +16,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// packVersion is the version on which the packs of these tests are judged.
+// packVersion is the version of the agent CLI for which these tests make their packs. A pack is a file with
+// added reading rules.
 const packVersion = "99.1"
 
 // randomReadings returns random rules of a pack. Some of them match words of the given rows.
@@ -56,8 +57,8 @@ func randomReadings(rng *rand.Rand, rows []string) rules.Readings {
 	return out
 }
 
-// rank returns how cautious two verdicts are together: a dialog is most cautious, then work, then
-// no state, then the rest.
+// rank returns how cautious the combined verdict of the built-in rules and a pack is. A higher number is more
+// cautious: a dead program is above a dialog. Below follow work, no state, an error and the rest.
 func rank(counts, raised rules.Verdict) int {
 	v := counts
 	if raised.State != "" {
@@ -92,9 +93,10 @@ func withReadings(t *testing.T, spec *rules.Spec, r rules.Readings) *rules.Spec 
 	return spec.WithPack(pack)
 }
 
-// The combined verdict must never be less cautious than the verdict of the built-in rules. The only
-// exception is a picture that the built-in rules do not know, with a pack that was judged on the
-// running version. With -short, each recording meets a pack for one of the three versions, a random one.
+// A pack adds reading rules to the built-in ones. The combined verdict must never be less cautious than the
+// built-in verdict, with one exception. A pack that was made for the running version may decide about a
+// picture that the built-in rules do not know. With -short, each recording meets only one of three versions, a
+// random one.
 func TestAPackNeverMakesAReadingLessCautious(t *testing.T) {
 	t.Parallel()
 	for _, name := range casttest.Names(t) {
@@ -229,7 +231,8 @@ func (s *stage) shows(text string) coleo.Reading {
 	return s.Reading()
 }
 
-// showsBriefly draws a picture and looks at it before it can settle.
+// showsBriefly draws a picture, and makes the Reader look at it after 50 ms. The state of a picture does not
+// count that soon.
 func (s *stage) showsBriefly(text string) coleo.Reading {
 	s.Feed([]byte("\x1b[2J\x1b[H"+text), s.now)
 	s.now = s.now.Add(50 * time.Millisecond)
@@ -237,8 +240,9 @@ func (s *stage) showsBriefly(text string) coleo.Reading {
 	return s.Reading()
 }
 
-// The dialog of the built-in rules must not end because of a pack that was not judged on the
-// version. It must end when the built-in rules have not seen it for some time.
+// The built-in rules see a dialog, and a pack that was not made for the running version sees work in its
+// place. The pack must not end the dialog. The dialog must end when the built-in rules have not seen it for
+// some time.
 func TestAPackDoesNotEndADialog(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "98", rules.Readings{Rules: []rules.Rule{sees("w", "processing", "thinking")}})
@@ -345,7 +349,8 @@ func TestAVersionThatNobodyJudgedIsReported(t *testing.T) {
 	}
 }
 
-// A composer that only the pack finds must count if the pack was judged on the running version.
+// A pack adds reading rules. A composer that only the pack finds must count if the pack was made for the
+// running version. Otherwise it must not count.
 func TestThePacksComposerCountsOnAJudgedVersion(t *testing.T) {
 	t.Parallel()
 	readings := rules.Readings{Composer: rules.ReadComposer{Bottom: "^===", First: "^%"},

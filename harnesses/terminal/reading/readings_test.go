@@ -24,11 +24,11 @@ const (
 	pause = 15 * time.Millisecond
 )
 
-// show prints the readings of recordings. A person checks them against the recording before they
-// become part of a golden file, because this flag writes none.
+// show makes a test print the readings of recordings, but write no file. A person compares the printed
+// readings with the recordings before they become part of a golden file.
 var show = flag.String("show", "", "print the readings of the recordings whose names contain this")
 
-// described is an agent CLI's description, which reads pictures.
+// described reads pictures with the description of an agent CLI.
 type described struct{ spec *rules.Spec }
 
 // harness returns the description of an agent CLI, by its name or by the name of a recording.

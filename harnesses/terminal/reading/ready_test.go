@@ -12,8 +12,8 @@ import (
 // asked is a question that the agent CLI asks during its start.
 const asked = "=====\r\nrm all\r\nRun it?\r\ny/n"
 
-// starting returns a bench of an agent CLI that gives a sign when its start is over. Its composer
-// has been on the screen for some time.
+// starting returns a bench, a Reader under test. Its agent CLI gives a sign when its start is over. So far, it
+// has only shown its composer for some time.
 func starting(t *testing.T, description string) *bench {
 	t.Helper()
 	b := newBenchOf(t, description)
@@ -48,7 +48,8 @@ func TestIdleAtTheStartNeedsASignThatTheStartIsOver(t *testing.T) {
 	}
 }
 
-// A start with a copy of a conversation needs its own sign, and no other sign may count.
+// A start that copies a conversation needs its own sign, `fork_ready`, that the start is over. No other sign
+// may count.
 func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, "fork_ready = [{ where = \"screen\", pattern = \"earlier\" }]\n"+headed)
@@ -58,8 +59,8 @@ func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 	b.shows("\x1b[2J\x1b[Hearlier\r\n> \r\n─────────\x1b[2;3H").after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// A question of the start must be reported at once. After the answer, the start must still count as
-// unfinished.
+// A question that the agent CLI asks during its start must be reported at once. After the answer, the start
+// must still count as unfinished.
 func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec)
@@ -71,8 +72,8 @@ func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	b.enters(record.Entry{Kind: record.Ready, Time: b.now}).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// If the sign of the end of the start does not come, idle must be unproven until a later sign
-// proves it.
+// If no sign shows that the start is over, the state idle must be marked as unproven after readyAfter. A later
+// sign must remove this mark.
 func TestAStartWithoutASignEndsUnproven(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec).after(readyAfter).wants(coleo.Idle, coleo.RuleUnprovenIdle)
@@ -85,7 +86,8 @@ func TestAStartWithoutASignEndsUnproven(t *testing.T) {
 	}
 }
 
-// If somebody accepts the unproven state and sends a prompt, the start must count as over.
+// No sign has shown that the start is over, and somebody sends a prompt nevertheless. The start must then
+// count as over.
 func TestAPromptEndsTheStart(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec).after(readyAfter).submits().shows(casttest.Busy).
@@ -93,8 +95,8 @@ func TestAPromptEndsTheStart(t *testing.T) {
 	b.shows("\x1b[2J\x1b[H"+casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// Gemini CLI announces that it starts again, but may end its first start and draw its composer once
-// more before it exits. This composer must not count as idle.
+// Gemini CLI may announce that it starts again. Before it exits, it may still finish its first start and draw
+// its composer once more. This composer must not count as idle.
 func TestAComposerBehindTheAnnouncementOfAnotherStartIsNotIdle(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, headed+`

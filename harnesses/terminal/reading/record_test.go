@@ -41,8 +41,8 @@ func TestTheEndOfATurnInTheRecordDoesNotMakeIdle(t *testing.T) {
 	b.after(time.Minute).wants(coleo.Processing, "busy")
 }
 
-// The claim of a turn without an end must lapse only in silence. A growing answer is not silence,
-// even if the screen looks idle.
+// If the record contains the beginning of a turn but no end, the arm must count as working until nothing
+// changes for quietAfter. A growing answer is a change, even if the screen looks idle.
 func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "")
@@ -56,8 +56,8 @@ func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 	}
 }
 
-// An interrupt must end the turn even if the record has no end of it, because some agent CLIs write
-// none.
+// An interrupt must end the turn even if the record contains no end of the turn, because some agent CLIs write
+// no such end.
 func TestAnInterruptEndsATurnInTheRecord(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")
@@ -66,8 +66,8 @@ func TestAnInterruptEndsATurnInTheRecord(t *testing.T) {
 	b.records(record.Prompt, "go on", "").wants(coleo.Processing, "record prompt")
 }
 
-// If a record does not mark the end of a turn, each answer may be the last, so it must not count as
-// work.
+// Some records do not mark the end of a turn, so that each answer may be the last of its turn. Such an answer
+// must not count as work.
 func TestAnAnswerThatMayEndTheTurnClaimsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).records(record.Prompt, "do it", "").wants(coleo.Processing, "record prompt")

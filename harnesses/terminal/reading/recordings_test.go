@@ -20,7 +20,7 @@ func forEachRecording(t *testing.T, f func(t *testing.T, h described, name strin
 	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) { f(t, harness(t, name), name, c) })
 }
 
-// stateChange is a change of the state, with the fields of a label.
+// stateChange is a change of the state. The label of a recording is a list of such changes.
 type stateChange struct {
 	at    time.Duration
 	state coleo.State
@@ -55,8 +55,8 @@ func TestEveryRecordingReadsAsItsLabel(t *testing.T) {
 	})
 }
 
-// slack is how much later a reading with fewer witnesses may change. It is shorter than the
-// settling time of idle.
+// slack is how much later a state may change if Coleo reads the screen alone, without titles or escape
+// sequences. It is shorter than the settling time of idle.
 const slack = 600 * time.Millisecond
 
 var (
@@ -64,8 +64,8 @@ var (
 	modes  = regexp.MustCompile(`\x1b\[\?(?:25|1004|2004|2026)[hl]`)
 )
 
-// Each witness except the screen can be missing: the agent CLI may not have it, or a recording may
-// have lost it. Even then, a working arm must not become idle, and no dialog may be missed.
+// Coleo reads titles, modes and escape sequences beside the screen. An agent CLI may not write them, or a
+// recording may lack them. Even then, a working arm must not become idle, and no dialog may be missed.
 func TestFewerWitnessesMakeNoFalseIdle(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, _ string, c *pty.Cast) {
@@ -91,8 +91,8 @@ func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
 	return out
 }
 
-// compareStates reports spans longer than slack in which got is idle and want is not, or got misses
-// a dialog of want.
+// compareStates reports each span longer than `slack` in which `got` is idle and `want` is not. It also
+// reports each such span in which `got` misses a dialog of `want`.
 func compareStates(t *testing.T, what string, want, got []stateChange) {
 	t.Helper()
 	for _, s := range spans(want, got) {

@@ -101,8 +101,8 @@ func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	}
 }
 
-// If the same picture comes again after another one, it must be drawn again, but not more often
-// than redrawsIn.
+// A redraw has removed a garbled picture, and the same picture comes back. Coleo must redraw it again, but at
+// most redrawsIn times within redrawsTime.
 func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	t.Parallel()
 	b := redrawn(t)
@@ -117,7 +117,7 @@ func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	}
 }
 
-// If the agent CLI cannot be made to draw again, nothing must wait for a redraw.
+// Some agent CLIs cannot be made to draw again. For them, nothing must wait for a redraw.
 func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).after(time.Second).shows("\x1b[2Jgarbled").after(redrawUnknown)

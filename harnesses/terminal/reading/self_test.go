@@ -8,15 +8,17 @@ import (
 	"coleo.dev/record"
 )
 
-// prompted passes a prompt of the record to the Reader. If byUser is false, the agent CLI itself has written
-// the prompt.
+// prompted passes a prompt of the agent CLI's own record to the Reader. If `byUser` is false, the agent CLI
+// itself wrote the prompt.
 func (b *bench) prompted(turn, text string, byUser bool) *bench {
 	return b.enters(record.Entry{Kind: record.Prompt, Turn: turn, Text: text, ByUser: byUser, Time: b.now})
 }
 
-// A notice of the agent CLI after the end of a turn begins another turn, which must report how the turn
-// before ended. A notice without such an end, or with the id of the running turn, may be a part of the
-// running turn. It must not report an end.
+// An agent CLI may write itself a prompt, such as "a task has ended". If the record shows that the previous
+// turn has ended, this prompt begins a new turn, which must report how the previous one ended. The prompt may
+// also belong to the running turn. It must then report no end. There are two such cases:
+//   - the record contains no end of the previous turn;
+//   - the prompt has the id of the running turn.
 func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -48,8 +50,9 @@ func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {
 	}
 }
 
-// A prompt was submitted just before a turn began by itself, so it waits in the agent CLI's queue. The end of
-// that turn, in the record and in the hook's report, must not count as the end of the prompt's turn.
+// Just after Coleo submits a prompt, the agent CLI may begin a turn by itself. The submitted prompt then waits
+// in the agent CLI's queue. The record and the hook report the end of the agent CLI's own turn. This end must
+// not count as the end of the submitted prompt's turn.
 func TestTheEndOfATurnThatBeganByItselfIsNotTheEndOfAWaitingPrompt(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits()

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// unseenPrompts are recordings in which prompts were not typed into the terminal. In them, the end
-// of a turn and a gap within a turn look alike.
+// unseenPrompts are recordings whose prompts did not come from the terminal. In them, the end of a turn looks
+// like a pause within a turn.
 var unseenPrompts = map[string]bool{"opencode-1.18.33/tui3": true}
 
 // gap is a period within a turn in which a screen reads as idle or as an error.
@@ -20,10 +20,10 @@ type gap struct {
 	at, long  time.Duration
 }
 
-// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, the longest period in which
-// a recording reads as calm although the turn continues. A period counts if work was seen before
-// and after it, and nobody typed in between. settle_ms must be longer than this period plus the
-// time until the next look. With -v, the test prints the measured times.
+// TestSettlingTimesCoverTheGapsWithinTurns measures, for each harness, its longest gap: a screen reads as idle
+// or as an error although the turn continues. A gap counts if work was seen before and after it, and nobody
+// typed in between. settle_ms must be longer than this gap plus the time until the next look at the screen.
+// With -v, the test prints the measured times.
 func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	t.Parallel()
 	if casttest.Raced || testing.Short() {
@@ -50,12 +50,13 @@ func TestSettlingTimesCoverTheGapsWithinTurns(t *testing.T) {
 	}
 }
 
-// longestGap replays a recording with a Reader in which no state ever settles.
+// longestGap replays a recording, and returns its longest gap. It uses a settling time of a day, so that no
+// state settles.
 func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 	never := *spec
 	never.Timing.Settle = rules.Milliseconds(24 * time.Hour / time.Millisecond)
 	p := newPlayer(&never, Recording{Cast: cast, Until: -1}, func(coleo.Change) {})
-	var since, typed time.Time // when the calm began, and when somebody last typed
+	var since, typed time.Time // when the gap began, and when somebody last typed
 	look := func(now time.Time) {
 		busy := p.reading.State.Working() || p.reading.State == coleo.WaitingApproval
 		switch {

@@ -19,7 +19,7 @@ func TestWhatIsAskedAtTheStartHasItsKindAndOptions(t *testing.T) {
 		recording, title string
 		kind             coleo.DialogKind
 		options          []string
-		cut              bool // its subject does not fit on the screen
+		cut              bool // the dialog's subject does not fit on the screen
 	}{
 		{"claude-code-sizes/2.1.330-60x20-untrusted",
 			"Quick safety check: Is this a project you created or one you trust?", coleo.DialogTrust, trust, false},

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// These numbers limit the cost of reading: this many streams, at the pace of their recording, may
-// use this much of one core, in thousandths.
+// These numbers limit the cost of reading. `streams` recordings play at the same time, at their own pace.
+// Reading all of them may use `streamsBar` thousandths of one core.
 const (
 	streams       = 200
 	streamsBar    = 500
@@ -65,8 +65,8 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 	return nil
 }
 
-// stream plays events at their pace for the given time, with all looks that are due, and returns
-// the remaining events.
+// stream plays events at their own pace for the time `long`. The Reader looks at the screen each time that it
+// has asked for. stream returns the remaining events.
 func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEvent {
 	if len(events) == 0 {
 		return nil

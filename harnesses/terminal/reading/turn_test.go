@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record"
 )
 
-// proven returns a bench whose record has reported a whole turn.
+// proven returns a bench, a Reader under test, whose record has already reported a whole turn.
 func proven(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
@@ -21,7 +21,7 @@ func proven(t *testing.T) *bench {
 	return b.after(2*lapseAfter).wants(coleo.Idle, "composer")
 }
 
-// submits submits a prompt that the agent CLI takes, while its screen shows no work.
+// submits tells the Reader that the agent CLI has taken a submitted prompt, while the screen shows no work.
 func (b *bench) submits() *bench {
 	b.now = b.now.Add(time.Second)
 	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
@@ -30,8 +30,9 @@ func (b *bench) submits() *bench {
 	return b
 }
 
-// The screen shows a composer, and no witness claims work, because the agent CLI has not even
-// recorded the prompt. The arm must still not be idle before a sign shows the end of this turn.
+// After a submit, the screen shows a composer. Neither the hook nor the record reports work, because the agent
+// CLI has not even recorded the prompt. The arm must still not be idle before a sign shows the end of this
+// turn.
 func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]func(*bench){
@@ -51,7 +52,7 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
-			// These report the end of the turn before, so they must not count.
+			// All of these report the end of the previous turn, so they must not count as the end of this one.
 			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
 			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
 			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
@@ -64,9 +65,8 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 	}
 }
 
-// A quick agent CLI can take a prompt and end its turn before the caller that presses the submit
-// key calls Submitted. The end must then count, but the end of the turn before, which can come in
-// that time too, must not.
+// A quick agent CLI can end the turn of a prompt before Coleo has called Submitted. This end must count. The
+// record may report the end of the previous turn at the same time. That end must not count.
 func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -97,8 +97,8 @@ func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
 	}
 }
 
-// Entries that come while the submit key is pressed must count even if the prompt was not
-// submitted.
+// The Reader holds back entries of the record while Coleo presses the submit key. These entries must count
+// even if nothing was submitted.
 func TestEntriesThatWereKeptAreAddedWhenNothingWasSubmitted(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits()
@@ -108,8 +108,8 @@ func TestEntriesThatWereKeptAreAddedWhenNothingWasSubmitted(t *testing.T) {
 	b.after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// A command of the agent CLI may leave no trace in its record, so idle must not wait for a sign of
-// its end.
+// A command of the agent CLI, such as /compact, may leave no trace in the record. So the arm must become idle
+// without a sign that the command has ended.
 func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	t.Parallel()
 	b := proven(t)
@@ -119,7 +119,8 @@ func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 	b.after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// Without any sign of the end, idle must be unproven until a later sign proves it.
+// If no sign shows that the turn has ended, the state idle must be marked as unproven. A later sign must
+// remove this mark.
 func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits().after(quietAfter-2*time.Second).wants(coleo.Processing, "submitted")
@@ -135,8 +136,8 @@ func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
 	}
 }
 
-// If only a witness contradicts the idle screen, its claim must lapse in silence, and idle must be
-// unproven.
+// The screen is idle, but the hook or an escape sequence has reported work. If the screen stays unchanged,
+// this report must stop counting after quietAfter. Idle must then be marked as unproven.
 func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
 	t.Parallel()
 	for name, claim := range map[string]func(*bench){
@@ -156,8 +157,8 @@ func TestAClaimInATurnLapsesByASignOrInSilence(t *testing.T) {
 	}
 }
 
-// On some screens, the answer that grows above the composer is the only sign of work. Idle must
-// wait until it stops.
+// On some screens, an answer that grows above the composer is the only sign of work. The arm must not be idle
+// before the answer stops growing.
 func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -174,8 +175,8 @@ func TestAnAnswerThatGrowsIsWork(t *testing.T) {
 	b.after(100*time.Millisecond).wants(coleo.Idle, "composer")
 }
 
-// A screen that shows no sign of work in a whole turn must be reported as blind once. It must no
-// longer count as blind after a turn in which it shows work.
+// If a screen shows no sign of work in a whole turn, the Reader must report once that the screen is blind.
+// After a turn with a sign of work, the screen must no longer count as blind.
 func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	t.Parallel()
 	b := proven(t)
@@ -199,8 +200,8 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun must be reported before its states. Coleo's own prompts and
-// earlier entries of the record must not be reported.
+// If somebody other than Coleo begins a turn, the Reader must report the turn before its states. It must not
+// report the turns of Coleo's own prompts, or of earlier entries in the record.
 func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -234,8 +235,8 @@ func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	}
 }
 
-// The screen shows the prompt in its transcript, but no work on it yet. Idle must wait for a sign
-// that the turn has begun.
+// The screen shows the prompt in its transcript, but no work on it yet. The arm must not be idle before a sign
+// shows that the turn has begun.
 func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
 	t.Parallel()
 	begins := func(expected bool) *bench {
@@ -298,8 +299,8 @@ func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 	}
 }
 
-// A turn may end before its work is seen. If the record or the hook has named its prompt, idle must
-// not wait until begin_ms is over.
+// A turn may end before the screen shows its work. Coleo then waits for work for begin_ms before the arm is
+// idle. If the record or the hook has named the turn's prompt, the arm must be idle without this wait.
 func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	t.Parallel()
 	slow := strings.Replace(casttest.PlainSpec, "[timing]\n", "[timing]\nbegin_ms = 30000\n", 1)
@@ -329,9 +330,9 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	}
 }
 
-// The screen settles while a witness still claims work. When the record then reports the end of the
-// turn, the arm must be idle at once. But if the calm could be a pause between two turns, it must
-// settle first.
+// The screen has settled as idle, while the record still reports work. When the record then reports the end of
+// the turn, the arm must be idle at once. If the calm may be a pause between two turns, the screen must settle
+// once more before the arm is idle.
 func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
 	t.Parallel()
 	const blankLine = "\x1b[2J\x1b[Hanother row\r\n> \r\n───────\x1b[2;3H"

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/record"
 )
 
-// unsettled submits a prompt at the time when a dialog opens.
+// unsettled submits a prompt. A dialog opens at the same time, so that nobody can see whether the prompt
+// arrived.
 func (b *bench) unsettled() *bench {
 	b.now = b.now.Add(time.Second)
 	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
@@ -21,8 +22,8 @@ func (b *bench) unsettled() *bench {
 	return b
 }
 
-// A dialog has hidden whether a prompt arrived. The Reader must report it when the dialog is gone,
-// before it reports idle.
+// A dialog has hidden whether a prompt arrived. When the dialog is gone, the Reader must report what became of
+// the prompt, before it reports idle.
 func TestAPromptThatADialogHidIsSettled(t *testing.T) {
 	t.Parallel()
 	const holds = "\x1b[2J\x1b[H> now\r\n───────\x1b[H"

@@ -50,7 +50,8 @@ func (b *bench) shows(output string) *bench {
 	return b.after(200 * time.Millisecond)
 }
 
-// after advances the clock, with all looks that are due.
+// after advances the clock. On the way, it makes the Reader look at the screen each time that the Reader has
+// asked for.
 func (b *bench) after(d time.Duration) *bench {
 	end := b.now.Add(d)
 	for b.now.Before(end) {
@@ -131,8 +132,9 @@ func TestTheHookMakesAReadingMoreCautious(t *testing.T) {
 	b.shows(casttest.Idle).wants(coleo.Idle, "composer")
 }
 
-// A hook does not report some events, such as an interrupt, and somebody else can write to its
-// file. So its last claim must lapse if the screen contradicts it.
+// The last report of a hook can be wrong. A hook does not report some events, such as an interrupt, and
+// somebody else can write to its file. So the report must stop counting if the screen contradicts it for
+// lapseAfter.
 func TestAClaimLapsesThatTheScreenContradicts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle)
@@ -165,7 +167,8 @@ func TestAnInterruptEndsAClaimAtOnce(t *testing.T) {
 	b.reports(`{"event":"Prompt"}`).wants(coleo.Processing, "hook Prompt")
 }
 
-// A claim must not last longer because it is repeated, or because it is withdrawn and made again.
+// The program reports a state that the screen contradicts. This report must not count for longer because the
+// program repeats it, or withdraws it and makes it again.
 func TestAForgedWordCannotHoldAnArm(t *testing.T) {
 	t.Parallel()
 	for _, again := range []string{casttest.WorkClaim, "\x1b]7501;state=idle\x07" + casttest.WorkClaim,
@@ -235,8 +238,8 @@ func TestNoticesSayWhatPtyHasOfThem(t *testing.T) {
 	}
 }
 
-// After an error about its login, Claude Code claims "blocked" although it shows its composer and
-// asks nothing. This claim must lapse soon.
+// After an error about its login, Claude Code reports "blocked" in an escape sequence, although it shows its
+// composer and asks nothing. This report must soon stop counting.
 func TestAClaimOfAQuestionLapsesSoonBesideAnError(t *testing.T) {
 	t.Parallel()
 	const failed = "\x1b[2J\x1b[HAPI Error: 401\r\n> \r\n───────\x1b[2;1H"

@@ -112,8 +112,8 @@ func TestARefusedPromptNamesTheReason(t *testing.T) {
 	}
 }
 
-// A pattern of a user's own description can match in the middle of a prompt. The error must name
-// that part.
+// A user's own description can refuse prompts by a pattern, which may match in the middle of a prompt. The
+// error must name the part that matched.
 func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
 	t.Parallel()
 	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "never = '%\\w+'\nfirst =", 1)))
@@ -127,9 +127,8 @@ func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
 	}
 }
 
-// After a backslash, Claude Code 2.1.329 and Gemini CLI 0.61.0 treat ENTER as a new row. Codex
-// 0.169.0 and OpenCode 1.18.33 do not. Only the first two may refuse a prompt that ends with a
-// backslash.
+// After a backslash, Claude Code 2.1.329 and Gemini CLI 0.61.0 treat ENTER as a new row. Codex 0.169.0 and
+// OpenCode 1.18.33 do not. So Coleo must refuse a prompt that ends with a backslash for the first two only.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {
 	t.Parallel()
 	for harness, refused := range map[string]bool{"claude-code": true, "gemini": true, "codex": false,

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// These are the dialogs of Codex 0.169.0 in plan mode, and the page that it shows after a denial of
-// its question about the folder. Earlier, no rule knew them.
+// These are pictures of Codex 0.169.0 that no earlier rule knew. They show the dialogs in plan mode, and the
+// page after the user has refused to trust the folder.
 func TestCodexDialogsOfPlanModeAreRead(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../codex/harness.toml")

@@ -41,8 +41,8 @@ func TestTextAloneHasNoColour(t *testing.T) {
 	}
 }
 
-// These are rows of OpenCode 1.18.33. The frame and the marked option have the color 202, the other
-// options 233, and the box 236 or none.
+// These are rows of OpenCode 1.18.33. The frame has the color 202. The marked option has the background 202,
+// the other options 233, and the box 236 or none.
 func TestTheMarkedOptionHasABackgroundOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const frame, option, marked = "\x1b[38;5;202m┃\x1b[0m  ", "\x1b[48;5;233m", "\x1b[48;5;202m"

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Claude Code 2.1.329 draws the buttons of an edit of a notebook before the edit. This picture must
-// count as a draft.
+// When Claude Code 2.1.329 asks whether it may edit a notebook, it draws the buttons before the edit. The
+// picture without the edit must count as a draft, an incomplete dialog.
 func TestClaudeCodesDraftOfANotebook(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../claudecode/harness.toml")

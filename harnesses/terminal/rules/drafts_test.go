@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// OpenCode 1.18.33 shows these drafts before it knows the subject, according to its source.
-// Complete dialogs must not count as drafts.
+// According to its source, OpenCode 1.18.33 shows these dialogs before it knows their subject. They must count
+// as drafts, and complete dialogs must not.
 func TestOpenCodesDraftsOfPermissions(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "opencode-1.18.33")

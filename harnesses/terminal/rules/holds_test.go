@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// The shown text comes from Gemini CLI 0.61.0.
+// `shown` is how the composer of Gemini CLI 0.61.0 shows `text`, which contains tabs. Coleo must recognize the
+// text.
 func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	t.Parallel()
 	const (
@@ -24,7 +25,7 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	if (&Composer{}).endsLike(shown, text) {
 		t.Error("it is taken for whole where tabs are drawn as they are")
 	}
-	// The end of a row is lost if the row is drawn wider than the agent CLI has counted.
+	// A row with tabs can become wider than the agent CLI has counted. The end of such a row is lost.
 	if one := "say    x    x    x    x and so on and on it goes, as"; !garbles.endsLike(one,
 		"say\tx\tx\tx\tx and so on and on it goes, as said") {
 		t.Error("one row that runs over is not seen")
@@ -49,7 +50,8 @@ func TestAComposerThatGarblesTabsHoldsTheText(t *testing.T) {
 	}
 }
 
-// The shown texts come from Claude Code 2.1.329.
+// A letter and its accent can be two characters in the prompt and one on the screen. Coleo must still
+// recognize the prompt. The shown texts come from Claude Code 2.1.329.
 func TestLettersWithMarksMayBeShownAsOne(t *testing.T) {
 	t.Parallel()
 	for text, tt := range map[string]struct {

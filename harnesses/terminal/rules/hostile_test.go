@@ -10,8 +10,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// TestAHostileSpecIsOneClearLine checks the error for each hostile file. The error must come
-// quickly, and must be one line that begins with the file and the line number and names the fault.
+// TestAHostileSpecIsOneClearLine checks the error for each hostile file. The error must come quickly. It must
+// be one line that begins with the file and the line number, and that names the fault.
 func TestAHostileSpecIsOneClearLine(t *testing.T) {
 	t.Parallel()
 	rule := "[[rule]]\nname = \"more\"\nstate = \"idle\"\nwhen = [{ where = \"screen\", pattern = \"x\" }]\n"
@@ -98,7 +98,7 @@ func TestAHostileSpecIsOneClearLine(t *testing.T) {
 	}
 }
 
-// Even with the slowest accepted patterns, a look at a full screen must be short.
+// Even with the slowest patterns that Coleo accepts, it must read a full screen quickly enough.
 func TestTheSlowestPatternsAreBearable(t *testing.T) {
 	t.Parallel()
 	slow := "(.{0,480}x){2}y"

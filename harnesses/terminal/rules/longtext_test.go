@@ -20,8 +20,8 @@ func composerWithEndOf(text string) *Picture {
 	}
 }
 
-// timeToCompare returns the shortest measured time of all comparisons of a picture with a text that
-// Coleo does while it sends a prompt.
+// While Coleo sends a prompt, it compares each picture with the prompt in several ways. timeToCompare measures
+// all of them together, and returns the shortest time of several attempts.
 func timeToCompare(text string) time.Duration {
 	f := composerWithEndOf(text)
 	best := time.Hour
@@ -36,7 +36,7 @@ func timeToCompare(text string) time.Duration {
 	return best
 }
 
-// Each picture is compared with the prompt that is being sent. The time must not grow with the
+// While Coleo sends a prompt, it compares each picture with it. The time for this must not grow with the
 // length of the prompt.
 func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T) {
 	prompt := func(size int) string {
@@ -48,7 +48,8 @@ func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T)
 	}
 }
 
-// Reading only the edge of a text must give the same result as reading the whole text.
+// Coleo reads only the beginning or the end of a long text. The result must be the same as if it had read the
+// whole text.
 func TestTheEdgeOfATextIsFoundWithoutTheRest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -11,7 +11,7 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		`(?m)^ *Do you want to proceed\?`: {"Do you want to proceed?"},
 		`^(Yes|No, stop it) .*\?$`:        {"Yes", "No, stop it"},
-		`^(Allow|Apply this) .*\?$`:       {"llow", "pply this"}, // Go's parser makes the A a common prefix
+		`^(Allow|Apply this) .*\?$`:       {"llow", "pply this"}, // Go's parser takes "A" out as a common prefix
 		`(?i)press esc`:                   nil,
 		`(yes|\d) no+`:                    {" n"},
 		`(ab)?c*`:                         nil,
@@ -27,7 +27,8 @@ func TestAPatternIsAskedOnlyOfWhatHoldsItsWords(t *testing.T) {
 	}
 }
 
-// FuzzNeeds checks that a pattern matches only texts that contain one of the words that it needs.
+// For each pattern, Coleo computes words of which a text must contain at least one. FuzzNeeds checks that each
+// text that matches the pattern contains one of its words.
 func FuzzNeeds(f *testing.F) {
 	f.Add(`(?m)^ (Allow once|Reject)\s+(x|yz)+$`, " Reject  x")
 	f.Add(`a{0}b{2}|(?s:c.)`, "bb")

@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// In a long list, all options must be offered if arrows select them. If digits do, only options
-// with one digit must be offered.
+// In a list of 12 options, each option must be available if arrows select it. If digits select the options,
+// only the first nine must be available, because no single key selects the others.
 func TestEachOptionOfALongListIsOffered(t *testing.T) {
 	t.Parallel()
 	d := &coleo.Dialog{Title: "Which?", Options: strings.Split("a b c d e f g h i j k l", " ")}

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// The rows come from Claude Code 2.1.329. Each dialog must be about exactly one call.
+// The rows come from Claude Code 2.1.329. Coleo must find exactly one tool call in each dialog.
 func TestADialogOfClaudeCodeIsAboutOneCall(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../claudecode/harness.toml")

@@ -8,9 +8,9 @@ import (
 	"coleo.dev/pty"
 )
 
-// Gemini CLI 0.61.0 announces and keeps a prompt that comes before it is ready. On a loaded
-// machine, its list of such prompts disappears a second or more before the prompt is in the
-// transcript. Meanwhile Gemini CLI must not count as idle. The first picture was seen at that time.
+// A prompt can come before Gemini CLI 0.61.0 is ready. Gemini CLI then keeps the prompt in a list on the
+// screen. On a loaded machine, this list disappears a second or more before the prompt is in the transcript.
+// In this time, Gemini CLI must not count as idle. The first picture below is from such a moment.
 func TestGeminiIsNotIdleWhileItKeepsAPrompt(t *testing.T) {
 	t.Parallel()
 	spec := builtinSpec(t, "gemini-0.61.0")

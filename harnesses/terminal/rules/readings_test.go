@@ -71,8 +71,8 @@ func TestReadingsHoldNothingThatIsTyped(t *testing.T) {
 	}
 }
 
-// A pattern may match although one of its groups does not, or in a region without rows. Neither may
-// cause a panic.
+// A pattern may match while one of its groups matches nothing. A pattern may also meet a region without rows.
+// In both cases, the reading must not panic.
 func TestHostilePatternsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	when := "when = [{ where = \"screen\", pattern = \"x\" }]\n"

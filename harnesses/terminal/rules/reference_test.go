@@ -144,7 +144,8 @@ func defaultsOfKeys(t *testing.T) map[string]string {
 	return out
 }
 
-// addDefaults adds the values of a parsed description that the text does not contain.
+// addDefaults adds the values of the parsed description `read` that differ from `written`, the description
+// without default values.
 func addDefaults(out map[string]string, path string, written, read reflect.Value) {
 	switch {
 	case read.Kind() == reflect.Struct:
@@ -223,8 +224,8 @@ func keysOf(is *ast.StructType) []structField {
 // oneLine joins the lines of a comment.
 func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ") }
 
-// sharedTables contains the types of the tables that several keys have. The page describes each of
-// them once.
+// sharedTables contains the types of tables that several keys can have. The page describes each such table
+// once, under this name.
 var sharedTables = map[string]string{"Cond": "condition"}
 
 // reference contains the text of the reference so far.

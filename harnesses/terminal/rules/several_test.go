@@ -39,7 +39,8 @@ func TestTicksAreCheckedAtLoad(t *testing.T) {
 	}
 }
 
-// The option for a text is found again by its number. So a list without numbers must not have one.
+// Coleo finds the option that accepts a text by its number. So a list without numbers must not have such an
+// option.
 func TestATextNeedsNumbers(t *testing.T) {
 	t.Parallel()
 	const want = `x.toml:19: dialog "boxes": text needs an option with a group called number`

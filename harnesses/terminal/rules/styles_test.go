@@ -20,14 +20,14 @@ end = '^y/n'
 // menu is the text of that dialog.
 const menu = "Run it?\n 3. Always\n>4. Once\n 10. Never\ny/n"
 
-// These are the patterns of options for the styles that choose an option, and the keys for the
-// style that presses keys.
+// A dialog can be answered in several styles. labelPatterns is for the styles that choose an option by its
+// label. choiceKeys is for the style that has fixed keys for each answer.
 const (
 	labelPatterns = "approve = '^Once$'\nalways = '^Always$'\ndeny = '^Never$'\n"
 	choiceKeys    = "approve = \"ENTER\"\ndeny = \"n+ENTER\"\n"
 )
 
-// readMenu returns the verdict of menuSpec, with the given answers, on the menu.
+// readMenu reads the picture `menu` with menuSpec and the given keys for answers, and returns the verdict.
 func readMenu(t *testing.T, answers string) Verdict {
 	t.Helper()
 	spec, err := ParseSpec("x.toml", []byte(menuSpec+answers))

@@ -13,7 +13,7 @@ import (
 	"coleo.dev"
 )
 
-// The error of an unknown style must offer all styles in the table.
+// If a description names an unknown style, the error must list all styles in the table.
 func TestTheErrorOfAnUnknownStyleNamesTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	_, err := ParseSpec("x.toml", []byte(menuSpec+"select = \"mouse\"\n"))
@@ -27,7 +27,8 @@ func TestTheErrorOfAnUnknownStyleNamesTheKnownOnes(t *testing.T) {
 	}
 }
 
-// Only the table of styles may compare the names of styles.
+// No code in packages rules and typing may compare a text with the name of a style. The style's type must have
+// a method instead.
 func TestStylesAreNamedInTheirTableAlone(t *testing.T) {
 	t.Parallel()
 	isStyle := func(text string) bool {

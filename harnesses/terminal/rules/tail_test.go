@@ -8,8 +8,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// The rows come from Claude Code 2.1.329. 153 is the color of the mark, and 114 is the color of the
-// option that the user has chosen before. A tick in another color must stay part of the label.
+// The rows come from Claude Code 2.1.329. Color 153 shows where the cursor ❯ is. Color 114 shows the option
+// that the user has chosen before, and the ✔ behind it. A ✔ in another color must stay part of the label.
 func TestATickIsPartOfALabelUnlessItHasTheColourOfAChoice(t *testing.T) {
 	t.Parallel()
 	const marked, chosen, end = "\x1b[38;5;153m", "\x1b[38;5;114m", "\x1b[39m"

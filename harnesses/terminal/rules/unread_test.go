@@ -15,7 +15,7 @@ const (
 	longNameRow = "\n A session with a very long name that certainly does not … ─"
 )
 
-// A dialogCase is a screen that no earlier rule read rightly, with the correct reading.
+// A dialogCase is a screen that earlier rules read wrongly, with the correct reading.
 type dialogCase struct {
 	rows, rule, title string
 	options           []string
@@ -72,8 +72,8 @@ func TestQuestionsOfServersAreRead(t *testing.T) {
 	})
 }
 
-// A command may contain a row that looks like the title. The subject then lacks the rows above it,
-// so it must count as cut off.
+// A command may contain a row that looks like the dialog's title. Coleo then finds only the part of the
+// command below that row, so the subject must count as cut off.
 func TestACommandWithTheTitleInItIsCutOff(t *testing.T) {
 	t.Parallel()
 	const title = "  Would you like to run the following command?\n\n"
@@ -142,8 +142,8 @@ func TestAStatusLineIsNoPartOfADialog(t *testing.T) {
 	}
 }
 
-// The message of an MCP server may look like the title, the options or the keys of its question. It
-// must not change the question without the subject counting as cut off.
+// The message of an MCP server may look like the title, the options or the keys of its question. If Coleo
+// reads another question because of that, the subject must count as cut off.
 func TestAMessageChangesNoQuestion(t *testing.T) {
 	t.Parallel()
 	const line = "────────────────────────────"
@@ -243,8 +243,8 @@ func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
 	}
 }
 
-// Aider shows several commands one below the other. The subject must count as cut off, because a
-// blank row between the commands looks like its top.
+// Aider shows several commands one below the other. A blank row between two commands looks like the top of the
+// subject, so the subject must count as cut off.
 func TestSeveralCommandsOfAiderAreCutOff(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "aider")

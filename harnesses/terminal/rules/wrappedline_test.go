@@ -7,8 +7,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// TestAWrappedLineIsWhatTheTerminalHasWrapped checks that a full row does not continue if it ends
-// there, although the text below looks like its continuation.
+// TestAWrappedLineIsWhatTheTerminalHasWrapped checks the line that is joined from wrapped rows. A full row
+// that ends with a line break must not be joined with the row below, although both cases look the same.
 func TestAWrappedLineIsWhatTheTerminalHasWrapped(t *testing.T) {
 	t.Parallel()
 	full := "$ " + strings.Repeat("x", 18) // 20 columns

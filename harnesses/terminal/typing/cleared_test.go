@@ -23,7 +23,7 @@ type promptOutcome struct {
 	err error
 }
 
-// clearsFor sends a prompt into a composer that contains the text held, and returns the outcome.
+// clearsFor sends `prompt` into a composer that contains the text `held`, and returns the outcome.
 func (st *stage) clearsFor(prompt, held string) promptOutcome {
 	st.t.Helper()
 	st.say(redrawn("", held))
@@ -82,8 +82,8 @@ func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	}
 }
 
-// The composer still contains a prompt that was not submitted. The next prompt must clear it without a
-// report, and report only the text that a person has typed before it.
+// The composer still contains a prompt of Coleo that was not submitted. When Coleo clears it for the next
+// prompt, it must not report its own text. It must report only the text that a person has typed before that.
 func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{

@@ -51,7 +51,7 @@ func TestTheRecordProvesThatTheConversationWasShortened(t *testing.T) {
 	}
 }
 
-// A compaction before the order must not prove the order.
+// A compaction that the record reports before the order must not prove that the order was carried out.
 func TestAnEarlierCompactionProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -33,8 +33,8 @@ func redrawn(above, text string) string {
 	return "\r\x1b[A\x1b[J" + strings.ReplaceAll(above, "\n", "\r\n") + composing(text)
 }
 
-// deliver sends a prompt. The program shows the text typed in its composer, and the output then
-// after the submit key.
+// deliver sends a prompt. When Coleo has typed the prompt, the program prints `typed`, the picture with the
+// prompt in the composer. After the submit key, the program prints `then`.
 func (st *stage) deliver(ctx context.Context, prompt, typed, then string) (coleo.Receipt, error) {
 	st.t.Helper()
 	type sent struct {
@@ -73,8 +73,9 @@ func TestAPromptWhoseEchoHasScrolledAwayHasArrived(t *testing.T) {
 	})
 }
 
-// The transcript already shows an earlier prompt with the same text. This echo must not prove the
-// new prompt, even after parts of it have scrolled off the screen.
+// A prompt's echo is its text in the transcript. The transcript already shows the echo of an earlier prompt
+// with the same text. This echo must not prove the new prompt, even after parts of it have scrolled off the
+// screen.
 func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +91,8 @@ func TestAnEchoThatWasThereBeforeProvesNothing(t *testing.T) {
 	})
 }
 
-// In a half-drawn picture without a composer, the text of the composer must not count as an echo.
+// A prompt's echo is its text in the transcript. A half-drawn picture may show the composer's text without the
+// composer itself. This text must not count as an echo.
 func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,9 +108,9 @@ func TestATextWithoutItsComposerProvesNothing(t *testing.T) {
 	})
 }
 
-// The model server of Gemini CLI 0.61.0 at 60x20 refuses at once. The session reads all output from
-// the submit key to the error in one piece, as on a machine that stalls for half a second. The
-// prompt must count as arrived.
+// At 60x20, the model server refuses a prompt of Gemini CLI 0.61.0 at once. The session reads all output from
+// the submit key to the error in one piece, as on a machine that stalls for half a second. The prompt must
+// count as arrived.
 func TestARefusalOfGeminiCLIThatIsReadInOnePiece(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 const armed = "\x1b[2J\x1b[H> \r\n───────\r\nbusy, again to stop\x1b[H"
 
-// interruptSpec describes a program that is interrupted with the given keys. first is the beginning
-// of the description.
+// interruptSpec describes a program that is interrupted with the given keys. The description begins with the
+// text `first`.
 func interruptSpec(keys, first string) string {
 	return first + strings.Replace(casttest.PlainSpec, "[keys]\n", "[keys]\ninterrupt = \""+keys+"\"\n", 1) +
 		"[capabilities]\ninterrupt = true\n[launch.permission]\nask = \"\"\n"
@@ -139,7 +139,7 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 	}
 }
 
-// If no turn is running, the interrupt must press no key, and must report this.
+// If no turn is running, the interrupt must press no key, and its result must show that the arm was idle.
 func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +154,8 @@ func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	})
 }
 
-// A witness can report work before the screen shows it. The interrupt must wait for the screen
-// before it presses its keys.
+// An escape sequence can report work before the screen shows it. The interrupt must wait for the screen before
+// it presses its keys.
 func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
 	t.Parallel()
 	spec := interruptSpec("a b", "interrupt_when = [{ where = \"below composer\", pattern = 'again to stop' }]\n")

@@ -25,9 +25,9 @@ ask = ""
 // menu draws the menu with its hint about keys.
 func menu(hint string) string { return "\x1b[2J\x1b[HSettings\r\none\r\n" + hint }
 
-// If a menu names other keys after ESCAPE, it has read ESCAPE but is still open, so ESCAPE must be
-// pressed again. If it shows the same as before, it may not have read ESCAPE yet, so nothing may be
-// pressed.
+// After ESCAPE, a menu may show another hint about keys. The agent CLI has then read ESCAPE, but the menu is
+// still open, so Coleo must press ESCAPE again. If the hint is the same, the agent CLI may not have read
+// ESCAPE yet, so Coleo must press nothing.
 func TestAMenuIsClosedToItsEnd(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -38,7 +38,7 @@ func (st *stage) send(screen string, state coleo.State, prompt string) *sending 
 	})
 }
 
-// begin calls submit in the background, and returns when the text is typed.
+// begin calls the function `submit` in the background, and returns when the text is typed.
 func (st *stage) begin(text string, submit func(context.Context) (coleo.Receipt, error)) *sending {
 	st.t.Helper()
 	next := &sending{st: st, was: len(st.typed()), done: make(chan struct{})}
@@ -52,7 +52,7 @@ func (st *stage) begin(text string, submit func(context.Context) (coleo.Receipt,
 	return next
 }
 
-// await waits until the typed keys end with end, or the call has returned.
+// await waits until the typed keys end with the text `end`, or the call has returned.
 func (g *sending) await(end string) {
 	g.st.t.Helper()
 	g.st.await("it is typed", func() bool {
@@ -154,8 +154,8 @@ func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
 	}
 }
 
-// The composer shows a note in place of the prompt, which only ENTER would submit. The prompt must be refused
-// while the record reports work.
+// The composer shows a note such as "[Pasted]" in place of the prompt. Only ENTER would submit the prompt, but
+// ENTER could answer a dialog. So the prompt must be refused while the record reports work.
 func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
 	})
 }
 
-// With the queue key, Gemini CLI 0.61.0 queues the note itself and not the prompt that the note stands for.
-// So the prompt must be refused.
+// The composer shows a note such as "[Pasted]" in place of the prompt. With the queue key, Gemini CLI 0.61.0
+// queues the text of the note and not the prompt. So the prompt must be refused.
 func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestAPromptThatIsFoldedAtWorkIsNotSubmitted(t *testing.T) {
 	})
 }
 
-// A dialog that opens where the text should appear must end the wait for the text. The prompt is not lost,
-// because the submit key was not pressed.
+// Coleo has typed a prompt, and waits until its text appears. If a dialog opens there, the wait must end. The
+// prompt is not lost, because Coleo has not pressed the submit key.
 func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,8 +203,8 @@ func TestADialogInPlaceOfTheTextEndsTheWaitForIt(t *testing.T) {
 	})
 }
 
-// When a dialog that is not drawn yet has removed the composer, a prompt in the transcript may look like the
-// composer. Its text must not prove that the new prompt is queued.
+// A dialog can remove the composer before it is drawn itself. Then an earlier prompt in the transcript may
+// look like the composer. The text of this earlier prompt must not prove that the new prompt is queued.
 func TestAnotherTextInTheComposerDoesNotProveThatAPromptIsQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -258,7 +258,8 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 	}
 }
 
-// A hook that has reported nothing may be switched off, so a prompt must not be queued behind work.
+// A hook that has reported nothing may be switched off, and Coleo would then notice dialogs too late. So Coleo
+// must not queue a prompt while the agent CLI works.
 func TestNothingIsQueuedIfNothingReportsDialogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -61,7 +61,8 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 	}
 }
 
-// Right after the picture with the moved mark, an agent CLI may not read keys yet. ENTER must wait.
+// When the screen shows that the cursor has moved, an agent CLI may not read keys yet. So Coleo must wait
+// before it presses ENTER.
 func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,13 +143,14 @@ func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 	}
 }
 
-// Gemini CLI's question of trust must not be answered before its start is over.
+// Gemini CLI asks whether it may trust the folder. Coleo must not answer this question before the start of
+// Gemini CLI is over.
 func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind   string
 		sign   bool
-		waited time.Duration // the shortest time from the answer to its key
+		waited time.Duration // the shortest time from the call of Respond to its key
 	}{
 		"trust":                 {"trust", true, 5 * time.Second},
 		"trust, without a sign": {"trust", false, trustTimeout},
@@ -181,7 +183,7 @@ func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 				if err := <-answered; err != nil {
 					t.Error(err)
 				}
-				time.Sleep(5 * time.Second) // so that the timer with the sign has run
+				time.Sleep(5 * time.Second) // until the timer that prints "Welcome" has run
 			})
 		})
 	}

@@ -41,8 +41,8 @@ func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 	})
 }
 
-// Into a dialog that no rule knows, only a key that the decision names may be typed. Coleo cannot
-// know which key an approval needs.
+// If no rule knows a dialog, Coleo cannot know which key approves it. So Coleo may type only a key that the
+// decision names.
 func TestNothingButANamedKeyIsTypedIntoAnUnknownDialog(t *testing.T) {
 	t.Parallel()
 	reply := coleo.ChoiceAnswer
@@ -109,8 +109,8 @@ func TestANamedKeyIsTypedIntoTheUnknownDialogThatWasLookedAt(t *testing.T) {
 	}
 }
 
-// A dialog that a rule knows must refuse a named key, because its options define the keys of each
-// answer.
+// If a rule knows a dialog, its options define the keys of each answer. So Coleo must refuse a decision that
+// names a key.
 func TestAKnownDialogTakesNoKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,8 +59,8 @@ func (st *stage) hookReports(event string) {
 	})
 }
 
-// After the submit key, the program may show another picture in place of its composer. The picture
-// must prove that the program took the prompt only if nothing else can have caused it.
+// After the submit key, the program may show a picture without a composer. This must prove that the program
+// took the prompt if nothing else can have changed the picture. Otherwise it must prove nothing.
 func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	t.Parallel()
 	const gone, busy = "\r\x1b[A\x1b[J", "working\r\n"
@@ -105,8 +105,8 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 	}
 }
 
-// The screen has been idle for long, but nothing shows that the turn has ended. A prompt must be
-// typed only if its order allows that, or after an interrupt.
+// The screen has been idle for long, but nothing shows that the turn has ended. Coleo must type a prompt only
+// if the prompt has `Unproven` set, or if Coleo interrupts the turn first.
 func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 	t.Parallel()
 	interruptible := strings.Replace(strings.Replace(submitSpec, "queue = true\n", "queue = true\ninterrupt = true\n", 1),
@@ -157,8 +157,8 @@ func TestAnUnprovenIdleTakesNoPromptByItself(t *testing.T) {
 	}
 }
 
-// An agent CLI without a queue must refuse a prompt while the record or the hook reports a turn,
-// even if the screen looks idle.
+// If an agent CLI has no queue, Coleo must refuse a prompt while the record or the hook reports a turn. This
+// must hold even if the screen looks idle.
 func TestNothingIsTypedIntoATurnThatTheScreenDoesNotShow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -87,7 +87,8 @@ func (b *boxes) take(key string) {
 // textAt returns the index of the option that accepts a text, or -1.
 func (b *boxes) textAt() int { return slices.Index(b.labels, "other") }
 
-// follow sets the tick of the option that ticks all others.
+// follow updates the option that ticks all options above it. It has a tick if and only if all of them have
+// one.
 func (b *boxes) follow() {
 	if last := len(b.labels) - 1; b.all {
 		b.ticks[last-1] = !slices.Contains(b.ticks[:last-1], false)
@@ -231,8 +232,7 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 	}
 }
 
-// An option that ticks all options above it has no tick of its own: it must be ticked by ticking
-// the others.
+// An option may tick all options above it. To choose this option, Coleo must tick each of the others.
 func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -254,8 +254,8 @@ func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 	}
 }
 
-// On a loaded machine, an agent CLI clears its screen and draws the list much later. The list must
-// count as the same appearance, because a tick does not answer the dialog.
+// On a loaded machine, an agent CLI may clear its screen after a tick, and draw the list much later. The list
+// must still count as the same dialog, because a tick does not answer it.
 func TestAListThatIsRedrawnSlowlyIsSubmitted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{tickByMark, tickByDigit} {
@@ -289,7 +289,7 @@ func TestNoOtherTicksAreSubmitted(t *testing.T) {
 		b.labels = []string{"all my files", "b", "c", "other"}
 		return true
 	}
-	late := func(b *boxes, key string) bool { // somebody else removes the first tick after the mark has passed it
+	late := func(b *boxes, key string) bool { // somebody else removes the first tick after the cursor has left that row
 		if key == "\x1b[B" && b.mark == 3 {
 			b.ticks[0] = false
 		}

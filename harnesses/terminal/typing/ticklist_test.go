@@ -84,8 +84,8 @@ func TestSpaceTicksAndEnterSubmits(t *testing.T) {
 	}
 }
 
-// A list without numbers that has a row which submits needs no proof that all options are in sight,
-// because the mark passes each option.
+// A list without numbers can have a row that submits it. On the way to this row, the cursor passes each
+// option. So Coleo needs no other proof that it has seen all options.
 func TestAListWithoutNumbersIsSubmittedAtItsRow(t *testing.T) {
 	t.Parallel()
 	b := newBoxes()
@@ -108,8 +108,8 @@ func TestEnterIsNotPressedAtAWrongRow(t *testing.T) {
 	}
 }
 
-// Keys submit all ticks, also those that are out of sight. So they must be typed only if the screen
-// proves that all options are in sight.
+// The keys that submit a list submit all of its ticks, also those that are out of sight. So Coleo may type
+// them only if the screen proves that all options are in sight.
 func TestKeysSubmitOnlyAListThatIsInSight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -155,7 +155,8 @@ func TestAListWithoutTicksIsNotSubmitted(t *testing.T) {
 	}
 }
 
-// A list can begin to scroll after the first tick, for example because the terminal has become lower.
+// A list can begin to scroll after the first tick, for example because the terminal has become lower. Such a
+// list must not be submitted.
 func TestAListThatBeginsToScrollIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{tickByKey, tickByDigit} {

@@ -26,7 +26,7 @@ func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 			done <- err
 		}()
 		for _, step := range []struct{ typed, shows string }{
-			{"first.", redrawn("", "first.")}, // the probe proves that the agent CLI has read the text
+			{"first.", redrawn("", "first.")}, // the dot, a probe, proves that the agent CLI has read the text
 			{"first.\x15", redrawn("", "type")},
 			{"first.\x15second", redrawn("", "second")},
 			{"first.\x15second\r", redrawn("you: second\n", "type")},
