@@ -1,15 +1,15 @@
 # make up      starts a demonstration on this machine: two real agent CLIs as arms
 # make down    ends the demonstration
 # make test    runs every test, including those with real agent CLIs
-# make test-short    runs the tests that need nothing else, within 90 s
+# make test-short    runs the tests that need no agent CLI, no Node and no network, within 90 s
 # make check   checks formatting and architecture, and runs vet and the linters
 # make build   builds bin/coleo
 # make safety, conformance, soak, many-turns, faults    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
-# SQLite is compiled with its full-text search, which 'coleo thread search' needs. A -tags
-# on a command line replaces this one, so it must name sqlite_fts5 too.
+# SQLite is compiled with its full-text search, which 'coleo thread search' needs. An option -tags on a
+# command line replaces this option, so it must name sqlite_fts5 too.
 export GOFLAGS := $(GOFLAGS) -tags=sqlite_fts5
 
 # The versions of the programs that the tests and the demonstration install.
@@ -30,8 +30,8 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 
 .PHONY: many-turns calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
-# coleo contains the small program of the holder, if the tag `lean` is set. Only this target
-# sets the tag, so the embedded program always belongs to the same build.
+# With the tag `lean`, coleo embeds the small program of the holder, coleo-hold.bin. Only this target sets
+# the tag, so the embedded program is always from the same build as coleo.
 build: web/dist/xterm.mjs
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/executable/coleo-hold.bin ./cmd/coleo-hold
 	$(GO) build -tags lean,sqlite_fts5 -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
@@ -45,7 +45,7 @@ up: build agents
 down:
 	@if [ -x bin/coleo ]; then COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo down --arms; fi
 
-# Copies the code of the page's terminal from its npm packages, to embed it.
+# Copies the code of the dashboard's terminal from its npm packages, so that coleo can embed it.
 web/dist/xterm.mjs: web/package-lock.json
 	@echo 'installing what the page needs (once)'
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && node build.mjs
@@ -79,14 +79,22 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 	@touch $@
 
 # Runs the tests that need no agent CLI, no Node and no network. It leaves out the tests of the whole
-# program. Most of these tests wait, so many packages run at once. Linking takes a large part of the
-# processor time. So the binaries have no symbols for a debugger, and only 'make check' runs vet. The
-# linkers collect no garbage below 1 GiB, which saves a sixth of their time. gold, if it is there, takes
-# half the time of the system's usual linker for C.
-# In the tests, GOGC=400 saves a sixth of the processor time of packages such as pty. The folders of the
-# tests are in memory if it has 2 GiB of room: databases and the many short files cost much on a disk. The
-# binaries stay on the disk. GOTMPDIR says so to go, but not to the tests: they would make their folders
-# there, too.
+# program. Most of these tests wait, so many packages run at the same time.
+#
+# A large part of the processor time goes into building and linking the test binaries. These settings save
+# time there:
+#
+#   - The binaries have no symbols for a debugger (-s -w).
+#   - Only 'make check' runs vet (-vet=off).
+#   - The linkers collect no garbage below 1 GiB (GOGC, GOMEMLIMIT), which saves a sixth of their time.
+#   - gold, if it is installed, takes half the time of the system's usual linker for C.
+#
+# These settings save time while the tests run:
+#
+#   - GOGC=400 saves a sixth of the processor time of packages such as pty.
+#   - TMPDIR is in memory if /dev/shm has 2 GiB of room, because databases and many short files are slow on
+#     a disk. GOTMPDIR keeps the binaries on the disk. The tests run without GOTMPDIR, because otherwise
+#     they would make their folders there, too.
 SHORT_ENV = GOGC=off GOMEMLIMIT=1GiB $$([ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}')" -gt 2097152 ] 2>/dev/null \
   && echo "TMPDIR=/dev/shm GOTMPDIR=$${TMPDIR:-/tmp}")
 SHORT_LINK = -s -w$$(command -v ld.gold >/dev/null && echo ' -extldflags=-fuse-ld=gold')
@@ -102,7 +110,8 @@ many-turns: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(MANY_TURNS_OF) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance \
 	  -many-turns-of $(MANY_TURNS_OF) -many-turns $(MANY_TURNS)
 
-# Runs command lines that the preset `read` allows below strace. 100,000 lines take half an hour.
+# Runs command lines under strace. The policy preset `read` allows these lines, so they must change
+# nothing. 100,000 lines take half an hour.
 LINES ?= 100000
 policy: strace
 	COLEO_REQUIRE=strace $(GO) test -timeout 12h -count=1 -v -run 'WhatIsAllowedOnlyReads|TraceSees' ./policy/reading -lines $(LINES)
@@ -136,19 +145,24 @@ test: build agents tmux strace bwrap
 	[ -z "$$failed" ]
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
-# Long runs with real agent CLIs. They send prompts at dialogs, and prompts of all kinds. They
-# compare the ends of turns with what the model has sent, and disturb deliveries. The numbers
-# apply to each agent CLI. At the end, all checks run on all agent CLIs.
-# The reports in conformance/testdata/safety say which parts have passed on this code. The run
-# leaves out these parts, so it continues after it was broken off.
+# Makes long runs with real agent CLIs:
+#
+#   - They send prompts while a dialog is open, and prompts of all kinds.
+#   - They compare the ends of turns with what the model has sent.
+#   - They disturb the delivery of prompts.
+#
+# The numbers below apply to each agent CLI. Afterwards, all checks run on all agent CLIs.
+#
+# The reports in conformance/testdata/safety say which parts have passed on this code. A later run leaves
+# out these parts, so it continues where an interrupted run has stopped.
 SAFETY  ?= claude-code@$(CLAUDE_CODE),opencode@$(OPENCODE),codex@$(CODEX),gemini@$(GEMINI),aider@$(AIDER)
 SENDS   ?= 300
 PROMPTS ?= 500
 TURNS   ?= 60
 MIDWAY  ?= 30
 DRAWN   ?= 1000
-# What these runs test, and the last commit that changed it. harnesses/terminal/mend never runs
-# beside an arm.
+# TRIED lists the files that these runs test. TESTED is the last commit that changed one of them. The list
+# excludes harnesses/terminal/mend, because that package never runs beside an arm.
 TRIED  := ':(glob)*.go' go.mod config conformance harnesses holder hook localsocket pty record registry \
   ':!*.md' ':!arch_test.go' ':!arch_agents_test.go' ':!conformance/testdata' ':!harnesses/terminal/mend'
 TESTED  = $(shell git log -1 --format=%h -- $(TRIED))$(shell git diff --quiet HEAD -- $(TRIED) || echo -dirty)
@@ -159,16 +173,16 @@ safety: build agents
 	  -report testdata/safety -commit $(TESTED)
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Sends 1,000 prompts at dialogs for each agent CLI. All five agent CLIs together get 10,000
-# prompts and 1,000 turns. This takes some hours.
+# Sends 1,000 prompts and outdated answers to each agent CLI while it shows dialogs. All five agent CLIs
+# together also get 10,000 prompts of all kinds, and 1,000 turns. This takes some hours.
 safety-full:
 	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200 MIDWAY=200
 
 conformance: build agents-more
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance -sandboxed claude-code,codex,opencode
 
-# Runs all checks on current and older versions of the agent CLIs, and makes their page. It
-# leaves out versions that have a report, so it continues after it was broken off.
+# Runs all checks on current and older versions of the agent CLIs, and makes the page about the results.
+# It leaves out versions that have a report, so it continues where an interrupted run has stopped.
 VERSIONS ?= claude-code@2.1.197 claude-code@2.1.240 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) claude-code@2.1.330 claude-code@2.1.332 \
   codex@0.145.0 codex@0.150.0 codex@0.157.0 codex@0.163.0 codex@$(CODEX) codex@0.171.0 gemini@0.55.1 gemini@0.58.0 gemini@0.60.0 gemini@$(GEMINI) \
   opencode@1.17.11 opencode@1.17.19 opencode@1.18.8 opencode@1.18.20 opencode@$(OPENCODE) aider@0.85.2 aider@$(AIDER)
@@ -181,8 +195,9 @@ compatibility: build
 	  [ $$? -le 1 ] && mv $(REPORTS)/$$v.new $(REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Tests the settings of users for each agent CLI, and makes their page. This takes an hour. It
-# leaves out harnesses that have a report. To test a harness again, remove its report.
+# Tests each agent CLI with the settings that its users may have, and makes the page about the results.
+# This takes an hour. It leaves out harnesses that have a report. To test a harness again, remove its
+# report.
 SETTINGS ?= claude-code@$(CLAUDE_CODE) codex@$(CODEX) gemini@$(GEMINI) opencode@$(OPENCODE) aider@$(AIDER) qwen@$(QWEN) copilot@$(COPILOT)
 SETTING_REPORTS := conformance/testdata/settings
 settings: build agents-more
@@ -193,8 +208,8 @@ settings: build agents-more
 	  [ $$? -le 1 ] && mv $(SETTING_REPORTS)/$$v.new $(SETTING_REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Breaks the description on purpose, for pairs of versions. A proposal from recordings of the
-# newer version must mend it. This takes hours. Existing recordings are kept.
+# For pairs of versions of an agent CLI, this target breaks the harness.toml on purpose. Coleo must then
+# propose a repair, from recordings of the newer version. This takes hours. It keeps existing recordings.
 PAIRS    ?= claude-code@2.1.197:2.1.240,claude-code@2.1.240:2.1.290,claude-code@2.1.290:$(CLAUDE_CODE),codex@0.145.0:0.150.0,codex@0.150.0:0.157.0,codex@0.157.0:$(CODEX),gemini@0.55.1:0.58.0,gemini@0.58.0:0.60.0,gemini@0.60.0:$(GEMINI)
 BREAKS   ?= 2
 SEED     ?= 1
@@ -203,9 +218,9 @@ comma    := ,
 calibrate: played
 	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 12h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED)
 
-# Does the same, and judges each break and each proposal with the suite. It leaves out breaks
-# that have a row in the report, so it continues after it was broken off. Without CHECKS, the
-# whole suite runs.
+# Does the same as calibrate, and also runs the conformance suite on each broken file and on each proposed
+# repair. It leaves out breaks that have a row in the report, so it continues where an interrupted run has
+# stopped. CHECKS selects checks of the suite. Without CHECKS, the whole suite runs.
 CALIBRATED := conformance/testdata/calibrate/suite.jsonl
 CHECKS     ?=
 calibrate-suite: played
@@ -214,7 +229,7 @@ calibrate-suite: played
 	  -suite $(CURDIR)/bin/coleo -suite-agents $(CURDIR)/.coleo/data/agents/.versions -suite-report $(CURDIR)/$(CALIBRATED) $(if $(CHECKS),-suite-checks $(CHECKS))
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Makes the recordings of all versions of the pairs.
+# Makes the recordings of all versions in PAIRS.
 played: build
 	@mkdir -p $(PLAYED)
 	@for pair in $(subst $(comma), ,$(PAIRS)); do name=$${pair%@*}; both=$${pair#*@}; \
@@ -223,8 +238,8 @@ played: build
 	    COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness calibrate $$v --record $(PLAYED)/$$v --sizes 120x40,80x24 --time 1s || true; \
 	  done; done
 
-# Gives each possible answer to each question of each agent CLI, and makes their page. This takes
-# an hour. It leaves out harnesses that have a report. To test a harness again, remove its report.
+# Gives each possible answer to each question of each agent CLI, and makes the page about the results. This
+# takes an hour. It leaves out harnesses that have a report. To test a harness again, remove its report.
 ASK_REPORTS := conformance/testdata/asks
 asks: build agents-more
 	@mkdir -p $(ASK_REPORTS)
@@ -261,12 +276,13 @@ bin/golangci-lint-$(GOLANGCI):
 	@GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv bin/golangci-lint $@
 
-# Code that is only for Linux must have a fallback for macOS. Checks that the fallback compiles.
+# Code that is only for Linux must have a fallback for macOS. This target checks that the fallback
+# compiles.
 darwin:
 	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./window/... ./bus ./recovery ./modelresolver ./policy/... ./conformance/... ./cmd/coleo-hold
 
 # Measures the speed that Coleo promises, as ratios and differences within one run. Turns, Fleet
-# and Streams fail if the median of several runs misses its limit. A miss does not end the run.
+# and Streams fail if the median of several runs misses its limit. The other benchmarks still run.
 bench: build agents
 	@missed=0; \
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench || missed=1; \
@@ -308,9 +324,9 @@ screens:
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
 	$(GO) test ./pty
 
-# The long runs, with their full counts. RUN=Kill repeats only one of them. They test the holder
-# as it is shipped, and print their progress. OLD=FILE tests an upgrade from the coleo in that
-# file.
+# These are the full counts of the long runs that `make soak` makes. The runs test the holder as it is
+# shipped, and print their progress. RUN=Kill makes only the runs with "Kill" in their names. OLD=FILE tests
+# an upgrade from the coleo in that file.
 KILLS ?= 500
 ESCAPES ?= 200
 ORPHANS ?= 50

@@ -1,8 +1,10 @@
-// Uses xterm.js to judge package pty. Only for development: see README.md.
+// Shows what xterm.js makes of terminal output. The tests of package pty compare pty with these results.
+// Only for development: see README.md.
 //
 //   node index.mjs cast FILE SHOTS > FILE.json   screens of a recording
-//   node index.mjs pack FILE SHOTS DEST          both, without the facts about the
-//                                                recording machine in the header
+//   node index.mjs pack FILE SHOTS DEST          writes DEST.cast and DEST.json: the recording
+//                                                and its screens. The header has no facts
+//                                                about the recording machine.
 //   node index.mjs jobs < jobs.json > out.json   screens of byte strings
 //   node index.mjs edges < edges.json > out.json screens of the edge cases, with
 //                                                the styles of their cells
@@ -11,10 +13,9 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-// The addon reads its table from the start of the memory of a Buffer. If Buffers share
-// memory, another Buffer can be at that place. The addon then treats all characters
-// beyond U+FFFF as narrow, even emoji. So no Buffer may share memory before the addon is
-// loaded.
+// While the grapheme addon is being loaded, no Buffers may share memory. The addon expects its table at the
+// start of the memory of a Buffer. In shared memory, another Buffer can be there. The addon would then treat
+// all characters beyond U+FFFF as narrow, even emoji.
 Buffer.poolSize = 0;
 const { default: headless } = await import('@xterm/headless');
 const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
@@ -29,7 +30,8 @@ function open(cols, rows, plain) {
   return state;
 }
 
-// Limits parameters, because xterm.js repeats a loop as often as a parameter says.
+// clamp limits the parameters of escape sequences to 9999, because xterm.js repeats a loop as often as a
+// parameter says.
 const clamp = s => s.replace(/\x1b\[[0-9;:<=>?]*/g, csi => csi.replace(/\d{5,}/g, '9999'));
 
 const feed = (state, s) => state.term._core.writeSync(Buffer.from(clamp(s), 'utf8'));
@@ -59,11 +61,11 @@ function shot(state, extra) {
   };
 }
 
-// read returns the text of a file. It unpacks a packed file.
+// read returns the text of a file. It unpacks a file whose name ends with .gz.
 const read = path => (path.endsWith('.gz') ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString('utf8');
 
-// renderCast shows a recording. If shots is a number, it takes that many screens. If shots is a
-// list, it takes the screen after each event with a number in the list.
+// renderCast plays a recording, and returns screens of it. If shots is a number, it returns that many screens.
+// If shots is a list, it returns the screen after each event with a number in the list.
 function renderCast(file, shots, plain) {
   const [head, ...events] = read(file).split('\n').filter(l => l).map(l => JSON.parse(l));
   const state = open(head.width ?? head.term.cols, head.height ?? head.term.rows, plain);
@@ -96,7 +98,7 @@ function runJob({ cols, rows, data, then, plain }) {
 
 const hex = n => '#' + n.toString(16).padStart(6, '0');
 const colour = (isDefault, isRGB, n) => isDefault ? '-' : isRGB ? hex(n) : String(n);
-// Only the flag of an underline counts, because xterm.js also underlines links.
+// For an underline (u), only the flag of the cell counts, because xterm.js also underlines links.
 const attributes = {
   b: c => c.isBold(), f: c => c.isDim(), i: c => c.isItalic(), u: c => c.fg & 0x10000000, k: c => c.isBlink(),
   n: c => c.isInverse(), h: c => c.isInvisible(), s: c => c.isStrikethrough(), o: c => c.isOverline(),
@@ -108,7 +110,8 @@ function look(cell) {
   return `${fg}/${bg}` + Object.entries(attributes).map(([letter, is]) => is(cell) ? letter : '').join('');
 }
 
-// looks returns the rows with styles, as runs of cells.
+// looks returns the styles of each row that has styles. The styles are runs of equal cells: "3:-/- 5:1/-b" is
+// 3 plain cells and then 5 bold cells in colour 1.
 function looks({ term }) {
   const buf = term.buffer.active, out = {};
   for (let y = 0; y < term.rows; y++) {
@@ -134,7 +137,8 @@ function runEdge({ name, Cols, Rows, Plain, steps }) {
   return { name, ...seen, on: Object.keys(modes).filter(m => modes[m]) };
 }
 
-// xterm.js throws on some input, such as ED 1 at the end of the last row. Then it gives no verdict.
+// tryJob returns no result if xterm.js throws an error. It does so for some input, such as ED 1 at the end of
+// the last row.
 function tryJob(job) {
   try {
     return [runJob(job)];
@@ -143,7 +147,7 @@ function tryJob(job) {
   }
 }
 
-const bigFile = 200_000; // bytes; larger files are packed
+const bigFile = 200_000; // bytes; larger files are packed with gzip
 
 function save(path, text) {
   if (text.length > bigFile) writeFileSync(path + '.gz', gzipSync(text, { level: 9 }));
@@ -160,7 +164,7 @@ function pack(file, shots, dest) {
 
 const pretty = list => '[\n' + list.map(s => '  ' + JSON.stringify(s)).join(',\n') + '\n]\n';
 
-// remake writes again what xterm.js shows for everything in dir.
+// remake reads all recordings and all judged byte strings in dir again, and overwrites the stored results.
 function remake(dir) {
   const casts = dir + '/casts/';
   for (const name of readdirSync(casts).filter(f => /\.json(\.gz)?$/.test(f))) {

@@ -1,10 +1,9 @@
 // Prints ../width/width_table.go: the properties that xterm.js's grapheme addon gives
 // to each character. Run: node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 
-// The addon reads its table from the start of the memory of a Buffer. If Buffers share
-// memory, another Buffer can be at that place. The addon then treats all characters
-// beyond U+FFFF as narrow, even emoji. So no Buffer may share memory before the addon is
-// loaded.
+// While the grapheme addon is being loaded, no Buffers may share memory. The addon expects its table at the
+// start of the memory of a Buffer. In shared memory, another Buffer can be there. The addon would then treat
+// all characters beyond U+FFFF as narrow, even emoji.
 Buffer.poolSize = 0;
 const { default: headless } = await import('@xterm/headless');
 const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');

@@ -7,7 +7,8 @@ import { armPath, call } from "./http.js";
 const most = 60; // the maximum number of shown entries
 const page = 1000; // the number of entries in one request
 
-// The conversation shows all other kinds of event: see kindsInConversation in web/words_test.go.
+// The text for each kind of event that this panel shows. The conversation shows all other kinds: see
+// kindsInConversation in web/words_test.go.
 const words = {
   "arm.spawned": () => "Started",
   "arm.reattached": () => "The host agent is attached to the arm again",
@@ -77,7 +78,7 @@ export class Activity {
       for (let after = "", more = true; more; ) {
         const got = await call("GET", armPath(this.arm, `/events?limit=${page}&after=${encodeURIComponent(after)}`));
         events = events.concat(got.events).slice(-most);
-        more = got.events.length > 0 && got.next !== after; // only an empty page is the end
+        more = got.events.length > 0 && got.next !== after; // an empty page is the end of the log
         after = got.next;
       }
       this.list.replaceChildren();

@@ -1,4 +1,4 @@
-// The page. It connects its parts, and shows the arm that the address names.
+// The main module of the page. It connects the parts of the page, and shows the arm that the address names.
 
 import { ArmView } from "./arm.js";
 import { el, setText, show } from "./dom.js";
@@ -102,4 +102,4 @@ setInterval(() => {
 list.update();
 route();
 store.start();
-setTimeout(() => load().catch(() => {}), settled); // if this fails, an opened terminal reports it
+setTimeout(() => load().catch(() => {}), settled); // loads xterm.js early; if this fails, the view of an arm reports it

@@ -32,7 +32,7 @@ export function questionOf(arm) {
   return { kind, title, subject: rest.join("\n"), options: s.options, several: s.several, fingerprint: s.id, suspension: true };
 }
 
-/** Converts the answer to a dialog into the body that answers a suspension. */
+/** Converts an answer of the panel into the body of the request that answers a suspension, a question of the model. */
 function suspensionAnswer(d, { choice, option, options, words }) {
   return { id: d.fingerprint, decision: choice === "answer" ? undefined : choice, option, options, text: words };
 }
@@ -41,13 +41,13 @@ function suspensionAnswer(d, { choice, option, options, words }) {
 const nameOf = (node) => node.name || node.textContent;
 
 export class DialogPanel {
-  /** respond(path, body) sends an answer. lease() returns the id of the lease, or "". */
+  /** respond(path, body) sends an answer. lease() returns the id of this viewer's lease on the terminal, or "". */
   constructor(respond, lease) {
     Object.assign(this, { respond, lease, shown: "", drawn: "", busy: "" });
     this.node = el("section", { class: "dialog", hidden: true, "aria-live": "assertive", "aria-label": "Dialog" });
   }
 
-  /** Draws the dialog. If the same dialog has changed, what the user has entered and not sent stays. */
+  /** Draws the dialog. If it is the same dialog with a change, the user's unsent input stays. */
   update(dialog) {
     const [shown, drawn] = [dialog?.fingerprint ?? "", dialog ? JSON.stringify(dialog) : ""];
     if (drawn === this.drawn) return;
@@ -62,7 +62,7 @@ export class DialogPanel {
     if (this.busy) this.lock(true);
   }
 
-  /** Returns what the user has entered and not sent, and where the focus is. */
+  /** Returns the user's unsent input, and where the focus is. */
   entered() {
     const isChanged = (i) => (i.type === "checkbox" ? i.checked !== i.defaultChecked : i.value !== i.defaultValue);
     const changed = [...this.node.querySelectorAll("input")].filter(isChanged);
@@ -70,7 +70,7 @@ export class DialogPanel {
     return { changed, focus, open: Boolean(this.node.querySelector("details[open]")) };
   }
 
-  /** Enters again what entered() has returned. */
+  /** Restores what entered() has returned. */
   enter({ changed, focus, open }) {
     for (const old of changed) {
       const input = this.node.querySelector(`input[name="${old.name}"]`);

@@ -34,7 +34,10 @@ export function said(display) {
   return end(display?.text);
 }
 
-/** Returns the whole line. While a tool runs, the line leaves out the last text of the model. */
+/**
+ * Returns the whole line about what an arm does now. While a tool runs, the line leaves out the last text of
+ * the model.
+ */
 export function doing(display) {
   const tool = running(display);
   return [tasks(display), tool || said(display)].filter(Boolean).join(" · ");

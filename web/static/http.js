@@ -2,12 +2,12 @@
 
 import { SignedOut, forgetNonce, sign } from "./key.js";
 
-/** Calls a route and returns the decoded answer. With a signal, the call can be given up. */
+/** Calls a route and returns the decoded answer. The parameter signal can abort the call. */
 export async function call(method, path, body, signal) {
   const sent = body === undefined ? "" : JSON.stringify(body);
   let answer = await send(method, path, sent, signal);
   if (answer.status === 401) {
-    forgetNonce(); // the server may have been restarted; a refused request was not carried out
+    forgetNonce(); // a restarted server knows no earlier nonce; it has not carried out the request, so it can be sent again
     answer = await send(method, path, sent, signal);
   }
   const text = await answer.text();

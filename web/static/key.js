@@ -50,7 +50,7 @@ function done(request) {
 /** Fetches the key and a nonce before they are needed. */
 export function prepare() {
   current ??= fetchNonce();
-  current.catch(() => {}); // sign reports the error
+  current.catch(() => {}); // the error is ignored here, because sign reports it
 }
 
 /** Makes the next request fetch a new nonce, because the server may have been restarted. */

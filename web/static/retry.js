@@ -1,9 +1,9 @@
 // Waits between attempts to connect. The waits are short at first, and become longer.
 
 const first = 400; // ms
-const most = 8000; // ms; the page notices within this time that the server is back
+const most = 8000; // ms; the longest wait until the page notices that the server is back
 
-/** Counts the attempts. Calls f when the next attempt is due. */
+/** Calls f when the next attempt is due. Each attempt makes the next wait longer. */
 export class Retry {
   constructor(f) {
     this.f = f;

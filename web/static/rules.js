@@ -71,7 +71,7 @@ export function interrupting(arm, capabilities) {
   return { can: true, why: "Stop the running turn" };
 }
 
-/** Describes the button that shortens the conversation. The harness must be able to, and no turn may run. */
+/** Describes the button that shortens the conversation. The harness must support this, and the arm must be idle. */
 export function compacting(arm, capabilities) {
   if (capabilities && !capabilities.compact) return { can: false, why: "This harness cannot shorten its conversation." };
   if (arm.status === "stopped" || arm.state !== "idle") return { can: false, why: "The conversation can be shortened only while the arm is idle." };
@@ -79,8 +79,8 @@ export function compacting(arm, capabilities) {
 }
 
 /**
- * Reports whether a prompt can be sent now, and if not, why. If interrupt is true, the prompt
- * can be sent during a turn.
+ * Reports whether a prompt can be sent now, and if not, why. If the parameter interrupt is true, the prompt
+ * may interrupt a running turn.
  */
 export function prompting(arm, capabilities, interrupt) {
   if (arm.status === "stopped" || arm.state === "dead") return { can: false, why: "The arm is stopped. Start it to send a prompt." };

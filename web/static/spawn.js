@@ -69,7 +69,10 @@ export class SpawnForm {
     this.about();
   }
 
-  /** A new arm that asks nothing needs a sandbox or this agreement. The agreement holds for one arm. */
+  /**
+   * Shows the checkbox of the agreement if the new arm would ask nothing. Such an arm needs a sandbox, or this
+   * agreement. An agreement holds for one arm.
+   */
   guard() {
     show(this.agree, this.mode.value === "all");
     this.yes.checked = false;
@@ -101,7 +104,7 @@ export class SpawnForm {
       this.models.replaceChildren(...(providers ?? []).flatMap((p) => Object.values(p.models ?? {}).map((m) =>
         el("option", { value: `${p.id}/${m.id}`, text: [m.name, price(m)].filter(Boolean).join(", ") }))));
     } catch {
-      // The field accepts any name. The list is only a convenience.
+      // There is no list of models then. The field still accepts any name.
     }
   }
 

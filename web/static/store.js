@@ -6,13 +6,13 @@ import { forgetNonce } from "./key.js";
 import { Retry } from "./retry.js";
 
 const atOnce = 4; // the number of displays that are requested at the same time
-const refreshEvery = 15000; // ms; the health of an arm can change without any news
+const refreshEvery = 15000; // ms; the health of an arm can change without an event
 
 export class Store extends EventTarget {
   constructor() {
     super();
     this.arms = new Map();
-    this.displays = new Map(); // the display of each arm, by the id of the arm
+    this.displays = new Map(); // what each arm does now, by the id of the arm
     this.harnesses = new Map();
     this.hosts = [];
     this.link = "connecting"; // "live", "lost" or "refused"
@@ -54,7 +54,7 @@ export class Store extends EventTarget {
 
   hear(m, socket) {
     if (m.type === "error" && this.cursor) {
-      this.cursor = ""; // serve has a new log
+      this.cursor = ""; // serve has a new log, which does not contain the event of the cursor
       socket.close();
       return;
     }
@@ -142,7 +142,10 @@ export class Store extends EventTarget {
     }
   }
 
-  /** Notes that the connection is lost. A page cannot see why a WebSocket was refused, so lost calls the API to find out. */
+  /**
+   * Notes that the connection is lost. A page cannot see why a WebSocket was refused. So lost calls the API, whose
+   * answer shows whether this browser is signed out.
+   */
   async lost() {
     this.setLink("lost");
     forgetNonce();

@@ -60,7 +60,7 @@ export class TerminalView {
   async connect() {
     if (this.closed) return;
     this.socket = null;
-    const attempt = (this.attempt = {}); // a later attempt replaces this one
+    const attempt = (this.attempt = {}); // if a later attempt has replaced this one, this one gives up
     let url;
     try {
       url = await socketURL(`/ws/terminal/${encodeURIComponent(this.arm.id)}?from=${this.at}`);
@@ -141,7 +141,7 @@ export class TerminalView {
       const { alt } = await call("GET", armPath(this.arm, "/screen"));
       if (alt && this.term.buffer.active.type === "normal") this.term.write("\x1b[?1049h");
     } catch {
-      // The right screen appears when the program draws the next time.
+      // The right screen then appears only when the agent CLI draws the next time.
     }
   }
 
@@ -167,7 +167,7 @@ export class TerminalView {
     if (again && this.term) this.restart();
   }
 
-  /** Shows the terminal of a new start. Each start of an arm has a separate terminal. */
+  /** Shows the terminal of the arm's new start. Each start of an arm has a separate terminal. */
   restart() {
     this.at = 0;
     this.fresh = false;

@@ -1,5 +1,5 @@
-// The panel that explains an arm's state. It shows the rule, the rows that the rule matched,
-// the witnesses, and the signals for the arm's health.
+// The panel that explains an arm's state. It shows the rule, the rows that the rule matched, the witnesses
+// (what each source of the state says), and the signals for the arm's health.
 
 import { el, setText } from "./dom.js";
 import { age, ago } from "./format.js";

@@ -9,9 +9,9 @@ const theme = {
 let parts = null;
 
 /**
- * Loads xterm.js from the server, once. It fails if this build does not contain xterm.js.
- * Only the first call of load, soon after the page's start, fetches the scripts. While serve is down
- * later, another program could take serve's address, and this page must not run a script of it.
+ * Loads xterm.js from the server. It fails if this build does not contain xterm.js. Only the first call, soon
+ * after the page's start, fetches the scripts. Later calls must not fetch them: if serve is down, another
+ * program could have taken serve's address, and this page must not run a script of that program.
  */
 export async function load() {
   parts ??= Promise.all([
@@ -99,8 +99,8 @@ export function isFocusReport(text) {
 }
 
 /**
- * Removes the bytes before the first line end or escape sequence. Output that does not start at
- * the beginning may start inside a character or a sequence.
+ * Removes the bytes before the first line end or escape sequence. If the page gets the output only from some
+ * offset on, the first bytes may be the rest of a character or of an escape sequence.
  */
 export function trim(data) {
   const start = data.findIndex((b) => b === 0x1b || b === 0x0a);

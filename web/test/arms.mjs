@@ -1,6 +1,6 @@
 // Compares the arms on the page with the arms of the API.
 
-/** Returns how the buttons must be. The rules are written again here, independent of rules.js. */
+/** Returns which buttons an arm must have, and which of them are enabled. It does not use rules.js. */
 function buttons(arm, capabilities) {
   const { state, canRecover, hasRuntime } = arm.runtime;
   const stopped = arm.status === "stopped";

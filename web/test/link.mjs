@@ -1,5 +1,5 @@
-// Returns the link that `coleo web` prints. The link signs in one browser, once. The program is
-// COLEO, or bin/coleo. COLEO_DIR selects the instance.
+// Returns the link that `coleo web` prints. The link signs in one browser, once. The variable COLEO can name
+// another program than bin/coleo. The variable COLEO_DIR selects the instance.
 import { execFileSync } from "node:child_process";
 
 export function link() {

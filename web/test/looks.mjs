@@ -21,7 +21,7 @@ export async function checkNames(page, report, what) {
   report.same(`${what}: controls without a name`, nameless, []);
 }
 
-/** Checks that no text has a contrast below 4.5 (WCAG 2.2, 1.4.3), except those of disabled controls. */
+/** Checks that no text has a contrast below 4.5 (WCAG 2.2, 1.4.3), except texts of disabled controls. */
 export async function checkContrast(page, report, what) {
   const poor = await page.evaluate(() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

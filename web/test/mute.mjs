@@ -1,5 +1,5 @@
-// Checks that a viewer does not answer queries of the agent CLI. The answer would be typed into
-// the agent CLI.
+// Checks that the dashboard's terminal does not answer the queries of the agent CLI. Such an answer would be
+// typed into the agent CLI.
 
 const questions = [
   "[c", "[>c", "[=c", "[5n", "[6n", "[?6n", "[?15n", "[?996n", "[4$p", "[?2026$p", "[>q", "[?u", "[14t", "[18t",

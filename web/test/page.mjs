@@ -4,7 +4,8 @@
 //
 // The links to the page come from `coleo web` (link.mjs). The test compares the page with the
 // API. Without --spawn, it changes nothing. With --spawn, it starts an arm called page-test, sends a
-// prompt, types, kills the arm and removes it. The browser is CHROMIUM, or /usr/bin/chromium.
+// prompt, types, kills the arm and removes it. The variable CHROMIUM can name another browser than
+// /usr/bin/chromium.
 import { chromium } from "playwright-core";
 import { parseArgs } from "node:util";
 import { checkArm, checkDialog, checkDoing, checkList, checkReconnect } from "./arms.mjs";

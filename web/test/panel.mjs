@@ -1,4 +1,4 @@
-// Checks the panel of a dialog alone, with dialogs that this file makes.
+// Checks only the panel that shows a dialog, with dialogs that this file makes.
 
 /** Draws dialogs in one panel, one after the other. Returns what the page shows after each. */
 const draw = (page, dialogs) => page.evaluate(async (dialogs) => {

@@ -1,10 +1,10 @@
-// Another user takes serve's port while serve is down, and gets everything that an open page
-// sends. When serve is back, that user must not be able to use any of it:
+// Tests an attack: another user takes serve's port while serve is down, and gets everything that an open
+// page sends. When serve is back, that user must not be able to use any of it:
 //
 //   node web/test/squat.mjs
 //
-// The test needs root, so that it can start a program as another user. It also needs bin/coleo
-// (or COLEO).
+// The test needs root, so that it can start a program as another user. It also needs bin/coleo, or the
+// program in the variable COLEO.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -60,7 +60,7 @@ async function squat() {
   return { got, end: () => (child.stdin.end(), done) };
 }
 
-/** Sends a request unchanged. Returns the status and the body of the answer. */
+/** Sends a recorded request again, with its head edited by change. Returns the status and the body of the answer. */
 function replay(r, change = (text) => text) {
   const headers = [];
   for (let i = 0; i < r.headers.length; i += 2) {
@@ -127,7 +127,7 @@ try {
       "without its signature": (t) => t.replace(/^coleo-signature: .*\r\n/im, "").replace(/[?&]signature=\S+/, ""),
     })) {
       const { status } = await replay(r, change);
-      const waits = status === 101 && how === "without its signature"; // the server waits for the token in the first message
+      const waits = status === 101 && how === "without its signature"; // without a signature, the server opens the WebSocket, but waits for a token in its first message
       report.yes(`${r.method} ${r.url.slice(0, 60)} ${how}: ${status}`, status === 401 || waits);
     }
   }
@@ -138,7 +138,7 @@ try {
 
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   report.same("what the page may ask, afterwards", await page.evaluate(() => globalThis.call("GET", "/api/arms").then((a) => a.arms)), []);
-  await fooled.goto(base); // the page of the service worker, until the browser looks for a newer worker
+  await fooled.goto(base); // shows the page of the squatter's worker, until the browser looks for a newer worker
   await fooled.waitForSelector("[data-link=live]", { state: "attached", timeout: 60000 });
   report.same("workers of our origin", await fooled.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
   execFileSync(program, ["web", "revoke", "--all"]);

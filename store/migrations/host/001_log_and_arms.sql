@@ -3,7 +3,8 @@ CREATE TABLE meta (
 	value TEXT NOT NULL
 ) STRICT;
 
--- The log. Host and epoch are the same for all of it, so they are in meta.
+-- The log of events. All events have the same host, so it is in meta. The epoch was there, too, until
+-- 004_epochs.sql gave each event its own epoch.
 CREATE TABLE events (
 	seq       INTEGER PRIMARY KEY,
 	run_id    TEXT,

@@ -1,3 +1,3 @@
--- The receipts of open runs before the newest: their agent CLI has taken that
--- one into its queue.
+-- The receipts of the open runs except the newest. Several runs are open if the agent CLI takes a prompt
+-- into its queue during a turn.
 ALTER TABLE arms ADD COLUMN earlier TEXT CHECK (earlier IS NULL OR json_valid(earlier));

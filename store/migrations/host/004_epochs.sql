@@ -1,3 +1,3 @@
--- The epoch of each event: the opening of the database in which it was written.
--- NULL is the epoch in meta, of events that are older than this column.
+-- The epoch of each event. Each time that a host agent opens this database, a new epoch begins. Events
+-- that are older than this column have NULL. Their epoch is in meta.
 ALTER TABLE events ADD COLUMN epoch TEXT;

@@ -1,4 +1,4 @@
--- What the arms' models have asked with Coleo's tools.
+-- The questions that the arms' models have asked with Coleo's tools.
 CREATE TABLE suspensions (
 	id          TEXT PRIMARY KEY NOT NULL,
 	arm_id      TEXT NOT NULL,
@@ -8,20 +8,21 @@ CREATE TABLE suspensions (
 	options     TEXT,
 	several     INTEGER NOT NULL,
 	asked_at    TEXT NOT NULL,
-	decision    TEXT, -- NULL while it waits, and if it was withdrawn
-	answered_at TEXT, -- NULL while it waits
+	decision    TEXT, -- NULL while the question waits, and if it was withdrawn
+	answered_at TEXT, -- NULL while the question waits
 	answered_by TEXT,
 	heard_at    TEXT  -- when the answer has reached the model
 ) STRICT;
 CREATE INDEX suspensions_by_arm ON suspensions (arm_id, asked_at);
 
--- The newest calls of the tools. A call with a known key is the same call.
+-- The newest calls of Coleo's tools. A call with a key that is in this table is a repetition of the same
+-- call.
 CREATE TABLE tool_calls (
 	number     INTEGER PRIMARY KEY AUTOINCREMENT,
 	arm_id     TEXT NOT NULL,
 	key        TEXT NOT NULL,
 	text       TEXT, -- the result
-	suspension TEXT, -- in place of a result: the suspension whose answer is the result
+	suspension TEXT, -- in place of `text`: the suspension whose answer will be the result
 	UNIQUE (arm_id, key)
 ) STRICT;
 

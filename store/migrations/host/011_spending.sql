@@ -1,5 +1,5 @@
--- What models have cost, for budgets. An account is an arm, a project or the fleet. A call
--- counts in several accounts, at the price of its moment.
+-- What models have cost, for budgets. An account is an arm, a project or the fleet. A call of a model
+-- counts in several accounts, at the price that the model had at that time.
 CREATE TABLE spending (
     account TEXT NOT NULL, -- arm:ID, project:FOLDER or fleet
     day     TEXT NOT NULL, -- as 2026-01-31, in the host's time zone

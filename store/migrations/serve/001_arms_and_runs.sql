@@ -40,8 +40,8 @@ CREATE TABLE arms (
 
 CREATE INDEX arms_by_agent ON arms (agent_id);
 
--- All hosts' events. pos is the order of arrival, the only order that holds
--- across hosts; it is the API's cursor. AUTOINCREMENT: a value is never reused.
+-- The events of all hosts. `pos` counts them in the order of their arrival. No other order holds for
+-- events of different hosts. `pos` is also the API's cursor. With AUTOINCREMENT, no value is used twice.
 CREATE TABLE run_events (
 	pos       INTEGER PRIMARY KEY AUTOINCREMENT,
 	host      TEXT NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE run_events (
 CREATE INDEX run_events_by_run ON run_events (run_id, pos);
 CREATE INDEX run_events_by_arm ON run_events (arm_id, pos);
 
--- How far each host's log has been projected.
+-- The last event of each host's log that serve has applied to the other tables.
 CREATE TABLE cursors (
 	host  TEXT PRIMARY KEY NOT NULL,
 	epoch TEXT NOT NULL,

@@ -1,2 +1,2 @@
--- The event before another one is looked for whatever its epoch.
+-- This index finds the event before another event. The epoch of that event can be any.
 CREATE INDEX run_events_by_seq ON run_events (host, seq);

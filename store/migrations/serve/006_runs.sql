@@ -1,18 +1,19 @@
--- Who told an event of work: see coleo.Source. Coleo's own events have none.
+-- The source that has reported an event of work: see coleo.Source. Coleo's own events have NULL.
 ALTER TABLE run_events ADD COLUMN source TEXT;
--- Old events are deleted by arm. Events of work have bounds of their own.
+-- Old events are deleted for each arm, and separately for Coleo's own events and for events of work. So
+-- each of these two classes has an index.
 CREATE INDEX run_events_own ON run_events (arm_id, pos) WHERE source IS NULL;
 CREATE INDEX run_events_work ON run_events (arm_id, pos) WHERE source IS NOT NULL;
 DROP INDEX run_events_by_arm;
--- The rows of runs say where the events of a run are.
+-- This index is not needed, because the table `runs` says where the events of a run are.
 DROP INDEX run_events_by_run;
--- The index of host, epoch and seq is enough.
+-- This index is not needed, because the index of host, epoch and seq is enough.
 DROP INDEX run_events_by_seq;
 CREATE INDEX run_events_by_arm_kind ON run_events (arm_id, kind, pos);
 CREATE INDEX run_events_by_kind ON run_events (kind, pos);
 
--- One row for each run, made from its events: see ApplyRun. first and last are the
--- positions of the run's first and last event.
+-- One row for each run, made from its events: see ApplyRun. `first` and `last` are the positions of the
+-- run's first and last event.
 CREATE TABLE runs (
 	id               TEXT PRIMARY KEY NOT NULL,
 	first            INTEGER NOT NULL,

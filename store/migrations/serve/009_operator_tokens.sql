@@ -1,5 +1,5 @@
--- The tokens with which a person lets programs command Coleo. hash is the SHA-256 of the
--- token's value. The value itself is nowhere.
+-- The tokens that a person has made for programs that command Coleo. `hash` is the SHA-256 of the token's
+-- value. The value itself is not stored.
 CREATE TABLE operator_tokens (
 	name       TEXT PRIMARY KEY,
 	hash       TEXT NOT NULL UNIQUE,

@@ -1,5 +1,5 @@
--- What arms have used: one row for each run, model, source and hour, made from the events of
--- the kind usage. See store.addUsage. It outlives the events, the runs and the arm.
+-- The tokens that arms have used: one row for each run, model, source and hour, made from the events of
+-- the kind `usage`. See store.addUsage. A row stays when its events, its run and its arm are deleted.
 CREATE TABLE usage (
 	arm_id    TEXT NOT NULL,
 	run_id    TEXT NOT NULL,
@@ -24,12 +24,13 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_hour ON usage (hour);
 
--- The newest account of an agent CLI that tells only sums, as JSON: see store.accountOf.
+-- Some agent CLIs report only a sum for the whole conversation, called an account. This table contains
+-- the newest account of each arm, as JSON: see store.accountOf.
 CREATE TABLE accounts (
 	arm_id     TEXT PRIMARY KEY NOT NULL,
 	generation INTEGER NOT NULL,
 	sum        TEXT NOT NULL CHECK (json_valid(sum))
 ) STRICT;
 
--- The part of the input that was written to a cache.
+-- The number of input tokens of a run that were written to a cache.
 ALTER TABLE runs ADD COLUMN written_tokens INTEGER;

@@ -5,19 +5,19 @@ CREATE TABLE triggers (
 	kind       TEXT NOT NULL,
 	settings   TEXT NOT NULL, -- JSON: what the user has chosen
 	created_at TEXT NOT NULL,
-	handled_at TEXT,          -- of a schedule: each earlier time has had a run, or was missed
+	handled_at TEXT,          -- for a schedule: each of its earlier times has had a run, or was missed
 	missed     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Runs of triggers, missed runs and refused requests. They outlive their trigger.
+-- Runs of triggers, missed runs and refused requests. These rows stay when their trigger is deleted.
 CREATE TABLE trigger_history (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
-	trigger_name TEXT, -- NULL: refused requests to a webhook that does not exist
+	trigger_name TEXT, -- NULL for refused requests to a webhook that does not exist
 	kind    TEXT NOT NULL, -- run, missed or refused
 	ts      TEXT NOT NULL,
-	once    TEXT UNIQUE,   -- of a run: what must not have two runs
-	state   TEXT,          -- of a run: accepted, starting, started or failed
-	arm_id  TEXT,          -- of a run
+	once    TEXT UNIQUE,   -- for a run: a second run with the same value is refused
+	state   TEXT,          -- for a run: accepted, starting, started or failed
+	arm_id  TEXT,          -- for a run
 	why     TEXT,
 	detail  TEXT,          -- JSON: the other fields
 	request TEXT           -- JSON: the request to start the arm, until the run has ended

@@ -1,7 +1,9 @@
--- A host's backlog: the events that its log contained when serve first met the host. head is the
--- number of the last of them, or 0 if all have been read. pos is the position in serve's log of the
--- last one that has been read. Serve had met the hosts of older databases before, so they have no
--- backlog.
+-- A host's backlog: the events that its log contained when serve first met the host.
+--
+--   - `head` is the number of the last event of the backlog, or 0 if serve has read the whole backlog.
+--   - `pos` is the position, in serve's log, of the last event of the backlog that serve has read.
+--
+-- The hosts in an older database have no backlog, because serve had already met them.
 CREATE TABLE backlogs (
 	host TEXT PRIMARY KEY NOT NULL,
 	head INTEGER NOT NULL,

@@ -26,11 +26,11 @@ export function rowsOf(patch, hunk) {
   });
 }
 
-// Characters that a browser does not show, or that change the order of others.
+// Characters that a browser does not show, or that change the order of other characters.
 // eslint-disable-next-line no-control-regex
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Writes invisible characters as escapes. A text may hide code behind them. */
+/** Writes invisible characters as escapes, because a text could use them to hide code. */
 export function visible(text) {
   return text.replace(hidden, (c) => {
     const code = c.charCodeAt(0).toString(16);
@@ -38,12 +38,12 @@ export function visible(text) {
   });
 }
 
-/** Adds up the lines of all files. */
+/** Returns how many lines were added and deleted in all files together. */
 export function sizeOf(files) {
   return files.reduce((sum, f) => ({ added: sum.added + f.linesAdded, deleted: sum.deleted + f.linesDeleted }), { added: 0, deleted: 0 });
 }
 
-/** Describes where a change is, and what is special about the file. */
+/** Describes the change of a file in a few words, such as "modified, binary, committed". */
 export function factsOf(file) {
   const facts = [file.kind];
   if (file.oldPath) facts.push(`from ${visible(file.oldPath)}`);
@@ -62,7 +62,10 @@ export function whyOf(why) {
   return [why.tool, why.prompt && `for “${why.prompt.slice(0, 120)}”`, answer].filter(Boolean).join(", ") || why.note;
 }
 
-/** Turns a path in the diff into a path below the arm's folder. Comments name files by such paths. */
+/**
+ * Returns the path of a file relative to the arm's folder, as comments on lines need it. The parameter path
+ * is relative to the root of the diff.
+ */
 export function fromFolder(diff, folder, path) {
   const root = [diff.root, diff.alias].find((r) => r && (folder === r || folder.startsWith(`${r}/`)));
   const below = root ? folder.slice(root.length + 1).split("/").filter(Boolean) : [];

@@ -6,8 +6,8 @@ import { button, el, setText, show } from "../dom.js";
 import { count } from "../format.js";
 import { armPath, call } from "../http.js";
 
-const wait = "30s"; // how long the server may wait for the next diff
-const openAtMost = 300; // a diff with more lines begins with closed files
+const wait = "30s"; // how long the server waits for a change of the files before it answers
+const openAtMost = 300; // if a diff has more changed lines, the parts of its files are closed at first
 
 export class ChangesPanel {
   constructor(arm, trouble) {
@@ -51,7 +51,10 @@ export class ChangesPanel {
     show(this.again, !own.signal.aborted);
   }
 
-  /** Reads the diff once. If the server cannot follow the files, the diff has no mark. */
+  /**
+   * Reads the diff once. With the mark of a diff, the next request waits until the files have changed. If the
+   * server cannot follow the files, the diff has no mark.
+   */
   async read(since, signal) {
     const path = (more) => armPath(this.arm, `/diff?why=true${more}`);
     try {
@@ -62,7 +65,7 @@ export class ChangesPanel {
     }
   }
 
-  /** Shows a newer diff. While somebody writes a comment, the panel only offers to show the diff. */
+  /** Shows a newer diff. While somebody writes a comment, the panel instead shows a button for the newer diff. */
   take(diff) {
     if (this.files.querySelector("textarea")) {
       this.waiting = diff;
@@ -94,7 +97,7 @@ export class ChangesPanel {
     this.showUnsent();
   }
 
-  /** Makes the part of one file. Its rows are made when it is opened. */
+  /** Makes the part of the panel for one file. The rows of the file are made only when the part is opened. */
   file(file, open) {
     const rows = el("div", { class: "rows" });
     const node = el("details", { class: "file", open: this.opened.get(file.path) ?? open },
