@@ -13,8 +13,10 @@ import (
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")
 
-// TestTheDesignNamesEachPackage: the section "Packages" of docs/design.md says what each package is for. After its
-// first package, a row can name packages beside or below it in short: `cmd/coleo/arm`, `run`.
+// TestTheDesignNamesEachPackage compares the packages of the module with the section "Packages" of
+// docs/design.md, which says what each package is for. A row of that section can name several packages. The row
+// gives the full path of the first one. The others can be short if they are beside or below the first, for
+// example `run` after `cmd/coleo/arm`.
 func TestTheDesignNamesEachPackage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/design.md")

@@ -6,10 +6,12 @@ import (
 	"testing"
 )
 
-// A verb is a client of serve. If its package links serve's parts too, each test binary of such a package
-// is slow to link, and the package can bypass serve without notice.
+// These tests check that clients of serve, such as the verbs of coleo, do not link serve's bus and databases. A
+// client needs only the API. If it links these parts too, its test binary is slow to link, and it can bypass
+// serve without anybody noticing.
 
-// serverOnly contains, for each prefix of import paths, what the packages below it belong to.
+// serverOnly contains the prefixes of import paths that belong to serve. The value says what the packages with
+// this prefix are.
 var serverOnly = map[string]string{
 	"github.com/nats-io/":         "the bus",
 	"github.com/mattn/go-sqlite3": "the databases",
@@ -19,15 +21,16 @@ var serverOnly = map[string]string{
 // folders below it.
 var clients = []string{"api/apiclient", "operatortools", "cmd/coleo/"}
 
-// linksServer contains the folders below clients that need what serverOnly contains, with the reasons.
+// linksServer contains the folders below clients that may link the packages of serverOnly, each with the
+// reason.
 var linksServer = map[string]string{
 	"cmd/coleo/server":    "it contains serve and the host agent",
 	"cmd/coleo/harness":   "it tests a harness with a host agent in its own process",
 	"cmd/coleo/installed": "it contains the harnesses, and OpenCode's record is a database",
 }
 
-// linked returns the packages that the tests of a package link. The value of each package is the package that
-// imports it.
+// linked returns the packages that the tests of a package link. The keys are these packages. The value of a key
+// is the package that imports it.
 func linked(all []source, dir string) map[string]string {
 	from := map[string]string{}
 	var follow func(dir string, tests bool)
@@ -80,7 +83,7 @@ func TestNoClientImportsTheServer(t *testing.T) {
 	}
 }
 
-// serverParts returns the packages in from that serverOnly contains, and what they belong to.
+// serverParts selects the packages that serverOnly contains. It returns them with what they belong to.
 func serverParts(from map[string]string) map[string]string {
 	found := map[string]string{}
 	for p := range from {

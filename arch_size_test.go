@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Test files do not count, because each stands beside the file that it tests.
+// A folder may contain at most 25 Go files. Test files do not count, because each stands beside the file that
+// it tests.
 func TestFoldersAreSmall(t *testing.T) {
 	t.Parallel()
 	const most = 25

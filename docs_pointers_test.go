@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// guide is a page with the strictest rules, and guides contains all pages with these rules. Every file that such
-// a page names must exist, and a step can begin with the name of a file.
+// guides contains the pages with the strictest rules, and guide is one of them. Every file that such a page
+// names must exist. A step of such a page can begin with the name of a file.
 const guide = "docs/how-to-add.md"
 
 var guides = []string{guide, "docs/how-to-add-harness.md"}
@@ -106,9 +106,8 @@ func pointersOf(part string) (out []pointer) {
 	return out
 }
 
-// pointersOfStep returns the pointers of a paragraph that only a guide contains. Every file that
-// the paragraph names must exist. If a step begins with a file, the file must contain the names in
-// the step.
+// pointersOfStep returns the pointers of a paragraph of a guide. Every file that the paragraph names must
+// exist. If the paragraph is a step that begins with a file, this file must contain the names in the step.
 func pointersOfStep(part string) (out []pointer) {
 	for _, m := range anyFile.FindAllStringSubmatch(part, -1) {
 		out = append(out, pointer{file: m[1]})

@@ -84,8 +84,8 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// A comment such as "the nextArm arm id" contains the name of its function after an article. Such a
-// comment was made by a careless replacement.
+// A comment of a function must use the function's name only as a name. In "the nextArm arm id", a careless
+// replacement has put the name nextArm in place of a word.
 func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	t.Parallel()
 	camelCase := regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]`)

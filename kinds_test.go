@@ -156,8 +156,8 @@ func (s *kindSource) link(name string, wanted *[]string) string {
 	return "[" + name + "](#" + strings.ToLower(name) + ")"
 }
 
-// fields writes a line for each field. It also writes a line for each field of an embedded type. It
-// omits fields whose names are in written, because the outer type has fields with the same names.
+// fields writes a line for each field, also for the fields of embedded types. It omits a field if its name is
+// in `written`, because the outer type has a field with the same name.
 func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]string, written map[string]bool) {
 	for _, f := range t.Fields.List {
 		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
@@ -260,7 +260,7 @@ func withoutName(doc, name string) string {
 	return rest
 }
 
-// typeName returns the type of a field in JSON.
+// typeName returns the JSON type of a field, such as "number".
 func (s *kindSource) typeName(e ast.Expr, wanted *[]string) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

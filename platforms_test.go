@@ -47,8 +47,8 @@ func TestPlatformsAreDocumentedFromTheCode(t *testing.T) {
 	checkTable(t, platformsPage, platformsBegin, table.String())
 }
 
-// checkTable compares the end of a page, after the mark begin, with the given table. With -update,
-// it replaces the end of the page with the table.
+// checkTable compares a table with the end of a page, which follows the text `begin`. With -update, it replaces
+// the end of the page with the table.
 func checkTable(t *testing.T, path, begin, table string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

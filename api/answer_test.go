@@ -12,8 +12,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// family is a brain with four arms. The arm a is a child of p, the arm b has no relatives, and the
-// parent of o was removed. The field did contains the calls that reached the brain.
+// family is a brain with four arms. The arm a is a child of p, the arm b has no relatives, and the parent of o
+// was removed. The field `did` lists the calls that reached the brain.
 type family struct {
 	scriptedBrain
 	did []string
@@ -74,8 +74,7 @@ func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *ap
 	return callerSeenBy(t, s, func(int) (string, error) { return arm, nil }, arm, bounds)
 }
 
-// callerSeenBy does the same as caller, but the server finds the arm of a process with the function
-// armOf.
+// callerSeenBy does the same as caller, but the server asks the function `armOf` for the arm of a process.
 func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), arm string,
 	bounds coleo.OperatorToken) *apiclient.Client {
 	t.Helper()
@@ -93,7 +92,8 @@ func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), 
 	return newClient(t, apiclient.Config{Socket: serveSocket(t, s), Token: value})
 }
 
-// answers tries every route that answers for an arm, and returns the error of each route.
+// answers calls every route with which a caller can answer a question of an arm or switch its mode. It returns
+// the error of each call.
 func answers(ctx context.Context, c *apiclient.Client, arm string) map[string]error {
 	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})

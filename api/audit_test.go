@@ -86,8 +86,8 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	}
 }
 
-// The audit records that a viewer takes the lease. It does not record that the viewer renews the
-// lease.
+// A lease gives a viewer the right to type into an arm. The audit records that a viewer takes the lease, but
+// not that the viewer renews it.
 func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	t.Parallel()
 	b := &scriptedBrain{
@@ -110,8 +110,8 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 	}
 }
 
-// refusingAudit is a brain that stores the latest audit record in last, and returns an error for
-// it.
+// refusingAudit is a brain that cannot write the audit. It stores the newest audit record in the field `last`,
+// and returns an error for each record.
 type refusingAudit struct {
 	*scriptedBrain
 	last coleo.Audit
@@ -122,7 +122,8 @@ func (b *refusingAudit) BeginAudit(_ context.Context, a coleo.Audit) (int64, err
 	return 0, coleo.Errorf(coleo.EInternal, "no room")
 }
 
-// schema is the part of a JSON schema from the description of the API that this test needs.
+// schema contains the parts of a JSON schema that this test needs. The schemas are in the description of the
+// API.
 type schema struct {
 	Ref        string `json:"$ref"`
 	Type       any

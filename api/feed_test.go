@@ -10,8 +10,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// sendUpdates returns a function for scriptedBrain.subscribe. The sequence of the function yields
-// the updates that a test sends, and ends when the test closes the channel.
+// sendUpdates returns a function that a test can use as scriptedBrain.subscribe. The function returns a
+// sequence of the updates that the test sends to the channel. The sequence ends when the test closes the
+// channel.
 func sendUpdates(from <-chan wire.Update) func(context.Context) iter.Seq[wire.Update] {
 	return func(ctx context.Context) iter.Seq[wire.Update] {
 		return func(yield func(wire.Update) bool) {
@@ -111,8 +112,8 @@ func TestTheFeedChoosesEvents(t *testing.T) {
 	readMessage(t, conn, `"seq":9`)
 }
 
-// TestM22TheFeedShowsWhatArmsDo also checks that a subscription to the channel display first sends
-// no snapshots.
+// TestM22TheFeedShowsWhatArmsDo also checks the beginning of a subscription to the channel "display": the
+// server must send no old snapshots.
 func TestM22TheFeedShowsWhatArmsDo(t *testing.T) {
 	t.Parallel()
 	displays := make(chan display.Snapshot)

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// twoArms is a brain with the arms a1 and a2. Each of its methods returns something about both
-// arms, and everything about a2 contains secret.
+// twoArms is a brain with the arms a1 and a2. Each of its methods returns something about both arms. Everything
+// about a2 contains the text `secret`.
 type twoArms struct {
 	scriptedBrain
 }
@@ -123,8 +123,8 @@ var limits = map[string]coleo.OperatorToken{
 	"by its label": {Labels: coleo.Labels{"team": "a"}},
 }
 
-// limited returns the value of a token with all scopes. The token reaches only the arms or labels
-// of by.
+// limited returns the value of a token with all scopes. The token reaches only the arms or labels that `by`
+// allows.
 func limited(t *testing.T, s *Server, by coleo.OperatorToken) string {
 	t.Helper()
 	_, value, err := s.tokens.Make(t.Context(),

@@ -99,7 +99,7 @@ func countEvents(in io.Reader) error {
 	return nil
 }
 
-// dripping reads one byte after each slowPause. When released is closed, it reads at full speed.
+// dripping reads one byte after each slowPause. When the channel `released` is closed, it reads at full speed.
 type dripping struct {
 	io.Reader
 	released <-chan struct{}

@@ -33,8 +33,7 @@ type pageStandIn struct {
 	number int
 }
 
-// signIn opens a link for signing in, as a browser does. It sends its requests with the function
-// send.
+// signIn opens a link for signing in, as a browser does. It sends its requests with the function `send`.
 func signIn(t *testing.T, s *Server, send func(*http.Request) *http.Response) *pageStandIn {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -240,8 +239,9 @@ func TestABodyThatWasSignedReachesItsRoute(t *testing.T) {
 		answered <- string(body)
 	}()
 	<-began
-	// The server answers this request after the time limit for a body has passed. The first request
-	// would have failed by then if its deadline were still set on the connection.
+	// The body of this second request never arrives, so the server answers it when the time limit for a body has
+	// passed. The answer shows that the first request has lasted longer than this limit. The first request would
+	// have failed if the deadline for its body were still set on the connection.
 	late := "POST /api/arms/a1/prompt HTTP/1.1\r\nHost: " + s.addr + "\r\nX-API-Key: " + testToken +
 		"\r\nContent-Length: 9\r\n\r\n"
 	if status := statusOfBytes(t, strings.TrimPrefix(base, "http://"), late); status != http.StatusGatewayTimeout {

@@ -276,13 +276,13 @@ func (c *deadlineConn) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// TestASlowReaderIsWaitedFor has a client that does not read, for longer than a client may give no
-// sign of life. The server must keep the connection but take no more events for it. When the client
-// reads again, it must receive every event.
+// TestASlowReaderIsWaitedFor has a client that stops reading. It reads nothing for longer than the time after
+// which the server drops a silent client. The server must keep the connection but take no more events for it.
+// When the client reads again, it must receive every event.
 func TestASlowReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	// the number of events of 64 KiB; the time without a new event after which the server counts as
-	// waiting
+	// most is the number of events, each with 64 KiB. If the server takes no event for the time `stuck`, the test
+	// assumes that the server waits for the client.
 	const most, stuck = 4000, 4 * time.Second
 	steps, yielded := make(chan int), -1
 	payload := []byte(`"` + strings.Repeat("x", 64<<10) + `"`)

@@ -20,7 +20,7 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// squatterNonce is the nonce that the squatter gives to the page.
+// squatterNonce is the nonce that the squatter, another user's program on serve's port, gives to the page.
 const squatterNonce = "bm9uY2Utb2YtdGhlLXNxdWF0dGVyLTAxMjM0NTY3ODkwMTIzNDU2Nzg"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func playSquatter(args []string) int {
 	}
 }
 
-// record passes each request of a connection to the function tell, and answers with a nonce.
+// record passes each request of a connection to the function `tell`, and answers with a nonce.
 func record(conn net.Conn, tell func([]byte)) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -95,8 +95,7 @@ func squat(t *testing.T, addr string) func(n int) [][]byte {
 	}
 }
 
-// serveAt runs a server at an address. It returns the server and a function that stops
-// it.
+// serveAt runs a server at an address. It returns the server, and a function that stops the server.
 func serveAt(t *testing.T, addr, file string, b Brain) (*Server, func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)

@@ -27,7 +27,7 @@ func terminalOf(list ...coleo.Output) func(context.Context, int64) (coleo.Output
 	}
 }
 
-// expect reads the next piece, and fails the test if check returns false for it.
+// expect reads the next piece, and fails the test if the function `check` returns false for the piece.
 func expect(t *testing.T, v *viewer, what string, check func(piece) bool) {
 	t.Helper()
 	p, err := v.next()

@@ -17,8 +17,8 @@ import (
 	"coleo.dev"
 )
 
-// viewer is a client of /ws/terminal, like the dashboard. One goroutine may call next and offset
-// while another goroutine calls the other methods.
+// viewer is a client of /ws/terminal, like the dashboard. One goroutine may call `next` and `offset` while
+// another goroutine calls the other methods.
 type viewer struct {
 	conn  *websocket.Conn
 	done  func()
@@ -51,8 +51,8 @@ func viewOf(ctx context.Context, socket, arm string, from int64) (*viewer, error
 	return &viewer{conn: conn, done: func() { _ = conn.Close() }}, nil
 }
 
-// next waits for the next piece and returns it. When the stream has ended, next returns
-// EUnavailable, and the caller can open the stream again at offset.
+// next waits for the next piece and returns it. When the stream has ended, it returns EUnavailable. The caller
+// can then open the stream again, at the position that `offset` returns.
 func (v *viewer) next() (piece, error) {
 	for {
 		kind, data, err := v.conn.ReadMessage()
@@ -90,16 +90,16 @@ func (v *viewer) pieceOf(c wire.Control) (piece, bool) {
 	return piece{}, false
 }
 
-// offset returns the position after the last output that next returned. Only the goroutine that
-// calls next may call offset.
+// offset returns the position after the last output that `next` has returned. Only the goroutine that calls
+// `next` may call `offset`.
 func (v *viewer) offset() int64 { return v.at }
 
 // input types keys, which needs the lease. If the server refuses the keys, the refusal arrives as a
 // piece.
 func (v *viewer) input(keys []byte) error { return v.send(websocket.BinaryMessage, keys) }
 
-// lease asks for the lease, or renews it. Other viewers see the name in holder. The answer arrives
-// as a piece.
+// lease asks for the lease, the right to type, or renews it. Other viewers see the name `holder`. The answer
+// arrives as a piece.
 func (v *viewer) lease(holder string) error {
 	return v.control(wire.Control{Type: "lease", Holder: holder})
 }

@@ -31,7 +31,7 @@ const (
 	armsEnd = 15
 	// armSamples is how many spawns and lists are timed for each number of arms.
 	armSamples = 20
-	// spawnsAtOnce is how many arms are started at the same time to reach that number.
+	// spawnsAtOnce is how many arms are started at the same time while the benchmark adds arms.
 	spawnsAtOnce = 6
 )
 
@@ -39,7 +39,7 @@ const (
 type armCosts struct {
 	spawn, list float64 // in milliseconds; list is the time per arm
 	idle        float64 // CPU time of serve and the host agent, in thousandths of a core
-	holder      float64 // memory of each holder with its guard, in kilobytes; shared memory counts in part
+	holder      float64 // memory of each holder and of its guard process, in kilobytes; shared memory counts in part
 }
 
 // BenchmarkArms measures what an idle arm costs among few arms and among many, and compares the two
@@ -92,7 +92,7 @@ func (f *fleet) costs(from, n int) armCosts {
 	time.Sleep(idleWarming)
 	own := []int{f.pid("serve"), f.pid("agent")}
 	before := cpuTime(f.b, own)
-	const window = 60 * time.Second // time in which a host agent sends two beats
+	const window = 60 * time.Second // a host agent sends two beats, its signs of life, in this time
 	time.Sleep(window)
 	out.idle = float64((cpuTime(f.b, own) - before).Microseconds()) / float64(window.Microseconds()) * 1000
 	out.holder = f.shares(own) / float64(n)
@@ -119,7 +119,7 @@ func (f *fleet) pid(verb string) int {
 	return n
 }
 
-// shares returns the memory of coleo's processes in kilobytes, except those in but. Memory that
+// shares returns the memory of all processes of coleo in kilobytes, except the processes in `but`. Memory that
 // several processes share is divided among them.
 func (f *fleet) shares(but []int) (total float64) {
 	f.b.Helper()

@@ -15,7 +15,7 @@ import (
 	"coleo.dev/waitfor"
 )
 
-// bar reports the median of several runs. The benchmark fails if the median exceeds most.
+// bar reports the median of several runs. The benchmark fails if the median is larger than `most`.
 func bar(b *testing.B, name string, runs []float64, most float64) {
 	b.Helper()
 	median := slices.Sorted(slices.Values(runs))[len(runs)/2]
@@ -25,8 +25,8 @@ func bar(b *testing.B, name string, runs []float64, most float64) {
 	}
 }
 
-// These are the bars for the delay of readings, in milliseconds. The delay begins when the agent
-// CLI draws a state. It ends when a follower of the session receives the change.
+// These constants are the longest allowed delays between a screen and Coleo's report of it, in milliseconds. A
+// delay begins when the agent CLI draws a state. It ends when a follower of the session receives the change.
 const (
 	tellBar = 50  // the state is working or a question; 95th percentile
 	idleBar = 100 // the state is idle; in addition to settle_ms; 95th percentile
@@ -38,9 +38,9 @@ const (
 	turnsEach = 100
 )
 
-// BenchmarkTurns measures the time from the painter's writes to the changes that report them,
-// through a real holder. It also counts flaps. A flap is a state that was reported but not drawn,
-// or drawn but not reported.
+// BenchmarkTurns measures how late Coleo reports the states that the painter, a scripted agent CLI, draws on
+// its screen. The painter runs in a real holder. The benchmark also counts flaps. A flap is a state that was
+// reported but not drawn, or drawn but not reported.
 func BenchmarkTurns(b *testing.B) {
 	for b.Loop() {
 		var tell, rest, flaps []float64
@@ -119,8 +119,9 @@ func readDrawn(b *testing.B, path string) (out []moment) {
 	return out
 }
 
-// compareTurns returns the 95th percentile of the delays in milliseconds: tell for working states
-// and questions, rest for idle. flaps is how many states were only drawn or only reported.
+// compareTurns returns the 95th percentile of the delays in milliseconds. `tell` is the percentile for working
+// states and questions, and `rest` is the percentile for idle. `flaps` is the number of states that were only
+// drawn or only reported.
 func compareTurns(drawn, reported []moment) (tell, rest float64, flaps int) {
 	var busy, calm []time.Duration
 	t := 0

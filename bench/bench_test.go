@@ -107,7 +107,7 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// harness returns the harness with the given name. It can be one of these benchmarks' own.
+// harness returns the harness with the given name. Some harnesses exist only in these benchmarks.
 func harness(b *testing.B, name string) coleo.Harness {
 	b.Helper()
 	dir := b.TempDir()
@@ -185,7 +185,7 @@ func BenchmarkSpawn(b *testing.B) {
 	b.ReportMetric(millis(at(plain, 50)), "plain-p50-ms")
 }
 
-// BenchmarkPrompt measures the time from the call to the proof that the agent CLI has received the
+// BenchmarkPrompt measures the time from the call of Prompt to the proof that the agent CLI has received the
 // prompt. It subtracts the harness's own pauses. The scripted agent CLI begins its turn at once.
 func BenchmarkPrompt(b *testing.B) {
 	s := spawn(b, harness(b, "fake"), "")
@@ -202,8 +202,8 @@ func BenchmarkPrompt(b *testing.B) {
 	report(b, took, "prompt")
 }
 
-// BenchmarkPromptToModel measures the time from the call to the prompt's arrival at the model
-// server. It includes the time that the real agent CLI needs.
+// BenchmarkPromptToModel measures the time from the call of Prompt to the prompt's arrival at the model server.
+// It includes the time that the real agent CLI needs.
 func BenchmarkPromptToModel(b *testing.B) {
 	model, err := modelserver.Start(modelserver.Config{})
 	ok(b, err)

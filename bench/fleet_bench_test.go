@@ -129,8 +129,8 @@ func (f *fleet) pids() (out []int) {
 	return out
 }
 
-// promptBar is the longest time from the request to the proof, in addition to paste_gap_ms. The
-// scripted agent CLI begins its turn at once.
+// promptBar is the longest time from the request POST prompt to its response, without paste_gap_ms. The
+// response proves that the agent CLI has received the prompt. The scripted agent CLI begins its turn at once.
 const promptBar = 100 // milliseconds, 95th percentile
 
 // BenchmarkFleetPrompt measures the time from the request POST prompt to its response, through
@@ -156,8 +156,7 @@ func BenchmarkFleetPrompt(b *testing.B) {
 	}
 }
 
-// These constants describe the bar for idle arms: the CPU time of all of coleo's processes with 50
-// idle arms, in thousandths of one core.
+// These constants limit the CPU time of all of coleo's processes with 50 idle arms, in thousandths of one core.
 const (
 	idleArms    = 50
 	restBar     = 10

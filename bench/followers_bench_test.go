@@ -26,9 +26,8 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants describe the bar for followers: serve's CPU time while 1,000 programs follow the
-// events of all arms. 100 of the programs are slow and read one byte per second. The events come as
-// often as in a fleet of 50 busy arms.
+// These constants limit serve's CPU time while 1,000 programs follow the events of all arms. 100 of the
+// programs are slow and read one byte per second. The events come as often as in a fleet of 50 busy arms.
 const (
 	followers     = 1000
 	slowFollowers = 100
@@ -133,7 +132,7 @@ func BenchmarkFollowers(b *testing.B) {
 		for len(late) > 0 {
 			delays = append(delays, <-late)
 		}
-		// Only reported, because other programs delay it more than Coleo does.
+		// This delay has no limit and is only reported, because other programs cause more of it than Coleo does.
 		b.ReportMetric(millis(at(delays, 95)), "late-p95-ms")
 		b.ReportMetric(float64(got.Load()), "events")
 	}
@@ -148,7 +147,7 @@ func drip(in io.Reader) {
 	}
 }
 
-// count counts the events of a sequence. If timed is true, it also sends how late each event is.
+// count counts the events of a sequence. If `timed` is true, it also sends to `late` how late each event is.
 func count(in io.Reader, got *atomic.Int64, late chan<- time.Duration, timed bool) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {

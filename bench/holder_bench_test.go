@@ -99,8 +99,9 @@ func BenchmarkHolderSpawn(b *testing.B) {
 	report(b, took, "connectable")
 }
 
-// BenchmarkHolderMemory measures the proportional memory of a single holder and its guard in kB: new,
-// under load, and at rest after 1,000 keystrokes and 64 MiB of output.
+// BenchmarkHolderMemory measures the memory of a single holder and of its guard process, in kB. It measures
+// three times: at the start, under load, and at rest after 1,000 keystrokes and 64 MiB of output. Memory that
+// several processes share counts in part.
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {
@@ -174,7 +175,7 @@ func pss(b *testing.B, pid int) float64 {
 	return 0
 }
 
-// guardOf returns the guard, which is the other child of a holder.
+// guardOf returns the guard. A holder has two children: its program and the guard.
 func guardOf(b *testing.B, holder, program int) int {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", holder, holder))
@@ -203,7 +204,8 @@ const keystrokes = 2000
 func BenchmarkHolderEcho(b *testing.B) {
 	program := program(b)
 	var raw, through, other []time.Duration
-	for b.Loop() { // the three take turns, because the scheduler's placement of processes matters most
+	// The three ways take turns, because the results depend most on where the scheduler places the processes.
+	for b.Loop() {
 		raw = append(raw, rawEcho(b)...)
 		through = append(through, holderEcho(b, program)...)
 		other = append(other, dtachEcho(b)...)
@@ -221,7 +223,7 @@ func BenchmarkHolderEcho(b *testing.B) {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// echoes measures the echoes of single keys. write types a key, and read returns its echo.
+// echoes measures the echoes of single keys. The function `write` types a key, and `read` returns its echo.
 func echoes(b *testing.B, write func([]byte), read func() []byte) []time.Duration {
 	b.Helper()
 	var took []time.Duration
@@ -264,7 +266,8 @@ func holderEcho(b *testing.B, program []string) []time.Duration {
 	}, func() []byte { c, err := stream.Next(); ok(b, err); return c.Data })
 }
 
-// dtachEcho measures through dtach's client. It returns nil if dtach is not installed.
+// dtachEcho measures the echoes of keys that are typed through dtach's client. It returns nil if dtach is not
+// installed.
 func dtachEcho(b *testing.B) []time.Duration {
 	path, err := exec.LookPath("dtach")
 	if err != nil {
@@ -274,7 +277,8 @@ func dtachEcho(b *testing.B) []time.Duration {
 		"-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	var output []byte // when the program's output arrives, the client has switched its own terminal to raw mode
+	// After the program's first output, dtach's client has switched its own terminal to raw mode.
+	var output []byte
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
@@ -314,7 +318,8 @@ func BenchmarkHolderThroughput(b *testing.B) {
 	}
 }
 
-// writer returns a command that writes n bytes of text in lines, and then prints DONE.
+// writer returns a command that waits for a line of input. It then writes n bytes of text in lines, prints
+// DONE, and runs the shell command `after`.
 func writer(n int, after string) []string {
 	return []string{"/bin/sh", "-c",
 		"stty raw -echo; read go; yes '0123456789 abcdefghij 0123456789 abcdefghij 0123456789 abcdefghij' | head -c " +
@@ -370,7 +375,7 @@ func holderThroughput(b *testing.B, program []string) float64 {
 	return rate(throughputBytes, time.Since(start))
 }
 
-// tmuxThroughput measures a program in tmux. If watched is true, one client reads the output.
+// tmuxThroughput measures a program in tmux. If `watched` is true, one client reads the output.
 func tmuxThroughput(b *testing.B, watched bool) float64 {
 	done := filepath.Join(b.TempDir(), "done")
 	sock := filepath.Join(b.TempDir(), "tmux")

@@ -21,11 +21,11 @@ import (
 	"coleo.dev/workspace"
 )
 
-// These constants are the bars for arms in a large repository.
+// These constants are the highest values that the benchmark accepts in a large repository.
 const (
-	worktreeBar = 1.2  // time to make a worktree, divided by that of git worktree add
-	contentBar  = 1.2  // time of a diff, divided by that of the git commands with the same output
-	plainBar    = 1.2  // time of a diff, divided by that of git diff alone
+	worktreeBar = 1.2  // time to make a worktree, divided by the time of git worktree add
+	contentBar  = 1.2  // time of a diff, divided by the time of the git commands with the same output
+	plainBar    = 1.2  // time of a diff, divided by the time of git diff alone
 	watchBar    = 0.01 // processor time of following all arms while nothing changes, divided by the elapsed time
 )
 

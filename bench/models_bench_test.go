@@ -14,8 +14,8 @@ import (
 const (
 	// catalogueModels is how many models the largest plausible catalogue has.
 	catalogueModels = 10_000
-	// resolveBar is how many times as long as parsing a catalogue the resolution of a request may
-	// take. The resolution includes the parsing.
+	// resolveBar limits the time to resolve a request, which includes the parsing of the catalogue. The time may
+	// be this many times as long as the parsing alone.
 	resolveBar = 3
 	// resolveRuns is the number of runs from which the median is taken.
 	resolveRuns = 9

@@ -94,8 +94,8 @@ func flood(b *testing.B, dir, last string) int64 {
 	return 8*int64(len(many)) + int64(len(tail))
 }
 
-// keepWhole deletes the snapshot that a session has written when it was closed, because a kill -9
-// would prevent this snapshot. It returns the size of the others.
+// keepWhole deletes the snapshots that are not at the end of a whole segment. A session writes such a snapshot
+// when it is closed, which a kill -9 would prevent. keepWhole returns the size of the other snapshots.
 func keepWhole(b *testing.B, dir string) (size int64) {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))

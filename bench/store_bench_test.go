@@ -15,9 +15,8 @@ import (
 	"coleo.dev/store"
 )
 
-// These are the bars for logs of events. Each write is compared with a bare insert of the same rows
-// by the same driver. The bare insert uses batches of the same size, and a table with the same
-// indexes.
+// These constants limit the times for logs of events. Each write is compared with a bare insert of the same
+// rows by the same driver. The bare insert uses batches of the same size, and a table with the same indexes.
 const (
 	logEvents   = 1_000_000
 	logBatch    = 1000    // how many events of a host serve reads at once
@@ -27,11 +26,11 @@ const (
 	pageOf      = 100     // events per page
 	pagesOfEach = 200
 	logArms     = 20
-	logPart     = 7 * logArms * 100 // number of events in which each arm has one run of 700 events
+	logPart     = 7 * logArms * 100 // number of events of a part of the log; in a part, each arm has one run of 700 events
 )
 
-// logEvent returns event number i of a log of 20 arms. The first arm has one long run. The arms
-// take turns, each with seven events at a time.
+// logEvent returns event number i of a log of 20 arms. The log begins with one long run of the first arm. After
+// that, the arms take turns, each with seven events at a time.
 func logEvent(i int) coleo.Event {
 	arm := i / 7 % logArms
 	run := fmt.Sprintf("run-%d-%d", arm, i/logPart)

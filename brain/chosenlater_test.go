@@ -10,8 +10,9 @@ import (
 	"coleo.dev/bus"
 )
 
-// choosing makes the host agent report a user's Chosen for an arm in its pulses. The pulses also
-// contain an arm without a row.
+// choosing makes the host agent report a Chosen, what a user has chosen for an arm, for example a mode. The
+// host agent's pulses, its short reports about arms, then contain the number of the Chosen. They also contain
+// an arm without a row.
 func (s *scripted) choosing(arm string, chosen coleo.Chosen) {
 	s.answerWith(bus.OpReport, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.ArmOrder
@@ -39,8 +40,11 @@ func (s *scripted) chosen(arm string) coleo.Chosen {
 	return *c.Chosen
 }
 
-// A new serve copies from the host each Chosen that the last serve could not store. It never
-// replaces a Chosen with an older one, and copies none from a host that does not have the arm.
+// A Chosen is what a user has chosen for an arm, such as its mode and model. The host agent may have a newer
+// Chosen than the row, if the last serve could not store it. A new serve must copy such a Chosen, with two
+// exceptions:
+//   - It keeps its own Chosen if the one of the host agent is older.
+//   - It copies nothing from a host agent if the arm belongs to another host.
 func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -79,8 +83,8 @@ func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
 	}
 }
 
-// An arm whose host has lost its database is known only to serve. Its labels must be in its configuration too.
-// Otherwise the next start would give the host agent the old labels.
+// Only serve knows an arm if the host has lost its database. A change of the labels must then also change the
+// arm's stored configuration. Otherwise the next start would give the host agent the old labels.
 func TestLabelsOfAnArmThatItsHostDoesNotKnowAreInItsConfiguration(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -138,8 +138,9 @@ func (s *scripted) spawnUnanswered(name string) {
 	}
 }
 
-// TestAnOrderWhoseAnswerDidNotComeChangesNoRow checks that only the host agent's next pulse and its
-// log determine whether the arm was started.
+// TestAnOrderWhoseAnswerDidNotComeChangesNoRow has an order for a start that stays without an answer. Serve
+// must then not guess whether the arm was started. It must wait for the host agent's next pulse, a short report
+// about its arms, and for the host agent's log.
 func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -206,8 +207,8 @@ func TestAnArmThatRunsAfterAllIsToldSo(t *testing.T) {
 	}
 }
 
-// TestAGenerationIsOrderedOnce checks that no generation number is used twice, even if no host
-// agent has answered the order for it.
+// The generation is the number of an arm's start. TestAGenerationIsOrderedOnce checks that no generation is
+// ordered twice, even if no host agent has answered the first order.
 func TestAGenerationIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -229,7 +230,7 @@ func TestAnEventKeepsNoFieldOfAnother(t *testing.T) {
 			Kind: coleo.EventWitness, Time: time.Now()}
 	}
 	check(t, s.db.Project(t.Context(), []coleo.Event{event("lost", 1, "r0")}))
-	// An older host agent sends such answers, which lack the field Checked.
+	// This fake host agent answers like an older one, whose answers lack the field Checked.
 	s.answerWith(bus.OpEvents, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.EventsOrder
 		err := json.Unmarshal(data, &o)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAnEventThatWasMissedIsReadLater has an older host agent, whose Head counts an event that is
-// missing in its answer. Serve must still read this event and the later events.
+// One answer of an older host agent contains no events, although its number Head says that the log has one
+// more. Serve must still read the missing event and the later events.
 func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 	t.Parallel()
 	for what, early := range map[string]bus.Events{
@@ -46,8 +46,9 @@ func TestAnEventThatWasMissedIsReadLater(t *testing.T) {
 	}
 }
 
-// Serve meets a host by the host's first message: a beat, or the message that its log has new events.
-// Events that come later are not in the backlog, even if serve reads them together with it.
+// The backlog is the events that a host already had when serve first heard from it. The first message is a
+// beat, which is the host's sign of life, or the news that its log has grown. An event that was written after
+// this message is not in the backlog, even if serve reads it together with the backlog.
 func TestABacklogEndsAtTheFirstMessageOfAHost(t *testing.T) {
 	t.Parallel()
 	const id = "another"
@@ -87,7 +88,8 @@ func TestABacklogEndsAtTheFirstMessageOfAHost(t *testing.T) {
 	}
 }
 
-// A host is listed as behind from its beat on, until serve has read the events that the beat counts.
+// A beat says how many events a host's log has. From the beat on, the host is listed as behind, until serve has
+// read that many events.
 func TestAHostIsBehindUntilItsLogIsRead(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -116,7 +118,7 @@ func TestAHostIsBehindUntilItsLogIsRead(t *testing.T) {
 	}
 }
 
-// logOf returns the log of a host, with events of the given epochs.
+// logOf returns the log of a host. It has one event for each of the given epochs.
 func logOf(epochs ...string) (list []coleo.Event) {
 	for i, epoch := range epochs {
 		list = append(list, coleo.Event{Host: scriptedHost, Epoch: epoch, Seq: uint64(i + 1), Kind: coleo.EventWitness,

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem checks that permits are renewed even if nobody
-// types. Each renewal asks the host agent for its clock.
+// A permit allows a host agent to type into an arm for some seconds. Permits must be renewed even if nobody
+// types. Each renewal asks the host agent for its clock, so the test counts these requests.
 func TestPermitsAreRenewedWhileAHostSaysThatItNeedsThem(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

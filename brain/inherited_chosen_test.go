@@ -11,7 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// These maps contain the fields of a Chosen that a fork, a subarm and a successor do not inherit, with the reasons.
+// A Chosen is what a user has chosen for an arm, such as its mode and model. These maps contain the fields that a
+// fork, a subarm or a successor does not inherit, each with the reason. A fork inherits all fields.
 var (
 	notOfChosenOfFork   = map[string]string{}
 	notOfChosenOfSubarm = map[string]string{
@@ -27,9 +28,9 @@ var (
 	}
 )
 
-// The functions that start a fork, a subarm and a successor pass on what the user has chosen, each
-// in its own way. If a new field of Chosen is neither passed on nor listed, this test fails. A value
-// that is only in the arm's row is lost with serve.db.
+// A fork, a subarm and a successor inherit what the user has chosen, but three different functions copy it.
+// This test fails if someone adds a field to Chosen and neither copies nor lists it. The copy must be in the
+// new arm's configuration. A value that is only in the arm's row would be lost together with serve.db.
 func TestEachFieldOfChosenIsInheritedOrListed(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -64,8 +65,8 @@ func TestEachFieldOfChosenIsInheritedOrListed(t *testing.T) {
 	}
 }
 
-// configAfter returns the start configuration, as JSON, that config makes from an arm with these
-// choices.
+// configAfter gives the arm the choices in `chosen`. It then returns the start configuration that the function
+// `config` makes from this arm, as JSON.
 func (s *scripted) configAfter(config func(coleo.Arm) (coleo.SpawnConfig, error), chosen *coleo.Chosen) string {
 	s.t.Helper()
 	first, err := s.db.UpdateArm(s.t.Context(), "arm-1", func(row *coleo.Arm) error {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/successor"
 )
 
-// ownOfStart contains the fields of a configuration that no other arm takes over, each with the
+// ownOfStart contains the fields of a configuration that a subarm and a successor do not inherit, each with the
 // reason.
 var ownOfStart = map[string]string{
 	"Arm": "the id of the arm itself", "Generation": "counts the starts of the arm itself",
@@ -25,8 +25,8 @@ var ownOfStart = map[string]string{
 	"Chosen":    "see TestEachFieldOfChosenIsInheritedOrListed",
 }
 
-// notOfSubarm and notOfSuccessor contain the other fields that a subarm or a successor does not
-// take over.
+// A subarm does not inherit the fields in notOfSubarm, and a successor does not inherit the fields in
+// notOfSuccessor. ownOfStart contains the fields that both of them do not inherit.
 var (
 	notOfSubarm = map[string]string{
 		"EnvNames": "a subarm gets none of these variables", "Wrap": "an arm with a wrapper has no subarms",

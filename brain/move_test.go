@@ -14,7 +14,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// withLocal adds an arm of host local. Host local answers by calling the given function.
+// withLocal adds an arm of the host "local", which is serve itself. This host answers orders with the given
+// function.
 func (s *scripted) withLocal(local func(op bus.Op) (any, error)) coleo.Arm {
 	s.t.Helper()
 	s.brain.Local = func(context.Context) error { return nil }
@@ -142,10 +143,10 @@ func TestWithoutHostsAHarnessMustBeNamed(t *testing.T) {
 		case asked <- struct{}{}:
 		default:
 		}
-		<-t.Context().Done() // any answer would be a sign of life
+		<-t.Context().Done() // no answer, because serve would take any answer as a sign of life
 		return nil, t.Context().Err()
 	})
-	<-asked // the pulse before has its answer by now
+	<-asked // serve asks again only after the earlier pulse was answered, so that answer cannot come later
 	s.brain.roster.MarkAway(t.Context(), scriptedHost, "it was killed")
 	yes := true
 	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w", AllowLocalFallback: &yes})

@@ -10,8 +10,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestNoArmIsStartedWhileItIsRemoved is needed because such a start would lack the settings that
-// the removal deletes.
+// The removal of an arm deletes settings that a start needs. So the arm must not be started during its removal.
 func TestNoArmIsStartedWhileItIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -71,8 +71,8 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	}
 }
 
-// TestABeatThatSaysNothingNewIsQuiet checks that a beat publishes only arms that have changed, and
-// that a beat about one arm does not change the other arms.
+// A beat is a host agent's sign of life. It must publish only arms that have changed. A beat about one arm must
+// not change the other arms.
 func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -89,15 +89,15 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 		s.brain.roster.TakeBeat(beat)
 		return len(news())
 	}
-	// The brain also asks for pulses by itself, and may publish at the same time as the test. So
-	// the test waits until the number is right.
+	// The brain itself also asks the host agent for pulses. If one arrives while this test counts, the brain may
+	// publish arms. So the test repeats the beat until no arm is published.
 	s.until("a beat without news publishes nothing", func() bool { return publishes() == 0 })
 	s.until("a beat with one arm's output publishes that arm alone", func() bool {
 		now = now.Add(time.Second)
 		beat.Arms[3].LastOutput = now
 		return publishes() == 1
 	})
-	// a beat about one arm that has ended
+	// this beat says that the arm arm-3 has ended
 	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"})
 	if n := len(s.brain.roster.BeatOf(scriptedHost).Arms); n != 19 {
 		t.Errorf("after the end of one of 20 arms the host has %d", n)

@@ -59,7 +59,8 @@ func stateEvent(t *testing.T, seq uint64, state coleo.State) coleo.Event {
 		Kind: coleo.EventState, Payload: change}
 }
 
-// TestAStateThatNobodyConfirmsIsNotReached has a row for an arm that the host agent does not know.
+// The host agent does not know the arm, although serve has a row with the state idle. A wait for idle must not
+// end with this row.
 func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -72,8 +73,9 @@ func TestAStateThatNobodyConfirmsIsNotReached(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsWaitedForWithItsDialog has a dialog that goes away while the host agent is asked
-// to confirm the row. The next dialog is not complete yet.
+// TestAQuestionIsWaitedForWithItsDialog starts a wait for a question. The row has a first dialog, but it goes
+// away while serve asks the host agent to confirm the row. At that moment, the next dialog is not complete yet.
+// The wait must end with the next dialog.
 func TestAQuestionIsWaitedForWithItsDialog(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

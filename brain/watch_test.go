@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// rowsOf adds n idle arms of the host agent, and returns their pulses.
+// rowsOf adds n idle arms of the host agent. It returns the host agent's short reports about them.
 func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
 	s.t.Helper()
 	for i := range n {
@@ -26,8 +26,8 @@ func (s *scripted) rowsOf(n int) (pulses []bus.ArmPulse) {
 	return pulses
 }
 
-// TestAStartAsksOfItsArmAlone checks that a start asks for the pulse of one arm only. The cost of a
-// start must not grow with the number of the host agent's arms.
+// A pulse is a host agent's short report about one arm or all its arms. A start must ask for the pulse of the
+// new arm only. Otherwise the cost of a start would grow with the number of the host agent's arms.
 func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -48,7 +48,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
 		newID <- o.NewID
-		// A host agent sends this beat when it has stored the start.
+		// A host agent sends this beat by itself when it has stored the start.
 		s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
 			Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
 		return bus.ArmReport{}, err
@@ -73,8 +73,8 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	}
 }
 
-// TestAnArmThatHasRunIsNotCalledNew checks that an order does not call the id of an arm new if an
-// earlier order contained it.
+// TestAnArmThatHasRunIsNotCalledNew starts an arm again. The order must not say that the arm's id is new,
+// because the host agent would then not look for an earlier start.
 func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -94,9 +94,10 @@ func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	}
 }
 
-// TestOneArmsNewsArePublishedAlone checks a pulse about all arms and a report about one arm. Each
-// must publish only the arm that has changed. The brain also asks for pulses by itself, and may
-// publish the first one late. So the test repeats until a round publishes no other arm.
+// In each round, one arm changes in a report about all arms, and another one in a report about one arm. Serve
+// must publish these two arms only. The brain itself also asks for such reports. After the first one, it
+// publishes all arms, which may happen late. So the test repeats the round until only the two arms were
+// published.
 func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
@@ -129,8 +130,8 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 		published)
 }
 
-// TestASamePulseVouchesForAllArms checks a pulse that omits what serve already knows. Such a pulse
-// must still confirm the states of all arms for a later time.
+// A pulse, a host agent's short report, can omit the list of arms and say that it has not changed. Such a pulse
+// must still confirm the states of all arms at its own, later time.
 func TestASamePulseVouchesForAllArms(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// breaking connects to a bus at the given path. While armed is true, the next connection on which a PING
-// is sent breaks instead, and armed becomes false.
+// breaking connects to the bus at a path. If armed is true, the next attempt to send a PING breaks its
+// connection, and sets armed to false.
 type breaking struct {
 	path  string
 	armed atomic.Bool

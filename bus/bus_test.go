@@ -118,8 +118,8 @@ func TestBeatsAndGrowthReachWhoListens(t *testing.T) {
 	}
 }
 
-// The host agent must have enough time for a long prompt. But its time must end before the time of
-// the caller, who waits for the answer.
+// The host agent must have enough time for an order with a long prompt. Its time must end a little before the
+// time of the sender, so that its answer still reaches the sender.
 func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	t.Parallel()
 	serve, host := pair(t)

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// An order that has waited in a queue until its sender gave it up must be refused.
+// An order can wait in a queue. The host agent must refuse it if its time is up, or if its sender has stopped
+// waiting for the answer.
 func TestAnOrderThatComesTooLateIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	now := boottime.Now()

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// A process that listens at serve's socket in serve's place may receive a signature of a challenge
-// that it has chosen. It must not receive a secret.
+// A foreign process may listen at serve's socket in place of serve. It may receive the signature of a challenge
+// that it has chosen. It must never receive a secret.
 func TestNoSecretIsSentToWhoAnswers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

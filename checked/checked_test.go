@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// issues is a schema with each kind of step from one value in an answer to an inner value.
+// issues is a schema that uses each keyword with which a schema descends into a value, such as items and $ref.
 const issues = `{
 	"type": "object",
 	"required": ["list"],

@@ -17,7 +17,7 @@ func told(w *Watcher) (*Listener, chan Change) {
 	}), all
 }
 
-// until reads changes until a change has the given path and fits returns true for it.
+// until reads changes until a change has the given path and the function `fits` returns true for the change.
 func until(t *testing.T, all chan Change, path string, fits func(Change) bool) {
 	t.Helper()
 	for {

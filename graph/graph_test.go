@@ -35,8 +35,10 @@ func document(t *testing.T, g Graph) string {
 	return string(raw)
 }
 
-// TestG1EveryPrefixOfALogIsAGraphOfItsOwn checks three properties at once: a prefix is
-// valid, a later event does not change an earlier graph, and a replay gives the same graph.
+// TestG1EveryPrefixOfALogIsAGraphOfItsOwn checks three properties:
+//   - The graph of each prefix of a log is valid.
+//   - A later event does not change an earlier graph.
+//   - A replay of the log gives the same graph.
 func TestG1EveryPrefixOfALogIsAGraphOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for seed := range logs() {

@@ -8,8 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// change returns the start of a call that changes files. arguments is the JSON that an agent CLI
-// records.
+// change returns the start of a call that changes files. `arguments` is the JSON that an agent CLI records.
 func change(id, name, arguments string, files ...string) coleo.ToolCall {
 	return coleo.ToolCall{ID: id, Name: name, Kind: coleo.ToolEdit, Arguments: json.RawMessage(arguments), Files: files}
 }

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// asker is a program of an arm. It connects to the holder in the folder that is its argument, and
-// prints the answer.
+// asker is a Python program that an arm runs. It connects to the holder in the folder of its argument, sends a
+// hello, and prints the answer.
 const asker = `import json, os, socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 os.chdir(sys.argv[1]) # the whole path is too long for an address
@@ -53,8 +53,8 @@ func TestAHolderWantsItsNonce(t *testing.T) {
 	}
 }
 
-// A holder refuses a process of an arm even if the process knows the nonce of its own or of another
-// holder. Nor does it help the process to remove the mark and to leave its session.
+// A holder refuses every process of an arm, even one that knows a holder's nonce. It also recognizes a process
+// that has removed COLEO_ARM, the arm's mark, from its environment and has left its session.
 func TestAnArmIsNoVisitor(t *testing.T) {
 	t.Parallel()
 	_, other := start(t, "sleep 1000")

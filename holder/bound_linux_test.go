@@ -20,7 +20,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// load starts a holder with a program that writes endlessly. writtenSoFar returns how many bytes
+// load starts a holder with a program that writes endlessly. The function `writtenSoFar` returns how many bytes
 // the kernel has taken from the program.
 func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, writtenSoFar func() int) {
 	t.Helper()
@@ -109,7 +109,7 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	if err := c.Covered(covered); err != nil {
 		t.Fatal(err)
 	}
-	s, err = c.Status() // the program has written more since Covered, and no snapshot covers that
+	s, err = c.Status() // the program has written more since Covered, but only the output up to `covered` is in a snapshot
 	if err != nil || s.End-s.Start < keep || covered-s.Start > keep+2*journal.SegmentSize ||
 		s.Start <= 2*journal.SegmentSize {
 		t.Fatalf("covered up to %d, the journal has %d to %d (%v), want about %d bytes before what is covered", covered,
@@ -145,7 +145,7 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		typed <- err
 	}()
 	var err error
-	for waiting := true; waiting; { // the whole time that the keys wait for the program
+	for waiting := true; waiting; { // the holder must answer others while the keys wait
 		if _, err := other.Status(); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := 0 // bytes that the program wrote before the holder knew the bound
+	before := 0 // bytes that the program wrote before the holder limited how far it reads ahead
 	read := 0
 	for range 8 {
 		chunk, err := stream.Next()
@@ -236,8 +236,8 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	if got := writtenSoFar() - before; got > most || got == 0 {
 		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
 	}
-	// Wait until the reader has read the output of the time without a pace. Otherwise that output
-	// would slow down the writer below.
+	// Wait until the reader has read all output from before the call of Pace. Otherwise that output would slow
+	// down the writer below.
 	wait(t, func() bool { return int(read.Load()) >= before })
 	cancel()
 	const much = 6 * rate
@@ -248,8 +248,9 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	}
 }
 
-// TestAFullDiskLosesNothingEvenWhenTheHolderDies kills a holder while the disk is full. Output that
-// the holder has taken from the terminal waits in the pipe, which the guard also holds.
+// TestAFullDiskLosesNothingEvenWhenTheHolderDies kills a holder while the disk is full. The holder has taken
+// output from the terminal that it could not write to the disk. This output waits in a pipe. The guard, a
+// second process beside the holder, also holds the pipe, and must write the output to the journal.
 func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

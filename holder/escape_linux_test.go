@@ -33,13 +33,15 @@ setsid sh -c 'sh -c "exit 0" & echo $$ > zombie; exec sleep 1000' &
 while :; do sleep 1; done
 `
 
-// bareScript adds a child without mark, terminal and parent. After the holder has died, only the
-// control group shows that this child belongs to the arm.
+// bareScript adds a child that shows no sign of the arm: its environment lacks COLEO_ARM, and it has no
+// terminal and no parent in the arm. After the holder has died, only the control group shows that this child
+// belongs to the arm.
 const bareScript = `
 setsid env -i PATH="$PATH" sh -c '(sh -c "echo \$\$ > '"$1"'/bare; exec sleep 1000" >/dev/null 2>&1 </dev/null &)'
 `
 
-// escape starts such a tree, waits until all its processes run, and returns their pids.
+// escape starts a program with the children of escapeScript, waits until they run, and returns their pids. If
+// `bare` is true, it also starts the child of bareScript.
 func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 	t.Helper()
 	dir, script := t.TempDir(), escapeScript
@@ -68,7 +70,7 @@ func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 	return s, l, append(pids, s.Process.PID)
 }
 
-// survivors returns those of the pids whose processes still live.
+// survivors returns the pids of the processes that still live.
 func survivors(pids []int) []int {
 	var out []int
 	for _, pid := range pids {
@@ -79,7 +81,7 @@ func survivors(pids []int) []int {
 	return out
 }
 
-// inParallel calls do n times, a few at a time.
+// inParallel calls the function `do` n times, a few calls at a time.
 func inParallel(t *testing.T, n int, do func(t *testing.T)) {
 	const atOnce = 4
 	var group sync.WaitGroup

@@ -119,7 +119,7 @@ func FuzzProtocol(f *testing.F) {
 			}
 		}
 		_, _ = conn.Write(raw)
-		// Read the holder's answer, unless the holder waits for more bytes. Then check that it
+		// Read the holder's answer, or stop after 2 ms if the holder waits for more bytes. Then check that the holder
 		// still answers other clients.
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Millisecond))
 		_, _ = io.Copy(io.Discard, conn)

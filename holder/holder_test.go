@@ -112,7 +112,7 @@ func dial(t *testing.T, l Launch) *Client {
 	return c
 }
 
-// output reads a stream until it contains want. The test fails if the stream ends first.
+// output reads a stream until it contains the text `want`. The test fails if the stream ends first.
 func output(t *testing.T, c *Client, from int64, want string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -191,8 +191,8 @@ func TestAConditionalWriteIsRefusedWhenThereIsNewerOutput(t *testing.T) {
 	}
 }
 
-// A write that reaches the holder too late has the same error as a write without an answer:
-// ETimeout.
+// A write that reaches the holder after its time must not be typed. Its error is ETimeout, as for a write whose
+// answer does not come.
 func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
@@ -248,8 +248,9 @@ func TestTheEndOfTheProgramIsReported(t *testing.T) {
 	}
 }
 
-// A program that ends at once has an identity. So has a program that another program replaces,
-// because the pid stays the same. With -short, fewer programs end.
+// A holder must know the identity of its program even if the program ends at once. The identity must stay the
+// same if the program replaces itself by another one with exec, because the pid stays the same. With -short,
+// fewer programs end.
 func TestAProgramThatEndsOrIsReplacedAtOnceIsIdentified(t *testing.T) {
 	t.Parallel()
 	ends := 20

@@ -30,8 +30,8 @@ var killCount = flag.Int("kills", 6, "how often a holder under load is killed, f
 // writerArg is the argument that makes the test binary a program that writes endlessly.
 const writerArg = "COLEO_TEST_WRITE"
 
-// playProgram runs the program of these tests that args name, and then returns true. It returns
-// false if args name no such program.
+// playProgram runs the program of these tests that `args` name, and then returns true. It returns false if
+// `args` name no such program.
 func playProgram(args []string) bool {
 	var err error
 	switch args[0] {
@@ -198,7 +198,7 @@ func childrenByParent(pid int) []int {
 	return out
 }
 
-// awaitGuard waits until the holder has a guard with a pid other than last, and returns its pid.
+// awaitGuard waits until the holder has a guard process whose pid is not `last`, and returns its pid.
 func awaitGuard(t *testing.T, s Status, last int) int {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(betweenLooks) {

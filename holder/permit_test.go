@@ -11,8 +11,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// TestKeysNeedAPermitThatHolds types before, during and after a permit. The program records what it
-// reads.
+// Some holders accept keys only during a permit. TestKeysNeedAPermitThatHolds types before, during and after a
+// permit. The program records which keys reach it.
 func TestKeysNeedAPermitThatHolds(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "typed")
 	_, l := startLaunch(t, func(l *Launch) {

@@ -26,7 +26,7 @@ func TestAHolderProvesItselfOverAConnectionThatStands(t *testing.T) {
 			t.Errorf("for %s: %v, want %s", what, err, coleo.EUnproven)
 		}
 	}
-	c.asking.Lock() // as during the typing of a long prompt
+	c.asking.Lock() // the client holds this lock while it types a long prompt, for example
 	if _, err := c.Proves(h); coleo.ErrorCode(err) != coleo.EBusy {
 		t.Errorf("beside another request: %v, want %s", err, coleo.EBusy)
 	}

@@ -30,15 +30,16 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err != nil {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
-	t.Cleanup(func() { // before the cleanup of the first start, which waits for the folder
+	t.Cleanup(func() { // runs before the cleanup of the first start, which waits until nobody uses the folder
 		if process.Same(second.Holder) {
 			_ = syscall.Kill(second.Holder.PID, syscall.SIGKILL)
 		}
 	})
 }
 
-// TestTheEndOfOneStartLeavesANewerOneAlone ends the older of two starts of an arm in several ways:
-// in an orderly way, by its guard, and by a sweep. The newer start must keep running.
+// TestTheEndOfOneStartLeavesANewerOneAlone ends the older of two starts of an arm in several ways. One way is
+// an order to its holder. Another one is a sweep, which ends the processes that a dead holder has left. The
+// newer start must keep running.
 func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(t *testing.T, older Status, l Launch){

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/store"
 )
 
-// alternativeStage is a limitStage with a policy for limits and a parked arm. Its fake agent CLI
-// can resume a conversation.
+// alternativeStage is a limitStage whose arm is parked: it waits for the end of a limit. `on` says what the arm
+// does at a limit. Its fake agent CLI can resume a conversation.
 func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeClock, bus.AlternativeOrder) {
 	t.Helper()
 	c := &fakeClock{}
@@ -71,8 +71,8 @@ func (s *stage) toldNoMore(id string, n int) {
 	}
 }
 
-// wentOn checks that the arm has continued once. Neither the same order nor a wake time may make it
-// continue again.
+// wentOn checks that the arm has continued once. It must not continue again when the order is repeated, or when
+// the time comes at which a parked arm continues by itself.
 func (s *stage) wentOn(id string, clock *fakeClock, o bus.AlternativeOrder) {
 	s.t.Helper()
 	s.awaitTold("say Limit: 429", "say on")
@@ -105,8 +105,8 @@ func TestAParkedArmGoesOnOnceWithAnotherModel(t *testing.T) {
 	}
 }
 
-// TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing ends the host agent between any two
-// writes, and repeats the order.
+// A parked arm receives the order to continue with another model. The test ends the host agent between any two
+// writes of this order, and gives the order to the next host agent again. The arm must continue exactly once.
 func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	begun := func(s *stage, id string, o bus.AlternativeOrder) *arm {
@@ -146,8 +146,8 @@ func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) 
 // fixedSession hides that the session can change its model.
 type fixedSession struct{ coleo.Session }
 
-// TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing uses an agent CLI that takes a model
-// only when it starts.
+// The agent CLI of this test takes a model only when it starts, so the order to change the model restarts it.
+// The test ends the host agent after one of the steps of this restart. The arm must continue exactly once.
 func TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, a *arm, o bus.AlternativeOrder){
@@ -242,8 +242,8 @@ func TestAnAlternativeThatCannotBeDoneIsToldAndTheNextOneFollows(t *testing.T) {
 	s.awaitTold("say Limit: 429", "say on")
 }
 
-// A hand-over at a limit ends the parking in its first write. So a repeated order must not start a
-// second successor.
+// An arm that has met a limit hands its task over to a successor. The first write of the hand-over ends the
+// arm's wait for the limit. So the host agent must refuse a repeated order, and start no second successor.
 func TestAHandOverAtALimitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	s, id, _, o := alternativeStage(t, "handover:other,wait")

@@ -62,7 +62,7 @@ func (s *stage) wholeLog() []coleo.Event {
 func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const events = 40 // events of 200 kB: together two messages of the bus, although they are far fewer than 500
+	const events = 40 // events of 200 kB: too many for one message of the bus, although one message may contain 500 events
 	for i := range events {
 		s.check(s.host.append(t.Context(),
 			armrecord.Event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
@@ -131,9 +131,9 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 	}
 }
 
-// TestNoEventIsBetweenAPieceAndItsHead reads the log while events are written. Serve takes an
-// answer without events as the end of the log, and continues from the head in that answer. So no
-// event may lie between.
+// Serve reads the log in pieces while events are written. An empty piece tells serve that it has read the whole
+// log up to the head, a number in the piece. So the head of an empty piece must not count an event that serve
+// has not received.
 func TestNoEventIsBetweenAPieceAndItsHead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// readingSession is a real session that reports another reading.
+// readingSession is a real session whose state is changed by the function `shows`.
 type readingSession struct {
 	coleo.Session
 	shows func(coleo.Reading) coleo.Reading
@@ -15,8 +15,8 @@ type readingSession struct {
 
 func (s *readingSession) State() coleo.Reading { return s.shows(s.Session.State()) }
 
-// awaitBehindError waits until the queue waits behind an error, and checks the reason that the
-// queue shows.
+// awaitBehindError waits until the queue is held because the last turn has ended with an error. It checks the
+// reason that the queue reports.
 func (s *stage) awaitBehindError(id string) {
 	s.t.Helper()
 	var held string
@@ -36,7 +36,7 @@ func TestAQueueBehindAnErrorGoesOnWhenAPersonResumesIt(t *testing.T) {
 	t.Parallel()
 	s, id, _ := limitStage(t, "")
 	s.meets(id, "429")
-	s.followUp(id, "say Limit: 429 again") // the same text could be taken for the error of the turn before
+	s.followUp(id, "say Limit: 429 again") // "again" makes this error differ from the first one
 	s.followUp(id, "say two")
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
 	s.awaitBehindError(id)
@@ -91,8 +91,8 @@ func TestAResumedQueueStopsAtDialogsAndUnprovenStates(t *testing.T) {
 	}
 }
 
-// A person resumes a queue that waits behind no error. The order must have no effect on a later
-// error.
+// A person resumes a queue before a turn ends with an error. The order must have no effect on the later error,
+// which must hold the queue.
 func TestAResumeBeforeTheErrorSendsNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	s, id, _ := limitStage(t, "")

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestEachRepositoryOfAnArmHasItsSpending checks the accounts of an arm with several repositories.
-// A subarm in the folder above the repositories must have the same accounts.
+// What an arm spends counts toward the budget of each of its repositories. A subarm that works in the arm's
+// worktree must count toward the same repositories.
 func TestEachRepositoryOfAnArmHasItsSpending(t *testing.T) {
 	t.Parallel()
 	h := &Host{arms: map[string]*arm{}}

@@ -28,8 +28,8 @@ func (p testPrices) Find(provider, model string) (coleo.Price, bool) {
 // tells is a part of a harness whose agent CLI reports the usage of each reply.
 const tells = "\n[work]\nusage = true\n"
 
-// budgetStage is a stage with prices and common budgets. Its agent CLI reports the usage of each
-// reply.
+// budgetStage is a stage with prices, and with the budgets `common`, which all arms share. Its agent CLI
+// reports the usage of each reply.
 func budgetStage(t *testing.T, common coleo.Budgets) *stage {
 	t.Helper()
 	return newStageOf(t, tells, &stage{alter: func(c *Config) {
@@ -59,8 +59,8 @@ func (s *stage) works(id string) {
 	s.awaitState(id, coleo.Processing)
 }
 
-// uses reports a reply of an arm that costs the given number of dollars. The position at must be
-// higher in each call.
+// uses reports a reply of an arm that costs the given number of dollars. `at` is the reply's position in the
+// record, and must be higher in each call.
 func (s *stage) uses(id string, at int64, dollars float64, model string) {
 	s.t.Helper()
 	u := coleo.ReplyUsage{Usage: coleo.Usage{Output: int(dollars * 1e5)}, Model: model}
@@ -262,7 +262,8 @@ func TestABudgetThatCannotBeKeptIsRefused(t *testing.T) {
 	s.refused(coleo.EInvalid, bus.OpBudget, hard(priced, coleo.Budget{Dollars: 1, Policy: "cry"}))
 	silent.refused(coleo.EUnsupported, bus.OpBudget, hard(mute, coleo.Budget{Dollars: 1, Policy: coleo.BudgetStop}))
 	silent.setsBudget(mute, coleo.Budget{Dollars: 1, Policy: coleo.BudgetWarn})
-	// The common budget is hard, so no turn of this agent CLI may begin.
+	// The arm `mute` has an agent CLI that reports no usage. Its turns cannot be counted toward the common budget
+	// of 5 dollars a day, which must not be exceeded. So none of its turns may begin.
 	silent.refused(coleo.EUnsupported, bus.OpPrompt, bus.PromptOrder{Arm: mute, Prompt: coleo.Prompt{Text: "say one"}})
 	silent.followUp(mute, "say one")
 	silent.until("the queue is paused", func() bool { return silent.queue(mute, coleo.QueueOrder{}).Paused != "" })

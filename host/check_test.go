@@ -237,8 +237,8 @@ func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 // which it sends the queue.
 type otherSession struct{ coleo.Session }
 
-// TestR9ATurnThatDidNotFinishIsNotChecked has a turn that was interrupted, and a turn whose agent
-// CLI has ended.
+// TestR9ATurnThatDidNotFinishIsNotChecked has a turn that was interrupted, and a turn whose agent CLI has
+// ended. Coleo must not check their answers against the schema, and must not ask again.
 func TestR9ATurnThatDidNotFinishIsNotChecked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

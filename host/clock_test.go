@@ -30,7 +30,7 @@ type fakeSession struct {
 
 	mu   sync.Mutex
 	sent []string
-	at   []time.Duration // the times of these prompts, since the beginning
+	at   []time.Duration // the time of each prompt, since the beginning of the test
 
 	other fakeMoments
 }
@@ -38,8 +38,8 @@ type fakeSession struct {
 // fakeMoments contains functions that a fake session calls at certain moments. Each can be nil.
 type fakeMoments struct {
 	look   func()       // at each call of State
-	mode   func() error // at an order for a mode; its error refuses the order
-	refuse func() error // before a prompt is typed; its error refuses the prompt
+	mode   func() error // when a mode is ordered; an error refuses the order
+	refuse func() error // before a prompt is typed; an error refuses the prompt
 	then   func()       // after a prompt has arrived
 }
 
@@ -102,7 +102,7 @@ type clockedArm struct {
 	asks    atomic.Pointer[func()] // called when the host agent asks for the time of day; can be nil
 }
 
-// inBubble calls do in a synctest bubble, with an arm whose database is in dir.
+// inBubble calls the function `do` in a synctest bubble, with an arm whose database is in the folder `dir`.
 func inBubble(t *testing.T, dir string, do func(c *clockedArm)) {
 	t.Helper()
 	conn := bustest.New(t).Host() // outside of the bubble, because it reads from a socket
@@ -214,7 +214,8 @@ func (c *clockedArm) wantSent(texts []string, at ...time.Duration) {
 	}
 }
 
-// In these tests, only the arm's own timer can notice the wake time, because nothing else happens.
+// A parked arm continues at its wake time. In this test only the arm's own timer can notice this time, because
+// nothing else happens.
 func TestAParkedArmWakesByItsTimerAtItsWakeTime(t *testing.T) {
 	t.Parallel()
 	on := []string{coleo.ContinuePrompt}

@@ -43,8 +43,8 @@ func (d smallDisk) fill() {
 	}
 }
 
-// free makes room on the disk. It empties the file instead of removing it. A process that another
-// test has just started may have the file open, and a removed file takes room until it is closed.
+// free makes room on the disk. It empties the file instead of removing it, because a process that another test
+// has just started may have the file open. A removed file takes room until it is closed.
 func (d smallDisk) free() {
 	if d != "" {
 		_ = os.Truncate(filepath.Join(string(d), "filler"), 0)
@@ -97,7 +97,7 @@ func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
 		const tried, room = time.Minute, 3 * time.Minute
 		c.add("say one")
 		synctest.Wait()
-		c.wantSent([]string{"say one"}, 0) // its run is open, so the next prompts wait
+		c.wantSent([]string{"say one"}, 0) // the run of this prompt is open, so the next prompts wait
 		c.add("say two")
 		c.add("say three")
 		c.fillDatabase(disk)

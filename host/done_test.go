@@ -57,7 +57,8 @@ func TestAnArmEndsWhenItsWorkIsDone(t *testing.T) {
 	s.refused(coleo.EExited, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "too late"}})
 }
 
-// TestAnArmWhoseWorkIsNotDoneStays has a turn that was interrupted and then a turn that finishes.
+// An arm with --end-when-done must not end after a turn that a person has interrupted. An arm without this
+// option must not end after a turn that finishes.
 func TestAnArmWhoseWorkIsNotDoneStays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

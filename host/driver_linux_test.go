@@ -131,8 +131,9 @@ func TestAnArmMovesWithItsRun(t *testing.T) {
 	}
 }
 
-// TestAPromptThatWasAboutToBeTypedMoves kills serve while it sends a prompt. The next serve hands
-// the arm over at once. The host agent must then look for the prompt.
+// TestAPromptThatWasAboutToBeTypedMoves kills serve while it sends a prompt to an arm that it drives itself.
+// The next serve moves the arm to the host agent before it knows what became of the prompt. The host agent must
+// then find out whether the prompt was typed.
 func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 	t.Parallel()
 	for what, before := range map[string]bool{"typed": false, "not typed": true} {
@@ -150,8 +151,8 @@ func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 				t.Fatal("the prompt was answered by a serve that had been killed")
 			}
 			local.halt()
-			// The next serve has the prompt in its database, and hands the arm over before it has
-			// looked for the prompt.
+			// Move the arm as the next serve would. That serve knows from its database that the prompt was about to be
+			// typed. It moves the arm before it has looked whether the prompt was typed.
 			local.host = nil
 			s.check(moveUnseen(s, local, id))
 			local.start()
@@ -173,7 +174,8 @@ func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 	}
 }
 
-// moveUnseen writes what release writes, for an arm with a prompt that nobody has looked for.
+// moveUnseen writes into the arm's folder that the arm now belongs to the host agent, as the order to release
+// an arm does. Nobody has looked yet whether the arm's last prompt was typed.
 func moveUnseen(s, local *stage, id string) error {
 	db, err := openHostDB(local)
 	if err != nil {
@@ -238,7 +240,8 @@ func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
 	}
 }
 
-// TestAFailedMoveChangesNothing makes the arm's folder unwritable during a move.
+// TestAFailedMoveChangesNothing makes the arm's folder unwritable during a move, so the move fails. Host local
+// must keep the arm and drive it again.
 func TestAFailedMoveChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -264,8 +267,8 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAStoppedArmStartsOnTheOtherHost starts a stopped arm on another host, which is allowed
-// because no process drives the arm. The former host must remove the arm when it starts again.
+// TestAStoppedArmStartsOnTheOtherHost starts a stopped arm on another host, which is allowed because no process
+// drives the arm. The next time the former host starts, it must remove the arm.
 func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -285,7 +288,7 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	}
 }
 
-// startsAgain starts generation 2 of the arm ada, which was on another host before.
+// startsAgain starts the arm ada, which was on another host before, for the second time.
 func (s *stage) startsAgain(id string) {
 	s.t.Helper()
 	o := s.order("ada")
@@ -294,8 +297,9 @@ func (s *stage) startsAgain(id string) {
 	s.awaitState(id, coleo.Idle)
 }
 
-// The log of an arm stays behind when another host takes or starts the arm. That host must know the
-// earlier prompts, too, because a client repeats its order if it did not receive the answer.
+// An arm can move to another host, or start there again, while its log stays on the former host. The new host
+// must still know the earlier prompts. A client repeats its order if it did not receive the answer, and the
+// prompt must not be sent again.
 func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s, local *stage, id string){
@@ -304,7 +308,7 @@ func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 			must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: id})
 			s.startsAgain(id)
 			local.host.mu.Lock()
-			delete(local.host.arms, id) // otherwise the end of the test would try to kill it there
+			delete(local.host.arms, id) // otherwise host local would try to kill the arm at the end of the test
 			local.host.mu.Unlock()
 		},
 		"which starts the arm, and no host has seen its end": func(s, local *stage, id string) {

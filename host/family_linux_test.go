@@ -11,7 +11,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// family starts an arm and its subarm on host local. It also starts a host agent that has neither.
+// family starts an arm and its subarm on host local. It also starts a host agent that does not have these arms.
 func family(t *testing.T) (s, local *stage, boss, kid string) {
 	t.Helper()
 	s = newStage(t)
@@ -192,8 +192,8 @@ func TestM19ASubarmThatEndedBeforeTheMoveIsListed(t *testing.T) {
 	}
 }
 
-// A call reaches host local while it gives the calling arm away. The answer must not be that the
-// arm has ended, but the answer of the host agent.
+// An arm calls a tool while host local gives the arm away. The arm must not receive the error that it has
+// ended. It must receive the answer of the host agent.
 func TestM19TheDoorIsClosedBeforeTheArmIsGivenAway(t *testing.T) {
 	t.Parallel()
 	s, local, boss, _ := family(t)

@@ -54,7 +54,7 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 			}
 		}
 	}
-	for _, e := range r.Intended { // a dialog hides whether this prompt has arrived
+	for _, e := range r.Intended { // a dialog has hidden whether these prompts have arrived
 		queued[e.ID]++
 		if e.Continues > 0 {
 			pending++
@@ -83,7 +83,8 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 	a.tape.bytes, a.tape.chosen, a.tape.keys, logged.moves = 0, 0, nil, 0
 }
 
-// verifyParking compares the parking in the record with the parking in the log.
+// verifyParking compares what the record and the log say about a parked arm, an arm that waits for the end of a
+// limit.
 func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 	if (row == nil) != (logged == nil) {
 		h.t.Errorf("arm %s is parked %+v, and the log says %+v", a.name, row, logged)
@@ -173,8 +174,8 @@ func (h *faultStage) verifyDirect(p *faultPrompt, got, runs int, toldLost bool) 
 	}
 }
 
-// end stops the faults. Then every arm must come to rest or say what it waits for. When a person
-// has helped, each follow-up must reach its agent CLI.
+// end stops the faults. Then every arm must come to rest, or report what it waits for. After a person has
+// helped these arms, each queued prompt must reach its agent CLI.
 func (h *faultStage) end() {
 	h.t.Helper()
 	h.endHost(h.halt)

@@ -35,7 +35,7 @@ func (h *faultStage) drawGlobal() planned {
 		{"disk full", 0, func() { h.whileFull(after) }},
 		{"nothing", 0, func() {}},
 	}
-	if r.IntN(20) == 0 { // the arms' own timers take up to 15 s
+	if r.IntN(20) == 0 { // only rarely, because the arm's own timer must notice the wake time, which takes up to 15 s
 		return planned{"clock to a wake time that only a timer tells", after, h.advanceToWake}
 	}
 	return faults[r.IntN(len(faults))]
@@ -73,8 +73,8 @@ func (h *faultStage) advanceToWake() {
 	}
 }
 
-// endHost calls end, which ends the host agent. When all orders have failed, it starts the next
-// host agent.
+// endHost calls the function `end`, which ends the host agent. When all orders have failed, endHost starts the
+// next host agent.
 func (h *faultStage) endHost(end func()) {
 	end()
 	h.giveUp()
@@ -88,9 +88,8 @@ func (h *faultStage) endHost(end func()) {
 	h.mu.Unlock()
 }
 
-// killAt closes the database of the host agent just before one of its next writes. If stops is
-// true, the host agent also stops at that moment. Otherwise, a prompt that is being typed still
-// arrives.
+// killAt closes the database of the host agent just before one of its next writes. If `stops` is true, the host
+// agent also stops at that moment. Otherwise, a prompt that is being typed still arrives.
 func (h *faultStage) killAt(write int, stops bool, after time.Duration, then func()) {
 	db, stop := h.db, h.stop
 	h.cut.arm(write, func() {

@@ -58,7 +58,7 @@ type faultStage struct {
 	setBack bool // the clock was set back in this step
 	renewed bool // another host agent has started in this step
 	words   int
-	// life ends when a killed host agent can no longer answer orders.
+	// life is a context for orders. It ends when the host agent was killed and can no longer answer them.
 	life   context.Context
 	giveUp context.CancelFunc
 }
@@ -67,8 +67,8 @@ type faultStage struct {
 type faultArm struct {
 	name, id, harness string
 	tape              fakeTape
-	lease             string // the lease of the person who types by hand
-	leased            int    // number of steps since the person has the lease
+	lease             string // the lease, the right to type, of a person who types by hand
+	leased            int    // number of steps since the person has taken the lease
 	// These fields describe the present step.
 	touched bool // an order or a signal was for this arm
 	answers int  // number of orders that may press a key in a dialog
@@ -83,10 +83,10 @@ type faultPrompt struct {
 	byHand  bool
 	err     error // the answer to the order
 	removed bool  // a person has ordered its removal
-	gone    error // the answer to the order that removes it
+	gone    error // the answer to the order that removes the prompt
 }
 
-// killSwitch kills the host agent after it has asked its clock a number of times. The host agent
+// killSwitch kills the host agent when the host agent has asked its clock a number of times. The host agent
 // asks its clock before each write, so the kills hit each step between two writes.
 type killSwitch struct {
 	left  atomic.Int64
@@ -235,8 +235,8 @@ func (h *faultStage) spawnArm(a *faultArm, resume bool) error {
 	return err
 }
 
-// killHost kills the host agent and starts the next one. It first closes the database. So the host
-// agent writes no more than after a real kill, although it ends in an orderly way.
+// killHost kills the host agent and starts the next one. The host agent ends in an orderly way. killHost first
+// closes the database, so that the host agent cannot write more than after a real kill.
 func (h *faultStage) killHost() {
 	h.cut.left.Store(-1)
 	h.stop()

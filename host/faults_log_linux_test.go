@@ -200,8 +200,8 @@ func (l *faultLog) parked(e coleo.Event, a *loggedArm, c coleo.ParkChange, setBa
 	}
 }
 
-// planned checks the wake time of a parking. It must be after the end of the limit, and different
-// for each arm.
+// planned checks the time at which a parked arm is planned to continue. It must be after the end of the limit,
+// and different for each arm.
 func (l *faultLog) planned(arm string, p coleo.Parked) {
 	if p.Wake.IsZero() == (p.Why == "") {
 		l.blame("arm %s is parked with the wake time %v and waits for a person because %q", arm, p.Wake, p.Why)

@@ -239,7 +239,7 @@ func (h *faultStage) killAgent(a *faultArm, _ *rand.Rand) {
 // planned is a fault of the present step.
 type planned struct {
 	what  string
-	after time.Duration // the moment of the fault, which is random, so this is no wait for a state
+	after time.Duration // a random moment at which the fault happens; the test does not wait for a state here
 	do    func()
 }
 

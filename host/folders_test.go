@@ -15,7 +15,7 @@ import (
 	"coleo.dev/workspace"
 )
 
-// whileDown calls do while no host agent runs.
+// whileDown calls the function `do` while no host agent runs.
 func (s *stage) whileDown(do func()) {
 	s.t.Helper()
 	s.halt()
@@ -120,7 +120,7 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	if process.Look(was.Handle.Process) != process.Alive {
 		t.Error("what ran was ended")
 	}
-	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // after the refused order, the host agent knows the arm
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // the refused order has made the arm known
 	if process.Look(was.Handle.Process) != process.Dead {
 		t.Error("what ran was not ended by kill")
 	}
@@ -195,7 +195,8 @@ func TestM28AMergeWaitsForAForkAboveSeveralRepositories(t *testing.T) {
 	unlock()
 }
 
-// A user's choice must survive an older database, even if the arm has not started again since then.
+// A user has labelled an arm, and then the database is replaced by an older copy. The host agent must still
+// know the label, even if the arm has not started again since the user set it.
 func TestWhatAUserHasChosenIsTakenUpBehindAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -9,9 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestWhoGivesUpWaitingLosesNothing ends the time of an order during its writes. A write of
-// something that has happened must be completed. A write of something that was only intended must
-// leave no trace.
+// The sender of an order stops waiting while the host agent writes. A write of something that has happened must
+// still be completed. A write of something that was only intended must leave no trace.
 func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("one")

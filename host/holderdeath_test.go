@@ -8,8 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// up --revive starts arms whose holder died without an order. So an end that a person has ordered must not look like
-// the death of a holder.
+// `coleo up --revive` starts an arm again if its holder has died although nobody has ordered the arm's end. So
+// an end that a person has ordered must be recorded differently from the death of a holder.
 func TestTheDeathOfAHolderIsNoLossAfterAnOrderedEnd(t *testing.T) {
 	t.Parallel()
 	for desired, rule := range map[coleo.Desired]string{

@@ -22,7 +22,8 @@ func (s lateSession) Interrupt(ctx context.Context) (coleo.Interruption, error) 
 	return s.Session.Interrupt(ctx)
 }
 
-// An interrupt that comes too late types no key. The run must count as finished.
+// An interrupt can come when the turn has just ended. It must then type no key, and the run must count as
+// finished.
 func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -47,7 +48,8 @@ func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 	}
 }
 
-// Some agent CLIs show an idle screen at SIGHUP, before they end. Their turn was killed and has not finished.
+// Some agent CLIs show an idle screen when SIGHUP kills them, before they end. The idle screen must not make
+// the run count as finished.
 func TestATurnThatAKillStopsHasNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

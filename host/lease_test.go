@@ -63,7 +63,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 			}
 		},
 		"a key": func() { must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: first.ID, Data: []byte("x\x15")}) },
-		"a size": func() { // the same size, because a new size would be drawn some time later
+		"a size": func() { // the size stays the same, because the agent CLI would redraw for a new size some time later
 			must[any](s, bus.OpResize, bus.ResizeOrder{Arm: id, Lease: first.ID, Cols: 120, Rows: 40})
 		},
 	} {
@@ -112,8 +112,7 @@ func TestOfThoseWhoAskAtOnceOneGetsTheLease(t *testing.T) {
 	}
 }
 
-// typingSession is a real session that begins to type a prompt, and ends only when the test says
-// so.
+// typingSession is a real session that begins to type a prompt, and goes on typing until the test ends it.
 type typingSession struct {
 	coleo.Session
 	begun, end chan struct{}

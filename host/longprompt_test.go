@@ -10,9 +10,9 @@ import (
 	"coleo.dev"
 )
 
-// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first ones of many prompts of 100 kB
-// with the last ones. It compares the best times, because the machine may be busy. With -short, there are
-// fewer prompts.
+// An arm receives many prompts of 100 kB. The last prompts must not take much longer than the first ones. The
+// test compares the shortest times of both, because the machine may be busy. With -short, there are fewer
+// prompts.
 func TestALongPromptTakesNoLongerForThoseBeforeIt(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")

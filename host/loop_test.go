@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// calls reports n calls of a tool with the same result. first is the position of the first call.
+// calls reports n calls of a tool, all with the same result. The number of the first call is `first`.
 func (s *stage) calls(id, command string, first, n int64) {
 	s.t.Helper()
 	args, err := json.Marshal(map[string]string{"command": command})

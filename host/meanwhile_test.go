@@ -24,7 +24,8 @@ import (
 // late is a time after the first timers of the queue, so that no test depends on these timers.
 const late = time.Minute
 
-// A person takes the lease while the queue is about to send a prompt.
+// A person takes the lease, the right to type, while the queue is about to send a prompt. The prompt must wait
+// until the lease ends.
 func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	const looks = 3 // how often the queue reads the state of the session before it types
@@ -77,8 +78,9 @@ func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// A prompt is refused before it is taken from the queue, while a person changes the queue. The
-// person's order must have its effect.
+// The first prompt of the queue is about to be sent, but is refused because the agent CLI does not take the
+// ordered mode. At that moment, a person moves, removes or edits this prompt. The person's order must have its
+// effect.
 func TestARefusalDoesNotUndoAnOrderAboutTheQueue(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -127,8 +129,8 @@ func TestARefusalDoesNotUndoAnOrderAboutTheQueue(t *testing.T) {
 	}
 }
 
-// The agent CLI ends while a prompt is being sent, and the next start records what became of the
-// prompt. That must be recorded only once.
+// The agent CLI ends while a prompt is being sent. The next start records what became of the prompt. The
+// attempt to send the prompt must not record this again.
 func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	for what, cause := range map[string]error{
@@ -166,8 +168,9 @@ func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// An arm is about to continue with a prompt that its agent CLI has forgotten, but is parked at a
-// budget first. When a person makes it continue, it must receive that prompt.
+// A parked arm will continue with the prompt "say forgotten", which its agent CLI has forgotten. Before it
+// continues, it is parked again, because its budget is spent. When a person then makes it continue, it must
+// receive that prompt.
 func TestABudgetDoesNotMakeAnArmForgetItsPrompt(t *testing.T) {
 	t.Parallel()
 	for what, until := range map[string]time.Duration{"while it waits": time.Hour, "when it continues": time.Second} {
@@ -203,7 +206,8 @@ func TestABudgetDoesNotMakeAnArmForgetItsPrompt(t *testing.T) {
 	}
 }
 
-// A person continues a parked arm at the moment of its wake time. The arm must continue only once.
+// At the moment when a parked arm continues by itself, a person also continues it. The arm must continue only
+// once.
 func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, t.TempDir(), func(a *clockedArm) {
@@ -238,7 +242,8 @@ func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) 
 	})
 }
 
-// The prompt at the wake time is lost. The log must say so, and no prompt may be sent again.
+// A parked arm continues with a prompt at its wake time, but the prompt is lost. The log must say so, and no
+// prompt may be sent again.
 func TestAPromptThatIsLostAtTheWakeTimeIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for what, cause := range map[string]error{
@@ -263,7 +268,7 @@ func TestAPromptThatIsLostAtTheWakeTimeIsNotSentAgain(t *testing.T) {
 				}
 				want := 1
 				if what == "told by the session" {
-					want = 0 // a real session would have recorded the loss itself
+					want = 0 // the host agent leaves it to the session to record this loss, and the fake session records none
 				}
 				if lost := a.events(coleo.EventPromptLost); len(lost) != want {
 					t.Errorf("%d prompts are called lost, want %d", len(lost), want)

@@ -85,7 +85,7 @@ func TestWhatAnArmHasPrintedIsThereAfterItsEnd(t *testing.T) {
 	} {
 		s.refused(coleo.EExited, op, order)
 	}
-	for _, next := range []func(){func() {}, s.restart} { // the host agent that saw the end, and the next one
+	for _, next := range []func(){func() {}, s.restart} { // the host agent that saw the end, then the next one
 		next()
 		whole := s.output(id, 0)
 		if !strings.Contains(whole, "remember-me") {
@@ -120,8 +120,8 @@ func (s *stage) output(id string, from int64) string {
 	}
 }
 
-// The host agent must keep a copy of the labels. The log must have each change, even of a stopped
-// arm.
+// The host agent must keep a copy of an arm's labels. The log must contain each change of the labels, even a
+// change while the arm is stopped.
 func TestLabelsAreKeptAndTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -160,7 +160,7 @@ func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds := map[string]bool{"OpAlternative": true} // it takes the lock itself, for a change of the model
+	holds := map[string]bool{"OpAlternative": true} // this order takes the lock itself, for a change of the model
 	for _, m := range regexp.MustCompile(`bus\.(Op\w+): +typingOrder`).FindAllStringSubmatch(string(source), -1) {
 		holds[m[1]] = true
 	}
@@ -178,7 +178,7 @@ func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
 	}
 }
 
-// An arm whose worktree has an unreadable record must keep its name.
+// A rename of an arm fails because the record of its worktree is unreadable. The arm must keep its name.
 func TestARenameThatFailsChangesNoName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

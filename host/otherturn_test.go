@@ -10,8 +10,8 @@ import (
 	"coleo.dev/store"
 )
 
-// notices is a session that reports the changes of a test. Their order is that of a real Claude
-// Code 2.1.329.
+// notices is a session that reports the changes that a test chooses. The tests report them in the order in
+// which a real Claude Code 2.1.329 does.
 type notices struct {
 	*stage
 	a       *arm
@@ -43,8 +43,8 @@ func (n *notices) state(state coleo.State) {
 	n.note(coleo.Change{Kind: coleo.ChangeState, Reading: coleo.Reading{State: state, Rule: "test", Known: true}})
 }
 
-// turn reports a turn that the agent CLI has begun by itself. prompt is the prompt of that turn in
-// the record.
+// turn reports a turn that the agent CLI has begun by itself. `prompt` is the prompt of that turn in the
+// record.
 func (n *notices) turn(prompt string, ended coleo.State) {
 	n.t.Helper()
 	n.note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginSelf, Note: prompt, Ended: ended,
@@ -90,8 +90,8 @@ func (n *notices) arrives(run coleo.Receipt) {
 	n.check(n.a.open(n.t.Context(), run))
 }
 
-// told returns what the log says about each run: the texts by the run's prompt, and the ends with
-// their answers.
+// told returns one line for each thing that the log says about a run. A line begins with the run's prompt, such
+// as "notice says read" or "notice is finished".
 func (n *notices) told() (out []string) {
 	n.t.Helper()
 	prompts := map[string]string{}
@@ -118,9 +118,9 @@ func (n *notices) told() (out []string) {
 	return out
 }
 
-// The agent CLI begins a turn by itself after its record has shown the end of another turn. The
-// turn must be a separate run. The three orders of changes are those of a real Claude Code 2.1.329
-// with a subagent that ends in the background.
+// A subagent ends in the background, and the agent CLI begins a turn by itself because of this notice. The turn
+// must be a separate run, not a part of the previous run. Its changes can come in three orders, each seen in a
+// real Claude Code 2.1.329.
 func TestANoticeOfASubagentIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	usage := coleo.ReplyUsage{Usage: coleo.Usage{Input: 1}}

@@ -18,8 +18,8 @@ type fakeClock struct{ ahead atomic.Int64 }
 func (c *fakeClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// limitStage is a stage with an idle arm called ada, and with a clock that can be set forward. The
-// arm continues with "say on".
+// limitStage is a stage with an idle arm called ada, and with a clock that can be set forward. When the arm
+// continues after a limit, it does so with the prompt "say on".
 func limitStage(t *testing.T, onLimit coleo.OnLimit) (*stage, string, *fakeClock) {
 	t.Helper()
 	c := &fakeClock{}
@@ -32,7 +32,8 @@ func limitStage(t *testing.T, onLimit coleo.OnLimit) (*stage, string, *fakeClock
 	return s, id, c
 }
 
-// meets prompts the arm so that its turn ends at a limit. It returns the arm's parking.
+// meets prompts the arm so that its turn ends at a limit. The arm is then parked: it waits for the end of the
+// limit. meets returns what the arm reports about this.
 func (s *stage) meets(id, limit string) coleo.Parked {
 	s.t.Helper()
 	before := len(s.events(id, coleo.EventRunEnd))
@@ -41,7 +42,7 @@ func (s *stage) meets(id, limit string) coleo.Parked {
 	return s.parkedNow(id)
 }
 
-// parkedNow waits until the arm is parked, and returns its parking.
+// parkedNow waits until the arm is parked, and returns what the arm reports about it.
 func (s *stage) parkedNow(id string) coleo.Parked {
 	s.t.Helper()
 	var q coleo.Queue
@@ -60,7 +61,7 @@ func (s *stage) look(id string) {
 	a.allowRetry()
 }
 
-// steps returns the steps of the arm's parking in the log.
+// steps returns what the log says about the arm's wait for a limit, step by step.
 func (s *stage) steps(id string) (out []coleo.ParkStep) {
 	s.t.Helper()
 	for _, e := range s.events(id, coleo.EventParked) {
@@ -194,8 +195,8 @@ func TestAnArmThatIsEndedIsNotParkedAnyMore(t *testing.T) {
 	}
 }
 
-// TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm kills the host agent at each step between
-// the parking and the arrival of the prompt.
+// TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm kills the host agent at each step from the moment when
+// the arm is parked until the prompt that continues it arrives.
 func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, id string, clock *fakeClock){
@@ -206,7 +207,8 @@ func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 		"when it is time": func(s *stage, id string, clock *fakeClock) {
 			a, err := s.host.arm(id)
 			s.check(err)
-			a.delivering.Lock() // otherwise the prompt could be half typed at the kill, and would rightly be called lost
+			// Otherwise the kill could leave the prompt half typed, and the prompt would rightly be called lost.
+			a.delivering.Lock()
 			clock.advance(time.Hour)
 			s.stop()
 			a.delivering.Unlock()
@@ -281,9 +283,9 @@ func TestAChangeOfOnLimitHoldsForTheNextLimitAndAfterAKill(t *testing.T) {
 	}
 }
 
-// TestAChangeOfOnLimitPlansThePresentParkingAnew changes the on_limit of a parked arm several
-// times. Each plan must be equal to the plan that the arm would have had from the beginning. The
-// arm must continue only once.
+// on_limit says what an arm does at a limit, for example "wait". The test changes the on_limit of a parked arm
+// several times. The arm must then follow the same plan as if it had had this on_limit from the beginning. It
+// must continue only once.
 func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
 	t.Parallel()
 	s, id, clock := limitStage(t, "")
@@ -310,9 +312,9 @@ func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
 	}
 }
 
-// TestAChangeOfOnLimitDoesNotTryAStepAgain changes on_limit after a step has failed at this limit.
-// That step must not be tried again. An order about a step that on_limit no longer has must be
-// refused.
+// on_limit lists the steps that an arm tries at a limit, for example "model:p/m3,wait". One step has failed at
+// this limit. After a change of on_limit, that step must not be tried again. An order about a step that is no
+// longer in on_limit must be refused.
 func TestAChangeOfOnLimitDoesNotTryAStepAgain(t *testing.T) {
 	t.Parallel()
 	s, id, _, o := alternativeStage(t, "model:p/m3,wait")

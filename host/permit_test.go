@@ -32,8 +32,8 @@ func (s *stage) spawnFrozen(name string) string {
 	return id
 }
 
-// givePermit gives a start of the arm a permit, as serve does. The end of the permit is on the
-// clock that the host agent has returned.
+// givePermit gives a permit to one start of the arm, as serve does. The end of the permit is a time of the
+// given clock, which the host agent has returned.
 func (s *stage) givePermit(clock bus.Clock, id string, generation int) {
 	s.t.Helper()
 	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted,
@@ -71,8 +71,8 @@ func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	}
 }
 
-// TestAStoppedHolderKeepsNoPermitFromOthers stops one of two holders. The permit of the other arm
-// must reach its holder before the first permit ends.
+// Two arms receive permits in one order, but one of the two holders is stopped by SIGSTOP. The other holder
+// must still receive its permit in time: before the permit ends.
 func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
 	stopped, other := s.spawnFrozen("one"), s.spawnFrozen("two")
@@ -88,9 +88,9 @@ func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s.awaitState(other, coleo.Idle)
 }
 
-// TestAMuteHolderKeepsNoPermitFromOthers has a holder that accepts connections and never answers.
-// The order for permits must still be answered. No real holder does that, so a socket of the test
-// takes its place.
+// TestAMuteHolderKeepsNoPermitFromOthers has a holder that accepts connections and never answers. The host
+// agent must still answer an order for permits. No real holder does that, so a socket of the test takes its
+// place.
 func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
 	mute, other := s.spawnFrozen("one"), s.spawnFrozen("two")

@@ -46,9 +46,9 @@ type history struct {
 
 var historyNames = []string{"ada", "bob"}
 
-// TestNoHistoryMakesTwoOfAnArmOrALie breaks the database, the host agent, serve and the clocks at
-// random. An arm must run at most once, and a running arm must be followed. In the end, serve's
-// rows must agree with what runs. With -short, each history is half as long.
+// TestNoHistoryMakesTwoOfAnArmOrALie breaks the database, the host agent, serve and the clocks at random. An
+// arm must run at most once, and the host agent must be attached to each running arm. In the end, serve's rows
+// must agree with what runs. With -short, each history is half as long.
 func TestNoHistoryMakesTwoOfAnArmOrALie(t *testing.T) {
 	t.Parallel()
 	first := *seed
@@ -169,7 +169,7 @@ func (h *history) killHere(name string) {
 	}
 }
 
-// handle returns the handle of an arm that is followed. For any other arm, it returns nil.
+// handle returns the handle of an arm to which the host agent is attached. For any other arm, it returns nil.
 func (h *history) handle(name string) *coleo.Handle {
 	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
 		if r.Name == name && r.Attached {
@@ -186,7 +186,7 @@ func (h *history) killHolder(handle *coleo.Handle) {
 	}
 }
 
-// partition calls do while the host agent cannot be reached.
+// partition calls the function `do` while the host agent cannot be reached.
 func (h *history) partition(do func()) {
 	h.wire.Set(true)
 	h.awaitLive(false)

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAPulseLeavesOutWhatServeKnows checks that a pulse leaves out the arms while none of them
-// changes.
+// Serve often asks the host agent for a pulse, a short report about all arms. The pulse must leave out the arms
+// while none of them has changed since the last pulse.
 func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -32,8 +32,9 @@ func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	}
 }
 
-// TestAPulseTellsTheNumberOfWhatWasChosen checks the number in a pulse that changes with the user's
-// choices. By this number, a new serve notices that its row is older.
+// A pulse, the host agent's short report about its arms, contains a number for each arm. The number grows when
+// a user chooses something for the arm, such as a label. By this number, a new serve notices that its row is
+// older.
 func TestAPulseTellsTheNumberOfWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

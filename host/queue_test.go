@@ -255,7 +255,7 @@ func TestALostPromptPausesTheQueue(t *testing.T) {
 			}
 			want := 1
 			if what == "told by the session" {
-				want = 0 // a real session would have recorded the loss itself
+				want = 0 // the host agent leaves it to the session to record this loss, and refusingSession records none
 			}
 			if lost := s.events(id, coleo.EventPromptLost); len(lost) != want {
 				t.Errorf("%d prompts are called lost, want %d", len(lost), want)

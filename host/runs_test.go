@@ -131,8 +131,8 @@ func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun must be a separate run, unless a run is open or a prompt is on
-// its way.
+// The agent CLI begins a turn by itself. If a run is open or a prompt is on its way, the turn belongs to that
+// run. Otherwise it must be a separate run.
 func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -238,8 +238,8 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 	}
 }
 
-// hastySession is a real session that reports what became of a hidden prompt before SendPrompt
-// returns. In reality the two happen at the same time.
+// hastySession is a real session that hides a prompt behind a dialog. It reports what became of the prompt
+// before SendPrompt returns. In reality the two happen at the same time.
 type hastySession struct {
 	coleo.Session
 	tell func()
@@ -250,8 +250,8 @@ func (s hastySession) SendPrompt(context.Context, coleo.Prompt) (coleo.Receipt, 
 	return coleo.Receipt{}, coleo.Errorf(coleo.EUnsettled, "a dialog hides it")
 }
 
-// The session reports what became of a hidden prompt before the host agent has recorded that the
-// prompt is hidden. The result must be recorded once.
+// A dialog hides whether a prompt has arrived. The session reports what became of the prompt before the host
+// agent has recorded that it is hidden. What became of the prompt must be recorded once.
 func TestAHiddenPromptCanBeSettledBeforeItIsKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -334,8 +334,8 @@ func TestACompactionIsFoundByTheNextHostAgent(t *testing.T) {
 	}
 }
 
-// TestAnInterruptAfterARestartEndsTheRun interrupts a run after a restart. The first host agent has
-// seen more changes of the session than the second one.
+// A run is interrupted after a restart of the host agent. The new host agent has seen fewer changes of the
+// session than the first one, and must still notice that the interrupt ends the run.
 func TestAnInterruptAfterARestartEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -351,8 +351,8 @@ func TestAnInterruptAfterARestartEndsTheRun(t *testing.T) {
 	s.awaitRuns(id, 5)
 }
 
-// An order for a compaction waits until the previous prompt has been sent. That prompt's turn can
-// be the last one of the arm. The arm must then refuse the compaction.
+// An order for a compaction waits until the previous prompt has been sent. If the turn of that prompt ends the
+// arm, because the arm's work is done, the host agent must refuse the compaction.
 func TestAnArmThatIsEndingGetsNoCompaction(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

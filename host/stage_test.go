@@ -62,8 +62,9 @@ type stage struct {
 
 const hostID = "host.one"
 
-// reserveBytes is at least the size of the reserve that a host agent keeps for a full disk. Filling it would be a
-// twentieth of the work of these tests.
+// reserveBytes is at least the size of the reserve, a file that a host agent fills to keep room for a full
+// disk. Most tests give the host agent a sparse file of this size, because filling it would be a twentieth of
+// their work.
 const reserveBytes = 16 << 20
 
 func newStage(t *testing.T) *stage {
@@ -77,8 +78,8 @@ func newStageAt(t *testing.T, now func() time.Time) *stage {
 	return newStageOf(t, "", &stage{now: now})
 }
 
-// newStageOf prepares a stage and starts its first host agent. It adds the text more to the
-// description of the fake agent CLI.
+// newStageOf prepares a stage and starts its first host agent. It adds the text `more` to the description of
+// the fake agent CLI.
 func newStageOf(t *testing.T, more string, s *stage) *stage {
 	t.Helper()
 	s.t, s.named = t, hostID

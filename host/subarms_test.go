@@ -32,7 +32,7 @@ func (s *stage) approve(q coleo.Suspension) coleo.Suspension {
 		Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 }
 
-// kid returns the order with which serve starts the subarm that q asks for.
+// kid returns the order with which serve starts the subarm that the question `q` asks for.
 func (s *stage) kid(q coleo.Suspension) bus.SpawnOrder {
 	return bus.SpawnOrder{ID: q.Request.Arm, Name: q.Request.Name, Harness: q.Request.Harness, Request: q.ID,
 		Config: coleo.SpawnConfig{Workdir: q.Request.Workdir, Parent: q.Arm, Depth: 1, Tools: coleo.ArmTools()},
@@ -61,7 +61,7 @@ func TestM19ASubarmStartsOnce(t *testing.T) {
 	first := must[bus.ArmReport](s, bus.OpSpawn, s.kid(list[0]))
 	kid := q.Request.Arm
 	s.awaitRuns(kid, 1) // wait, because a restart while the prompt is being sent would lose the prompt
-	s.host.MaxArms = 2  // the two running arms; a subarm that already runs needs no room
+	s.host.MaxArms = 2  // boss and kid run, so the limit is reached; a subarm that already runs must not need more room
 	for range 2 {
 		again := must[bus.ArmReport](s, bus.OpSpawn, s.kid(list[0]))
 		if again.Generation != 1 || again.Handle.Process != first.Handle.Process {
@@ -99,13 +99,13 @@ func TestM19ACutStartOfASubarmIsDoneAgain(t *testing.T) {
 	_, q := s.asksFor(s.boss(), "k1", 1)
 	order := s.kid(s.approve(q))
 	first := *order.First
-	order.First = nil // the prompt is typed after the last write of a start, so a cut start has not typed it
+	order.First = nil // The prompt is typed after the last write of a start. A start without that write has not typed it.
 	must[bus.ArmReport](s, bus.OpSpawn, order)
 	s.awaitState(q.Request.Arm, coleo.Idle)
 	kid, err := s.host.arm(q.Request.Arm)
 	s.check(err)
 	handle := kid.record.Handle
-	s.halt() // undo the last write of the start while no host agent runs
+	s.halt() // while no host agent runs, the test now undoes the last write of the start
 	db, err := openHostDB(s)
 	s.check(err)
 	record, err := db.Arm(t.Context(), q.Request.Arm)
@@ -195,7 +195,8 @@ func TestM19WhatAModelMayNotHave(t *testing.T) {
 	s.asked(boss, 4)
 }
 
-// The folder of a subarm must be checked again when the subarm starts.
+// A subarm's folder was approved, but now leads out of the parent's folder. It must be checked again when the
+// subarm starts.
 func TestM19AFolderThatMovesOutIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -139,8 +139,8 @@ func TestAnArmThatWorksKeepsItsTask(t *testing.T) {
 	}
 }
 
-// The host agent is killed between two steps of a hand-over. The next one must complete the
-// hand-over, or must give the first arm its queue back.
+// The host agent is killed between two steps of a hand-over. The next host agent must complete the hand-over,
+// or must give the first arm its queue back.
 func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	begun := func(s *stage, id string) bus.SpawnOrder {
@@ -169,13 +169,13 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 		s := newStage(t)
 		id, queued := s.one()
 		order := begun(s, id)
-		order.First.Text = "pause 10m" // a long turn, because a prompt that is being sent would be lost
+		order.First.Text = "pause 10m" // a long turn: the kill comes during it, and not while the prompt is being sent
 		_, err := s.host.spawn(t.Context(), order)
 		s.check(err)
 		two, err := s.host.arm(order.ID)
 		s.check(err)
 		handle := two.record.Handle
-		s.halt() // undo the writes after the intended start while no host agent runs
+		s.halt() // while no host agent runs, the test now undoes the writes after the intended start
 		db, err := openHostDB(s)
 		s.check(err)
 		record, err := db.Arm(t.Context(), order.ID)
@@ -200,9 +200,9 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 	})
 }
 
-// TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver reports that a successor was never
-// ordered. If the host agent does not know the successor, it must record this once. If it has the
-// successor or has begun the hand-over, it must refuse the report.
+// An order to hand a task over can also report that serve never ordered the start of the successor. If the host
+// agent does not know the successor, it must record once that the hand-over has failed. If it has the successor
+// or has begun the hand-over, it must refuse the report.
 func TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

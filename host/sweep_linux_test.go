@@ -27,7 +27,8 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	}
 }
 
-// startMarked starts a process with an arm's mark. No database and no folder has this process.
+// startMarked starts a process whose environment says that it belongs to a start of the arm. No database and no
+// folder knows this process.
 func startMarked(t *testing.T, arm string, generation int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -39,8 +40,8 @@ func startMarked(t *testing.T, arm string, generation int) *exec.Cmd {
 	return cmd
 }
 
-// TestAStartSweepsByTheMarkAlone starts an arm beside a process with the arm's mark that neither
-// the database nor the folder has. The start must end this process.
+// A process of an older start is known only by its mark, the variable COLEO_ARM in its environment. No database
+// and no folder knows it. A new start of the arm must end this process.
 func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -53,7 +54,8 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	}
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
 
-	// After the first start of an arm, the flag NewID must have no effect.
+	// NewID says that the arm has never been started, which is wrong here. The host agent knows the arm, so it
+	// must search for older processes all the same.
 	older = startMarked(t, o.ID, 2)
 	o.NewID, o.Config.Generation = true, 0
 	must[bus.ArmReport](s, bus.OpSpawn, o)

@@ -59,7 +59,7 @@ func (s *stage) callTool(id, key, tool, arguments string) <-chan told {
 	return out
 }
 
-// asked waits until the log has n suspensions of the arm, and returns them.
+// asked waits until the log has n open questions of the arm (suspensions), and returns them.
 func (s *stage) asked(id string, n int) (out []coleo.Suspension) {
 	s.t.Helper()
 	s.until("the arm has asked", func() bool { return len(s.events(id, coleo.EventSuspension)) >= n })

@@ -24,7 +24,7 @@ func (a *askingSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.R
 	return a.Session.SendPrompt(ctx, p)
 }
 
-// A dialog opens at the wake time of a parked arm, before or after the prompt is taken from the
+// A parked arm is about to continue by itself, and a dialog opens, before or after the prompt is taken from the
 // queue. No key may reach the dialog. After the answer, the prompt must be sent once.
 func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/holder"
 )
 
-// These tests count the reads of this process and of the holders that it has started. They must not
-// run in parallel, because the kernel counts the reads of the whole process. The kernel adds the
-// reads of a child when this process waits for the child.
+// These tests count how often this process and its holders read. They must not run in parallel, because the
+// kernel counts the reads of all tests in this process together. The kernel adds the reads of a holder when
+// this process waits for the holder.
 
 // crowdSize is the number of processes that belong to no arm. A search of all processes reads at
 // least one file of each.
@@ -57,9 +57,9 @@ func readsSoFar(t *testing.T) int {
 	return calls
 }
 
-// TestAnEndLooksAtTheArmAlone counts the reads during the end of an arm. The holder ends the arm's
-// own processes and reports that none is left, so nobody may search all processes of the machine.
-// With -short, it counts the average of fewer ends.
+// The holder ends the arm's processes and reports that none is left, so the host agent need not search all
+// processes of the machine. TestAnEndLooksAtTheArmAlone counts the reads during an end, without and with many
+// other processes. With -short, it counts fewer ends.
 func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	s := newStage(t)
 	ends := 8
@@ -76,16 +76,17 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	}
 	alone := end("a")
 	startStrangers(t)
-	// A search of all processes reads twice for each process. On a loaded machine, where an arm
-	// ends slowly, the host agent's other work needs some hundred more reads.
+	// A search of all processes would read twice for each of the crowdSize processes. The bound is lower than
+	// that. It is not 0, because the host agent's other work reads some hundred times more on a loaded machine,
+	// where an arm ends slowly.
 	if got := end("b"); got-alone > crowdSize {
 		t.Errorf("an end reads %d times, and %d times beside %d more processes", alone, got, crowdSize)
 	}
 }
 
-// TestAStartLooksAtAllProcessesOnceAtMost counts the searches for the marks of earlier starts. An
-// arm with a new id needs no search, because no process can have its mark. With -short, it counts
-// the average of fewer starts.
+// A start searches all processes once for a mark, the variable COLEO_ARM, of an earlier start of the arm. An
+// arm with a new id needs no search, because no process can have its mark. With -short, the test counts fewer
+// starts.
 func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
 	starts := 6
@@ -116,8 +117,8 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	if n := looks.Load(); n != int64(starts) {
 		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
 	}
-	// A process is read in three steps: open the file, read its content, and read its end. Two of
-	// these are reads.
+	// One search reads the file of a process twice: its content and its end. A second search would read it four
+	// times. So a bound of three proves that there was only one search.
 	const once = 3
 	if again-alone > once*crowdSize {
 		t.Errorf("a start reads %d times, and %d times beside %d more processes", alone, again, crowdSize)
@@ -173,8 +174,9 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	}
 }
 
-// TestABeatNeedsNoNewConnection checks that a beat uses the session's connection. That connection
-// proves that the holder lives and who it is.
+// A beat, the host agent's sign of life, lists each arm whose holder lives. To make a beat, the host agent must
+// use the session's connection to the holder. This connection already proves that the holder lives and who it
+// is.
 func TestABeatNeedsNoNewConnection(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -194,8 +196,8 @@ func TestABeatNeedsNoNewConnection(t *testing.T) {
 	s.check(os.Rename(holder.SocketPath(dir)+".away", holder.SocketPath(dir)))
 }
 
-// TestAPulseReadsOnceForEachArm counts the reads of a pulse, because serve asks for one every 1.5
-// s.
+// Serve asks for a pulse, a short report about all arms, every 1.5 s. So the host agent may read only once for
+// each arm.
 func TestAPulseReadsOnceForEachArm(t *testing.T) {
 	s := newStage(t)
 	const arms, pulses = 4, 50

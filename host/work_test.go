@@ -14,7 +14,7 @@ func (s *stage) told(id string) (kinds []coleo.EventKind) {
 	all, _ := s.readLog()
 	for _, e := range all {
 		if e.Kind == coleo.EventMode {
-			continue // the screen can show it at any time, and it belongs to no run
+			continue // the screen can report a mode at any time, and this event belongs to no run
 		}
 		if e.Arm == id && (e.Kind.IsWork() || e.Kind == coleo.EventRunStart || e.Kind == coleo.EventRunEnd) {
 			kinds = append(kinds, e.Kind)

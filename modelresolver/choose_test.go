@@ -35,7 +35,8 @@ func pricedCatalog(t *testing.T, lines ...string) Catalog {
 	return c
 }
 
-// The three examples of the published specification must give its exact sentences.
+// The published specification contains three examples with sentences. Choose must return exactly these
+// sentences.
 func TestTheThreeExamplesOfTheSpecification(t *testing.T) {
 	t.Parallel()
 	c := Catalog{
@@ -148,9 +149,11 @@ func shuffled(r *rand.Rand, c Catalog) Catalog {
 	return out
 }
 
-// For random catalogues, the chosen model must be available and must not cost more than its
-// strategy allows. Its price must be known unless no other model is available. The order of the
-// catalogue must not matter.
+// TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed chooses models from random catalogues. It checks four rules:
+//   - The chosen model is available.
+//   - It costs no more than the strategy allows.
+//   - Its price is known, if the catalogue has an available model with a known price.
+//   - The order of the catalogue does not matter.
 func TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -209,8 +212,8 @@ func faultOf(c Catalog, w ModelRequest, got Choice, err error) string {
 	return ""
 }
 
-// knownBeside reports whether a model of known price was available in the step of Resolve that
-// decides the request.
+// knownBeside reports whether Resolve could have chosen a model with a known price. It looks only at the models
+// among which Resolve chooses for this request, for example those of the requested provider.
 func knownBeside(offers []Offer, w ModelRequest) bool {
 	known := func(is func(Offer) bool) (any, priced bool) {
 		for _, o := range offers {

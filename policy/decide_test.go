@@ -227,7 +227,8 @@ type faultyMachine struct{ reading.Machine }
 
 func (faultyMachine) Resolve(string) (string, error) { panic("a defect") }
 
-// TestAPanicOfTheJudgeAsks: what the preset cannot judge is asked, and a rule that denies still denies.
+// If the judge panics, it has not judged the request. Coleo must then ask a person, but a rule that denies the
+// request must still deny it.
 func TestAPanicOfTheJudgeAsks(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

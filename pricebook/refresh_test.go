@@ -63,8 +63,8 @@ func TestFetchedPricesAreKept(t *testing.T) {
 	}
 }
 
-// Each fault of a server must end in time, give an error of one line, and leave the last good
-// prices.
+// A server can fail in several ways. Each refresh from such a server must end in time, return an error of one
+// line, and leave the last good prices.
 func TestAFaultOfTheServerLeavesTheLastPrices(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A process in a session of its own cannot be ended with the group. It must not make Wait hang.
+// A process that has made a session of its own does not end with its process group. Wait must return although
+// this process still runs.
 func TestAProcessThatLeavesTheGroupDoesNotHoldWait(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -44,7 +44,8 @@ func BenchmarkAgentTraffic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size(writes)), "ns/byte")
 }
 
-// BenchmarkReading also reads the screen after each write, as a session does.
+// BenchmarkReading measures a Core that receives the output of agent CLIs. After each write, it also reads the
+// changed rows of the screen, as a session does.
 func BenchmarkReading(b *testing.B) {
 	writes := agentTraffic(b)
 	c := New(DefaultCols, DefaultRows)
@@ -195,7 +196,8 @@ func pieces(s string) [][]byte {
 // full history.
 func BenchmarkSnapshot(b *testing.B) {
 	full := New(DefaultCols, DefaultRows)
-	for full.history.lines < historyLines { // what agent CLIs print, not one repeated line
+	// Fills the history with what agent CLIs print, because one repeated line would be too easy to save.
+	for full.history.lines < historyLines {
 		for _, w := range agentTraffic(b) {
 			_, _ = full.Write(bytes.ReplaceAll(strip(w), []byte("\n"), []byte("\r\n")))
 		}

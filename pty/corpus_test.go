@@ -15,8 +15,8 @@ import (
 	"coleo.dev"
 )
 
-// casts is a folder of recordings (NAME.cast, or NAME.cast.gz). Beside each recording are screens
-// of it (NAME.json, or NAME.json.gz), which oracle/index.mjs took in xterm.js.
+// casts is a folder of recordings (NAME.cast, or NAME.cast.gz). Beside each recording is a file with its
+// screens (NAME.json, or NAME.json.gz). oracle/index.mjs took these screens in xterm.js.
 var casts = flag.String("casts", "testdata/casts", "folder of recordings and their screens")
 
 // A shot is the screen of xterm.js after the event with the number Event.
@@ -86,7 +86,7 @@ func shotsOf(t testing.TB, path string) []shot {
 	return shots
 }
 
-// play writes event e to s, in pieces of at most chunk bytes.
+// play writes event e to s, in pieces of at most `chunk` bytes.
 func play(s Screen, e CastEvent, chunk int) {
 	switch e.Kind {
 	case CastResize:

@@ -16,8 +16,8 @@ var (
 	edgeCells = flag.Bool("edge-diff", false, "print what differs in the listed misses too")
 )
 
-// An edge is one case that many emulators show wrongly. The field in is the output of a program,
-// with ⟦COLSxROWS⟧ where the terminal is resized.
+// An edge is one case that many emulators show wrongly. `in` is the output of a program, with ⟦COLSxROWS⟧ where
+// the terminal is resized.
 type edge struct {
 	name, why string
 	size      string // COLSxROWS at the start
@@ -108,7 +108,7 @@ func TestEdges(t *testing.T) {
 	for name := range misses {
 		t.Errorf("%s is listed as a miss, and no edge case", name)
 	}
-	const least, most = 150, 3 // number of cases; per cent of cases with a difference
+	const least, most = 150, 3 // least: the number of cases; most: how many per cent of them may differ
 	if len(all) < least || missed*100 > len(all)*most {
 		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all),
 			least, most)
@@ -127,7 +127,7 @@ func TestEdgesAreNamedOnce(t *testing.T) {
 	}
 }
 
-// draw returns a Core after the steps of e. It writes output in pieces of at most chunk bytes.
+// draw returns a Core after the steps of e. It writes output in pieces of at most `chunk` bytes.
 func (e edge) draw(chunk int) *Core {
 	size := cells(e.size)
 	c := New(size[0], size[1])

@@ -61,9 +61,9 @@ var fuzzSizes = [...][2]int{
 	{120, 40}, {40, 12}, {3, 3}, {13, 5}, {500, 300}, {8, 8}, {17, 3}, {33, 7},
 }
 
-// FuzzCore writes random bytes: whole, in small pieces, around a snapshot, and between resizes. No
-// call may panic, and the kept state must be consistent and limited. Pieces and snapshots must make
-// no difference.
+// FuzzCore writes random bytes in four ways: whole, in small pieces, with a snapshot in between, and between
+// resizes. No call may panic. What the Core keeps must be consistent and limited. Pieces and snapshots must
+// make no difference.
 func FuzzCore(f *testing.F) {
 	for i, path := range recordings(f) {
 		f.Add(beginning(readCast(f, path), 3000), uint8(7), uint8(i))
@@ -103,9 +103,9 @@ func FuzzCore(f *testing.F) {
 // slowest is the longest time that one byte of any output may take, in ns. It is 200 ms for a MiB.
 const slowest = 190
 
-// checkSpeed checks that data takes not much longer than slowest allows; BenchmarkHostile checks
-// the exact limit. A fuzzing build, the race detector and an old machine are slower. checkSpeed
-// estimates by how much from the time for ordinary output.
+// checkSpeed checks that writing the data takes not much longer than `slowest` allows. BenchmarkHostile checks
+// the exact limit. A fuzzing build, the race detector and an old machine are slower, so checkSpeed first
+// measures ordinary output. If ordinary output is slower than usual, the limit grows in proportion.
 func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	t.Helper()
 	const (

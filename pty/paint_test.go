@@ -38,9 +38,9 @@ func painted(c *Core) *Core {
 	return out
 }
 
-// TestAPaintedScreenLooksTheSameAndGoesOnAlike paints a screen at many places of each recording. A
-// screen that has read the painted output must look the same, and must also do so after the rest of
-// the recording.
+// TestAPaintedScreenLooksTheSameAndGoesOnAlike stops each recording at many places, and paints the screen there
+// on a second Core. Both screens must look the same. They must still look the same after both have read the
+// rest of the recording.
 func TestAPaintedScreenLooksTheSameAndGoesOnAlike(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordings(t) {

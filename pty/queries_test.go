@@ -75,8 +75,8 @@ func TestEachQueryIsAnsweredOnceInOrder(t *testing.T) {
 	}
 }
 
-// TestFetchedAnswersAreNotGivenAgain fetches the answers after each query, and restores a snapshot
-// before and after that. Each answer must come only once.
+// TestFetchedAnswersAreNotGivenAgain restores a snapshot in the middle of each query, before the answer is
+// fetched, and after it was fetched. Each answer must come only once.
 func TestFetchedAnswersAreNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	for name, list := range agentQueries() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSequences covers sequences that the comparison with xterm.js leaves out or tries only by
-// chance. The rows in want are separated by |, and have no trailing blanks.
+// TestSequences covers sequences that the comparison with xterm.js leaves out or tries only by chance. In
+// `want`, the rows are separated by |, and have no trailing blanks.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

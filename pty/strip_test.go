@@ -48,7 +48,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// stripped returns the text of p. It passes p to a Stripper in pieces of chunk bytes.
+// stripped returns the text of p. It passes p to a Stripper in pieces of `chunk` bytes.
 func stripped(p []byte, chunk int) []byte {
 	var s Stripper
 	var out []byte

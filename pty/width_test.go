@@ -49,8 +49,8 @@ func TestClustersAreBounded(t *testing.T) {
 	}
 }
 
-// Codex 0.169.0 draws the second cell of an emoji itself. The texts after its emoji must be in the
-// right columns, also on a terminal with a painted screen.
+// Codex 0.169.0 draws the second cell of an emoji itself. The texts after its emoji must be in the right
+// columns, also on a second screen that has read the output of Paint.
 func TestNarrowEmoji(t *testing.T) {
 	t.Parallel()
 	c := New(20, 2)

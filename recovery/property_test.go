@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// The test tries every combination of these values of evidence, because they decide between a
-// reattach, a kill and a refusal.
+// TestEveryCombinationIsDecidedSafely tries every combination of these values of the evidence. They decide
+// whether Coleo reattaches to an arm, kills it, or refuses.
 var (
 	proofs    = []Proof{"", Proven, Unproven, Silent, Gone}
 	processes = []Process{"", Alive, Stopped, Unknown, Dead}
@@ -47,8 +47,9 @@ func TestEveryCombinationIsDecidedSafely(t *testing.T) {
 	t.Logf("%d combinations", n)
 }
 
-// decideAll decides about a finding with every fleet and policy. It draws the other facts about the
-// arm and its harness at random, because there are too many combinations of them.
+// decideAll decides about one finding, once for each combination of the live hosts, the settings and the kind
+// of harness. It draws the other facts about the arm and its harness at random, because there are too many
+// combinations of them.
 func decideAll(t *testing.T, r *rand.Rand, e Evidence) int {
 	t.Helper()
 	n := 0

@@ -23,12 +23,12 @@ func healthy() Evidence {
 	}
 }
 
-// gone changes the evidence: the session of the arm has ended cleanly.
+// gone changes the evidence so that the arm's session has ended cleanly.
 func gone(e *Evidence) {
 	e.Found.Proof, e.Found.Process, e.Found.State, e.Found.Sweep = Gone, Dead, "", SweptClean
 }
 
-// unreachable changes the evidence: no host agent on the arm's machine is live.
+// unreachable changes the evidence so that no host agent on the arm's machine is live.
 func unreachable(e *Evidence) {
 	e.Found, e.Hosts = Finding{}, []coleo.HostInfo{live("h2", "other", 0)}
 }

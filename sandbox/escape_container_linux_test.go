@@ -69,7 +69,8 @@ func eachEngine(t *testing.T, run func(t *testing.T, kind coleo.SandboxKind)) {
 	}
 }
 
-// ownDevice is a way that is harmless in a container of root, because the container has its own devices.
+// ownDevice is a way to escape that succeeds in a container of root, but does no harm. The container has its
+// own devices.
 const ownDevice = "change the mode of a device"
 
 // TestNothingGetsOutOfAContainer runs a program that tries each way to escape, as the user of the test.

@@ -53,7 +53,8 @@ func TestMain(m *testing.M) {
 // nobody is the user id with which these tests run as an ordinary user, if root has started them.
 const nobody = 65534
 
-// needBwrap skips a test if no sandbox can be made here, unless COLEO_REQUIRE demands one.
+// needBwrap skips a test if no sandbox can be made here. If COLEO_REQUIRE demands a sandbox, the test fails
+// instead.
 func needBwrap(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("bwrap")
@@ -312,8 +313,8 @@ func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 	}
 }
 
-// TestASignalForTheGroupReachesTheProgramAlone: the program that makes the box must survive signals
-// to its process group, because the program in the box decides what they do.
+// The terminal sends a signal to the whole process group. The program that makes the box must survive such a
+// signal, because only the program in the box decides what the signal does.
 func TestASignalForTheGroupReachesTheProgramAlone(t *testing.T) {
 	t.Parallel()
 	bwrap := needBwrap(t)

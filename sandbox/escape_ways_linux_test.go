@@ -141,7 +141,7 @@ func waysToFiles(t target) map[string]func() error {
 			list, err := filepath.Glob("/proc/self/fd/*")
 			for _, path := range list {
 				to, _ := os.Readlink(path)
-				// Go reads its limits from this folder, and keeps a file open.
+				// This open file is the test program's own: Go reads the limits of its control group from it.
 				own := strings.HasPrefix(to, "/sys/fs/cgroup/")
 				if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/proc") && !strings.HasPrefix(to, "/dev") && !own {
 					return nil
@@ -177,7 +177,8 @@ func waysToProcesses(t target) map[string]func() error {
 		"write the memory of the first process": func() error {
 			data := []byte("x")
 			local := unix.Iovec{Base: &data[0], Len: 1}
-			to := unix.RemoteIovec{Base: 0, Len: 1} // with the right, this is a bad address
+			// The kernel answers EFAULT for this bad address, but only to a process that may write there.
+			to := unix.RemoteIovec{Base: 0, Len: 1}
 			_, err := unix.ProcessVMWritev(1, []unix.Iovec{local}, []unix.RemoteIovec{to}, 0)
 			if errors.Is(err, unix.EFAULT) {
 				return nil

@@ -22,8 +22,9 @@ import (
 // holderDir is the folder that builtHolder has made. TestMain removes the folder.
 var holderDir string
 
-// builtHolder builds the holder program in a folder of its own. go keeps a program for `go run` in its
-// build cache, but not for `go build`. Here, go run copies the program instead of starting it.
+// builtHolder builds the holder program in a folder of its own. It uses `go run`, because go keeps a program in
+// its build cache for `go run`, but not for `go build`. With -exec cp, `go run` copies the program instead of
+// starting it.
 var builtHolder = sync.OnceValues(func() (string, error) {
 	var err error
 	if holderDir, err = os.MkdirTemp("", "coleo-hold-"); err != nil {
@@ -49,8 +50,8 @@ func buildHolder(t *testing.T) string {
 	return path
 }
 
-// runLimited runs a script in a box with limits, as the given user. If group is set, the box is in
-// that control group.
+// runLimited runs a script in a box with limits, as the given user. If `group` is set, the box is in that
+// control group.
 func runLimited(t *testing.T, built string, uid int, m limits.Means, group process.Group, script string) (string,
 	error) {
 	t.Helper()

@@ -192,7 +192,8 @@ func byURL(addr, want string) error {
 	return readAnswer(conn, want)
 }
 
-// answers returns an error unless a server answers want. If conn is nil, answers connects first.
+// answers returns nil if a server answers with the text `want`, and otherwise an error. If conn is nil, answers
+// connects to the server first.
 func answers(addr string, conn net.Conn, want string) error {
 	if conn == nil {
 		var err error
@@ -327,8 +328,8 @@ func TestTheWaysToServersLeadOutOfABrokenBox(t *testing.T) {
 	}
 }
 
-// ordinaryToo returns the user ids with which a test in its own network runs. They are that of this
-// user and, for root, also that of an ordinary user.
+// ordinaryToo returns the user ids with which a test in its own network runs: the id of this user, and for root
+// also the id of an ordinary user.
 func ordinaryToo() []int {
 	out := []int{os.Geteuid()}
 	if os.Getenv(inOwnNetwork) == "0" {

@@ -199,7 +199,7 @@ func TestM2ARowHasItsModeAndTheOrderedModel(t *testing.T) {
 	}
 }
 
-// The row must contain the state of the arm's window, and its server's port, until the arm stops.
+// Until the arm stops, its row must contain the state of the arm's window, and the port of its server.
 func TestARowHasItsWindow(t *testing.T) {
 	t.Parallel()
 	window := func(state coleo.WindowState) coleo.Event {
@@ -244,7 +244,7 @@ func TestAPauseOutlastsTheTurnThatItWaitsFor(t *testing.T) {
 			coleo.Failed: coleo.StatusError, coleo.Dead: coleo.StatusStopped,
 		} {
 			a := coleo.Arm{ID: "a", Status: pause}
-			if pause == coleo.StatusPaused { // only the row's queue shows a paused queue
+			if pause == coleo.StatusPaused { // only the row's queue shows that the queue is paused
 				a.Queue = &coleo.QueueState{Paused: "a test"}
 			}
 			a = Apply(a, reading(state, nil))

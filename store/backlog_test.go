@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// TestOnlyArmsToVerifyAreRead checks ArmsToVerify. It must omit rows that a pulse cannot correct,
-// because there may be hundreds of such rows.
+// ArmsToVerify returns the rows that a pulse, a host agent's report about its arms, may correct. It must omit
+// all other rows, because there may be hundreds of them.
 func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -43,9 +43,9 @@ func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 	}
 }
 
-// The backlog of a host ends with the last event that its log contained when serve met it. A batch
-// may end within the backlog. Afterwards, no number of an event belongs to the backlog, even if the
-// host's log was restored from a copy.
+// Serve stores how many events a host's log contains when serve first hears from the host. These events are the
+// host's backlog, even if a batch ends within them. No later event belongs to the backlog, even if the host's
+// log was restored from a copy and its numbers begin again.
 func TestTheBacklogOfAHostEndsWhereServeHasMetIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)

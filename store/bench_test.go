@@ -32,7 +32,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkProject measures how long serve needs to project a batch of a hundred events.
+// BenchmarkProject measures how long serve needs to project a batch of a hundred events. To project events
+// means to store them and to apply them to the rows.
 func BenchmarkProject(b *testing.B) {
 	s, err := OpenServe(filepath.Join(b.TempDir(), "serve.db"))
 	if err != nil {

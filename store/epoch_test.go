@@ -61,8 +61,9 @@ func TestARestoredDatabaseNeverWritesAnEventASecondTime(t *testing.T) {
 	}
 }
 
-// TestALogThatGoesOnFromACopyIsFollowed projects a log whose epochs are A, B and A again. After
-// that come events of a further epoch.
+// A host's log begins a new epoch when its database was lost or restored. TestALogThatGoesOnFromACopyIsFollowed
+// projects events of the epochs A, B, A again, and C. Serve must store them all. It must refuse events of an
+// epoch D with a gap before them.
 func TestALogThatGoesOnFromACopyIsFollowed(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)

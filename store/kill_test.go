@@ -69,8 +69,8 @@ func TestKillingTheWriterLosesNoAcknowledgedEventAndLeavesNoGap(t *testing.T) {
 	}
 }
 
-// killWriter starts a writer, kills it after the given number of acknowledgements, and returns the
-// last acknowledged head.
+// killWriter starts a writer, kills it after the given number of acknowledgements, and returns the head of the
+// log that the writer has acknowledged last.
 func killWriter(t *testing.T, path string, after int) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], writerArg, path)

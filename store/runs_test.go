@@ -125,9 +125,12 @@ func allRuns(t *testing.T, s *ServeDB) []coleo.Run {
 	return list
 }
 
-// TestRunsAreTheSameHoweverTheLogIsProjected projects the same log in three ways: in random pieces,
-// some of them twice; again from the stored log; and from the log of an older database. The rows of
-// the runs must be equal.
+// TestRunsAreTheSameHoweverTheLogIsProjected applies the same log to the rows of the runs in three ways:
+//   - in random pieces, some of them twice;
+//   - again from the stored log;
+//   - from the log of an older database.
+//
+// The rows must be equal.
 func TestRunsAreTheSameHoweverTheLogIsProjected(t *testing.T) {
 	t.Parallel()
 	for seed := range fewer(6) { // with -short, 3 seeds

@@ -10,8 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// numbered sets the keys that a host's log would give to the events. The first event gets the
-// number after+1.
+// numbered sets the keys that a host's log would give to the events. The first event gets the number `after`+1.
 func numbered(host string, after uint64, events ...coleo.Event) []coleo.Event {
 	for i := range events {
 		events[i].Host, events[i].Epoch, events[i].Seq = host, "e1", after+uint64(i)+1

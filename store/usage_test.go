@@ -40,8 +40,8 @@ func accountAt(run string, u coleo.Usage) coleo.Event {
 	return e
 }
 
-// The usage of replies is added up, but an event that arrives twice counts only once. The sum at
-// the end of a run does not count again. The rows must survive a restart of serve, and the removal
+// The usage of replies is added up, but an event that arrives twice counts only once. The end of a run reports
+// the sum of its replies, which must not count again. The rows must survive a restart of serve, and the removal
 // of the arm.
 func TestUsageIsCountedOnce(t *testing.T) {
 	t.Parallel()
@@ -91,8 +91,9 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 }
 
-// An account is a sum, so only the difference from the previous account counts. The sum begins
-// again at 0 when the arm is started again, and when a new account is smaller.
+// Some agent CLIs report an account, the sum of all usage since the start of the arm. Serve must count only the
+// difference from the previous account. The sum begins again at 0 when the arm is started again, and when a new
+// account is smaller.
 func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -129,8 +129,9 @@ func TestM19WhatASubarmTakesOver(t *testing.T) {
 	}
 }
 
-// A parent could replace its subarm's folder with a link to another folder. So the subarm's sandbox
-// shows the work folder of the first arm, which no arm can replace from within its sandbox.
+// A parent could replace its subarm's folder with a link to another folder. So the sandbox of the subarm
+// contains the work folder of the first arm in the family. No arm can replace that folder from within its
+// sandbox.
 func TestASubarmHasTheSandboxOfItsParent(t *testing.T) {
 	t.Parallel()
 	c := coleo.SpawnConfig{Workdir: "/w", Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: coleo.NetworkNone}}

@@ -48,8 +48,8 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 	}
 }
 
-// The prompt stays below a bound even if the texts of the arms are very long. It says how much it
-// leaves out.
+// The first prompt of a successor contains texts of the first arm, but stays below a bound even if these are
+// very long. The prompt says how much it leaves out.
 func TestTheFirstPromptOfASuccessorIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 300_000)

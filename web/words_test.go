@@ -9,13 +9,15 @@ import (
 	"coleo.dev"
 )
 
-// kindsInConversation lists the kinds of event that the conversation shows, and the panel Activity does not.
+// kindsInConversation lists the kinds of event that the conversation shows, but the panel Activity does not
+// show.
 var kindsInConversation = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, coleo.EventThinking,
 	coleo.EventToolStart, coleo.EventToolProgress, coleo.EventToolEnd, coleo.EventSubagentStart, coleo.EventSubagentEnd,
 	coleo.EventFileChanged, coleo.EventUsage, coleo.EventTasks, coleo.EventShellInput, coleo.EventShellProgress,
 	coleo.EventShellOutput}
 
-// The panel Activity leaves out a kind of event for which it has no words.
+// On the dashboard, the panel Activity shows only kinds of event for which activity.js has words. It must have
+// words for exactly the kinds that the conversation does not show.
 func TestEveryKindOfEventHasWordsOnTheDashboard(t *testing.T) {
 	t.Parallel()
 	data, err := files.ReadFile("static/activity.js")
@@ -38,7 +40,8 @@ func TestEveryKindOfEventHasWordsOnTheDashboard(t *testing.T) {
 	}
 }
 
-// The panel of a dialog has a heading for each kind, and its buttons approve in the same kinds as the rest of Coleo.
+// dialog.js must have a heading for each kind of dialog. Its list of approvals must contain exactly the kinds
+// of dialog in which a person approves something, as DialogKind.Approves says.
 func TestEveryKindOfDialogIsKnownToTheDashboard(t *testing.T) {
 	t.Parallel()
 	data, err := files.ReadFile("static/dialog.js")

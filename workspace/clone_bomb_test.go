@@ -83,7 +83,8 @@ func TestWhatTakesAllMemoryOrDiskIsNotFetchedFromAClone(t *testing.T) {
 	}
 }
 
-// TestACommitWithHundredsOfThousandsOfFilesIsFetched: the largest repositories of people have so many.
+// The largest real repositories have hundreds of thousands of files. Coleo must still fetch a commit with so
+// many files.
 func TestACommitWithHundredsOfThousandsOfFilesIsFetched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -104,7 +105,8 @@ func TestACommitWithHundredsOfThousandsOfFilesIsFetched(t *testing.T) {
 	}
 }
 
-// Git reads such a file into memory. A file without data costs an arm nothing.
+// An arm can put a huge file without data into the git folder of its clone, because such a file takes no disk
+// space. Git would read some of these files into memory, so Coleo must refuse them.
 func TestAHugeFileInTheGitFolderOfACloneIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"HEAD", "packed-refs", "shallow", "refs/heads/coleo/fix", "rebase-merge/head-name"} {

@@ -38,12 +38,13 @@ func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
 				s.Check(os.Symlink(file, to))
 			}
 		},
-		// A pipe has the size 0, and the arm can write into it while git reads it.
+		// A check of the file's size does not help, because a pipe has the size 0. The arm can write into it while
+		// git reads it.
 		"a pipe as alternates": func(s *stage, w workspace.Workspace, other string) {
 			pipe := filepath.Join(w.Git, "objects/info/alternates")
 			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
 			s.Check(syscall.Mkfifo(pipe, 0o600))
-			// Opening for reading and writing never blocks, and git receives all lines at once.
+			// Opening a pipe for reading and writing never blocks. git then receives all lines at once.
 			held, err := os.OpenFile(pipe, os.O_RDWR, 0)
 			s.Check(err)
 			s.Cleanup(func() { held.Close() })
@@ -116,7 +117,8 @@ func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 	}
 }
 
-// The repository of a submodule can name another repository, whose settings the person's own git would read.
+// An arm can make the repository of its submodule point to another repository with harmful settings. After a
+// restore, the person's own git must not read these settings.
 func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"", "worktrees/inner"} {
@@ -157,8 +159,8 @@ func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	}
 }
 
-// A tree that contains a name twice looks different in a diff and on the disk. Git itself makes no such
-// tree.
+// An arm can make trees that git itself never makes, for example with a name twice. Such a tree looks different
+// in a diff and on the disk, so Coleo must not fetch it.
 func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 	t.Parallel()
 	for name, entries := range map[string]string{
@@ -191,7 +193,8 @@ func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 	}
 }
 
-// Commits of old programs have flaws that are harmless.
+// Old programs have made commits with harmless flaws, such as an author without an address. Coleo must fetch
+// such commits.
 func TestACommitWithoutAnAddressIsFetched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -105,7 +105,8 @@ func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
 	}
 }
 
-// TestACloneLosesNoWork: with -short, only each third case removes with force and restores.
+// TestACloneLosesNoWork tries the ways to lose work that TestM28ARemovalRefusesToLoseWork tries, but in a
+// clone. With -short, only every third case also checks a forced removal and a restore.
 func TestACloneLosesNoWork(t *testing.T) {
 	t.Parallel()
 	for n, c := range losses {
@@ -264,8 +265,9 @@ func TestAWorktreeIsNotUsedAsAClone(t *testing.T) {
 	}
 }
 
-// If git packs refs, no file in the git folder names their commits any more. An agent CLI may also make
-// worktrees of its clone. All of that must be kept.
+// A removal of a clone must keep two kinds of commits that are easy to miss:
+//   - Commits of packed refs, because no file in the git folder names them.
+//   - Commits and staged files of worktrees that the agent CLI has made of its clone.
 func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -303,7 +305,8 @@ func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	}
 }
 
-// The arm can add a remote in a folder that is removed with the clone.
+// The arm can push its commits to a remote of its own, in a folder that is removed with the clone. Such commits
+// count as unsaved.
 func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -322,7 +325,8 @@ func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
 	}
 }
 
-// During a rebase or a bisect, the checked-out commit of a clone is not the arm's newest one.
+// During a rebase or a bisect, a clone has an older commit checked out than the arm's newest one. Coleo must
+// not move the arm's branch to this commit.
 func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string][]string{
@@ -349,8 +353,8 @@ func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 	}
 }
 
-// Two arms can plan the same folder at the same time if the path in config.toml does not contain the
-// arm's name.
+// Two arms can plan the same folder at the same time if the path in config.toml does not contain the arm's
+// name. The arm that finds the folder taken must leave the other arm's clone alone.
 func TestAnArmThatFindsItsPlaceTakenLeavesTheOtherCloneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

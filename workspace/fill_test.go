@@ -58,8 +58,8 @@ func TestSubmodulesOfANewWorktreeAreFilled(t *testing.T) {
 	s.Same("the main work folder", s.Person(), main)
 }
 
-// TestASubmoduleStaysEmpty: a submodule must stay empty if the work folder cannot fill it. With -short, only the
-// removal shows that nothing is unsaved.
+// TestASubmoduleStaysEmpty: a submodule must stay empty if the work folder cannot fill it. An empty submodule
+// must not count as unsaved work. With -short, only the removal checks this.
 func TestASubmoduleStaysEmpty(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,9 +138,9 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 	}
 }
 
-// newCommitOfLibrary makes a commit in the library that the work folder's submodule lacks. It also makes
-// a commit in the main repository that needs it. The submodule's remote leads to the library by a URL
-// that the user's configuration replaces. newCommitOfLibrary returns the library's commit.
+// newCommitOfLibrary commits something in the repository "library", and returns the commit. It makes the main
+// repository need this commit, which the work folder's submodule "lib" lacks. The submodule's remote has a URL
+// on example.org. The user's git configuration replaces this URL by the path of the library.
 func (s *stage) newCommitOfLibrary() string {
 	s.Helper()
 	s.Append(s.Settings(), "[url \""+s.Root+"/\"]\n\tinsteadOf = https://example.org/\n")
@@ -153,8 +153,9 @@ func (s *stage) newCommitOfLibrary() string {
 	return commit
 }
 
-// TestTheMissingCommitOfASubmoduleIsFetched: the commit must come from the remote of the work folder's
-// submodule, whatever .gitmodules on the branch contains. The work folder's submodule must not change.
+// A submodule lacks a commit that the branch needs. Coleo must fetch the commit from the remote of the work
+// folder's submodule, whatever URL .gitmodules on the branch contains. The work folder's submodule must not
+// change.
 func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)
@@ -191,8 +192,8 @@ var hostileModules = map[string]string{
 		"[core]\n\tfsmonitor = \"MARK\"\n",
 }
 
-// TestAHostileGitmodulesDoesNothing: a branch can contain any .gitmodules, but none may write outside or
-// start a program.
+// TestAHostileGitmodulesDoesNothing: a branch can contain any .gitmodules file. No such file may write outside
+// of the worktree or start a program.
 func TestAHostileGitmodulesDoesNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range hostileModules {

@@ -72,8 +72,8 @@ func doStep(step, root string) error {
 	return fmt.Errorf("no step %q", step)
 }
 
-// killed carries out a step in another process, and kills that process at a random moment. If whole
-// is true, it also kills the process's git processes.
+// killed carries out a step in another process, and kills that process at a random moment. If `whole` is true,
+// it also kills the git processes of that process.
 func (s *stage) killed(step string, whole bool, within time.Duration) {
 	s.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -83,8 +83,8 @@ func (s *stage) killed(step string, whole bool, within time.Duration) {
 	}
 }
 
-// TestM28AKillLosesNothing kills the making, the removal and the restoring of a worktree. It also
-// kills the pruning after each.
+// TestM28AKillLosesNothing kills the making, the removal and the restoring of a worktree. After each of these
+// kills, it also kills the pruning, which completes or undoes the killed step.
 func TestM28AKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"make", "make-clone"} {
@@ -95,7 +95,8 @@ func TestM28AKillLosesNothing(t *testing.T) {
 	}
 }
 
-// killAll kills all steps at random moments. The step first makes the worktree or the clone.
+// killAll kills all steps at random moments. `first` is the name of the step that makes the worktree or the
+// clone.
 func killAll(s *stage, first string) {
 	s.Helper()
 	main := s.Person()

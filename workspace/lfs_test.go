@@ -17,8 +17,9 @@ func stored(content string) string {
 	return filepath.Join("lfs/objects", id[:2], id[2:4], id)
 }
 
-// A commit contains only the names of files of Git LFS. The files must come along, or else a merge would
-// bring pointers to nothing.
+// With Git LFS, a commit contains only pointers, and the files themselves are elsewhere in the git folder. When
+// Coleo fetches a commit from a clone, it must fetch these files, too. Otherwise a merge would bring pointers
+// to nothing.
 func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -44,7 +45,8 @@ func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
 	}
 }
 
-// An arm can make such a file, and compute its hash, within a minute.
+// An arm can make a huge file of Git LFS without data, which takes no disk space, and compute its hash within a
+// minute. When Coleo copies the file into the repository, the copy must take no disk space either.
 func TestAFileOfGitLFSWithoutDataTakesNoDiskInTheRepository(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -89,8 +89,9 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 	}
 }
 
-// A fan-out names a commit as the base, so that all of its arms begin at the same commit. The
-// branch must still be known.
+// When Coleo starts several arms for one task, it gives each of them the same commit as the base. If this
+// commit is the newest one of the checked-out branch, the worktree must still know that its work begins on this
+// branch.
 func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -152,8 +153,8 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 	}
 }
 
-// TestM28ADeletedFolderIsMadeAgain deletes the folder of a worktree. The worktree made again must
-// have the commits of its branch, and unfinished work must be kept under a ref.
+// TestM28ADeletedFolderIsMadeAgain deletes the folder of a worktree and makes the worktree again. The new
+// worktree must have the commits of the old branch. The folder can be deleted several times.
 func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

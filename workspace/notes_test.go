@@ -32,7 +32,7 @@ func TestPointersOfLFSAreNoted(t *testing.T) {
 	}
 	s.usesLFS()
 	for key, value := range map[string]string{"process": "", "smudge": "", "clean": "", "required": "false"} {
-		s.Git(s.Root, "config", "--global", "filter.lfs."+key, value) // the machine may have the filter of git-lfs
+		s.Git(s.Root, "config", "--global", "filter.lfs."+key, value) // otherwise this machine's git-lfs would run
 	}
 	w := s.made("two")
 	const note = "1 files of Git LFS are only pointers in the worktree (media/a.bin)"

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// contribute makes a bare copy of the repository, and a clone of it, the contributor. A commit of the contributor is
-// in the bare repository, but no ref leads to it.
+// contribute makes a bare copy of the repository, and a clone of the copy, which belongs to another
+// contributor. The contributor's commit is in the bare copy, but no ref leads to it.
 func contribute(s *gittest.Stage) {
 	s.Helper()
 	bare, contributor := filepath.Join(s.Root, "bare.git"), filepath.Join(s.Root, "contributor")
@@ -26,8 +26,9 @@ func contribute(s *gittest.Stage) {
 	s.Check(os.Remove(filepath.Join(bare, "refs/heads/contributed")))
 }
 
-// withPull makes the bare repository the remote of the repository, after contribute. A ref of the bare repository
-// leads to the contributor's commit, which is on no branch. withPull returns this commit.
+// withPull needs a stage with a contribution. It makes the bare copy the remote of the repository. Then it
+// makes a ref in the bare copy that leads to the contributor's commit, as for a pull request. withPull returns
+// this commit.
 func (s *stage) withPull(url, ref string) (commit string) {
 	s.Helper()
 	bare := filepath.Join(s.Root, "bare.git")

@@ -97,7 +97,8 @@ func newSideStage(t *testing.T) *stage {
 	return s
 }
 
-// TestM28ARemovalRefusesToLoseWork: with -short, only each third case removes with force and restores.
+// TestM28ARemovalRefusesToLoseWork: with -short, only every third case also checks a forced removal and a
+// restore.
 func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 	t.Parallel()
 	for n, c := range losses {
@@ -109,9 +110,13 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 	}
 }
 
-// refusesToLose calls do, after which a removal would lose work. The removal must be refused with the
-// word. With force, it must keep all files that the function files returns. With -short, the number of the
-// case decides whether refusesToLose also looks in the other ways, removes with force and restores.
+// refusesToLose calls the function `do`, after which a removal would lose work. It then checks these rules:
+//   - Remove refuses, with an error that contains `word`.
+//   - Check and Prune refuse, too.
+//   - A forced removal keeps the work.
+//   - A restore brings back all files that the function `files` returns.
+//
+// With -short, it checks only the first rule, except for every third `number`.
 func refusesToLose(s *stage, w workspace.Workspace, number int, do func(*stage, workspace.Workspace), word string,
 	files func(dir string) map[string]gittest.File) {
 	do(s, w)
@@ -148,7 +153,8 @@ func refusesToLose(s *stage, w workspace.Workspace, number int, do func(*stage, 
 	s.Fsck(s.Repo)
 }
 
-// withKeptGit returns the files with the arm's own git folder at the path to which Restore restores it.
+// withKeptGit returns the files of a worktree as a restore brings them back: the arm's own git folder is at
+// .git.kept instead of .git.
 func withKeptGit(files map[string]gittest.File) map[string]gittest.File {
 	kept := map[string]gittest.File{}
 	for name, file := range files {

@@ -89,7 +89,8 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 		t.Errorf("a changed file of the set-up: %v", err)
 	}
 
-	s.Write("file", "changed\n") // because of printf, the hash covers all files
+	// The set-up uses printf, so its hash covers all files of the project, and this change needs a new approval.
+	s.Write("file", "changed\n")
 	s.Git(s.Repo, "commit", "-qam", "more")
 	w2 := workspace.Order{ID: s.ArmID("two"), Name: "two", Folder: s.Repo}
 	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
@@ -122,8 +123,8 @@ func TestM28ATrustIsForOneRepository(t *testing.T) {
 	s.refused("one", coleo.EForbidden, "is not trusted")
 }
 
-// TestM28TheSetUpIsNeverTheArms makes a worktree on a branch with another set-up, while somebody has
-// changed the file in the work folder. Neither version may run.
+// Only a trusted version of the set-up may run. One version is on an arm's branch, and another one was written
+// into the work folder. Neither of these two may run.
 func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -220,8 +221,9 @@ func isMarked(pid int, id string) bool {
 	return strings.Contains(string(data), "COLEO_ARM=script-"+id+"/")
 }
 
-// TestM28AKillInASetUpLeavesNoProcess kills the process that makes a worktree while the set-up runs:
-// once alone, and once together with the guard.
+// TestM28AKillInASetUpLeavesNoProcess kills the process that makes a worktree while the set-up runs. The guard,
+// a second process, must then end the set-up. In the second case, the guard is killed too, and the next prune
+// must end the set-up.
 func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
@@ -313,8 +315,8 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	}
 }
 
-// TestM28ASetUpMayFillAFolderOfASubmodule: files that a set-up has made in a submodule's folder must not
-// count as unsaved, and neither must copied files.
+// TestM28ASetUpMayFillAFolderOfASubmodule: a set-up can make files in a submodule's folder. These files and
+// copied files must not count as unsaved.
 func TestM28ASetUpMayFillAFolderOfASubmodule(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)

@@ -29,9 +29,9 @@ func (s *stage) trustsIn(dir string) {
 	s.Check(s.trees.Scripts.Trusts.Trust(found, found.Hash))
 }
 
-// TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch deletes the folder of a worktree in a further repository.
-// There, the arm's branch has another name than in the first repository, because a person has already used that
-// name.
+// TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch deletes the folder of an arm's worktree in the second
+// repository. In that repository, the arm's branch has another name than in the first one, because a person
+// already uses the first name. If the worktree cannot be made again, it must keep its branch.
 func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -87,8 +87,8 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 	}
 }
 
-// threeRepositories returns a stage with the further repositories library and tools, and an arm with worktrees of
-// all.
+// threeRepositories returns a stage with the further repositories library and tools. An arm has worktrees of
+// all three repositories.
 func threeRepositories(t *testing.T) (s *stage, library, tools string) {
 	t.Helper()
 	s = newSeveralStage(t)
@@ -114,7 +114,8 @@ func TestM28AWorktreeKeepsItsIDWhateverTheOrderIs(t *testing.T) {
 	if !isThere(before[1].Path + "/new") {
 		t.Error("the file in library is lost")
 	}
-	s.Check(os.RemoveAll(filepath.Join(tools, ".git"))) // the worktree of tools can stay as it is
+	// The worktree of tools exists and needs no repository, so the order below can succeed.
+	s.Check(os.RemoveAll(filepath.Join(tools, ".git")))
 	s.Check(os.RemoveAll(tools))
 	if all := s.made("fix", with(library)); all.ID != before[0].ID || len(s.group("fix")) != 3 {
 		t.Errorf("an order that names one of two repositories makes %+v", s.group("fix"))
@@ -152,8 +153,8 @@ func TestM28ALostRecordTakesNoOtherRepository(t *testing.T) {
 	}
 }
 
-// TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning: meanwhile the person has checked out another
-// branch. The work must still be compared with the first one.
+// An arm's work begins on a branch, and later the person checks out another branch. If the worktree is then
+// made again, the work must still be compared with the first branch.
 func TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

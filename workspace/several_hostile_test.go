@@ -81,8 +81,8 @@ func TestM28GitDoesNotRunBesideTheClonesOfAnArm(t *testing.T) {
 	}
 }
 
-// TestM28KeptWorkIsInTheOrderOfTime keeps work of one arm in two repositories, and later work of another arm
-// in the first of them.
+// Kept returns kept work in the order of time. The test keeps work of an arm in two repositories, and then
+// newer work of the arm in the first repository. The newest must be last.
 func TestM28KeptWorkIsInTheOrderOfTime(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// restoreSeveral restores the worktrees that were kept together last, except those that still exist.
+// restoreSeveral restores the worktrees that the newest removal has kept and that were not restored yet.
 func restoreSeveral(ctx context.Context, s workspace.Workspaces) error {
 	kept, err := s.Kept(ctx)
 	if err != nil {
@@ -67,15 +67,15 @@ func TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone(t *testing.T) {
 	}
 }
 
-// withoutColeo removes the folder coleo from files. Git leaves this folder empty when it deletes the last branch
-// in it.
+// withoutColeo removes the entry "coleo" from `files`. This folder for the branches of arms is empty after git
+// has deleted the last of them, but git leaves it.
 func withoutColeo(files map[string]gittest.File) map[string]gittest.File {
 	delete(files, "coleo")
 	return files
 }
 
-// killRemovals kills removals of two worktrees with work. After each, every worktree must exist, or a kept ref
-// must contain all of it.
+// killRemovals kills removals of two worktrees with work. After each kill, every worktree must exist, or a kept
+// ref must contain all of its work.
 func (k *killing) killRemovals() {
 	k.Helper()
 	all := k.group("fix")
@@ -137,8 +137,9 @@ func (s *stage) rewrite(w workspace.Workspace, change func(map[string]any)) {
 	s.Check(os.WriteFile(path, data, 0o600))
 }
 
-// A kill can come right after the write that makes all worktrees ready. The other records then still contain
-// Making, although an arm may already work there.
+// The record of an arm's first worktree says when all its worktrees are ready. A kill can come right after this
+// record was written. The other records then still say Making, although an arm may already work there. No
+// worktree with work may be undone then.
 func TestM28AWorktreeIsReadyAsSoonAsTheFirstRecordSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
@@ -205,7 +206,8 @@ func TestM28AKillAtAnyMomentLosesNothingOfSeveralRepositories(t *testing.T) {
 		s.Check(doStep("remove", s.Root))
 		s.nothingLeft()
 		for _, w := range all {
-			// Only the removal of a restored worktree leaves the branch.
+			// The first removal has deleted the branch. The removal of a restored worktree leaves it, so the test
+			// deletes it here.
 			_, _ = s.Try(w.From, "branch", "-q", "-D", w.Branch)
 		}
 	}

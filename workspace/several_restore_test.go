@@ -65,8 +65,8 @@ func TestM28SeveralRepositoriesAreRestoredIntoOneFolderElsewhere(t *testing.T) {
 	s.nothingLeft()
 }
 
-// TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain: making a worktree again has failed,
-// and has kept a commit under a ref. The commit must be restorable.
+// TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain: Coleo has failed to make a worktree again, and
+// has kept its commit under a ref. The commit must be restorable.
 func TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -44,7 +44,7 @@ func workspacesIn(root string) workspace.Workspaces {
 			Guard: []string{os.Args[0], guardWord}, Environ: append(environ, "API_KEY=secret")}}
 }
 
-// guardWord is an argument that makes this test program the guard of a script.
+// guardWord is an argument that makes this test program a guard, which ends a script when Coleo was killed.
 const guardWord = "guard-script"
 
 // made makes the worktree of an arm.

@@ -22,8 +22,8 @@ type killing struct {
 	kills int
 }
 
-// step carries out a step in another process, which is killed at the given call of git. The call 0 means no
-// kill. It returns the number of the calls.
+// step carries out a step in another process. It kills that process at its git call number `call`. If `call` is
+// 0, it kills nothing. It returns how many git calls the process has made.
 func (k *killing) step(name string, call int) int {
 	k.Helper()
 	moment := []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}[rand.IntN(3)]
@@ -32,7 +32,7 @@ func (k *killing) step(name string, call int) int {
 	cmd.Env = k.fatal.Environ([]string{helperFor + "=" + name + " " + k.Root, "PATH=" + os.Getenv("PATH")})
 	out, err := cmd.CombinedOutput()
 	calls := k.fatal.Calls()
-	// The removal of a restored worktree deletes no branch, so it needs one call less.
+	// The removal of a restored worktree deletes no branch, so it can end one call before the planned kill.
 	killed := call > 0 && calls >= call
 	if (err != nil) != killed {
 		k.Fatalf("%s, killed at call %d of %d: %v\n%s", name, call, calls, err, out)
@@ -92,8 +92,8 @@ func TestM28AKillAtACallOfGitLeavesNoHalfSubmodule(t *testing.T) {
 	t.Logf("%d kills", k.kills)
 }
 
-// removeAndRestore kills removals and restorings. After each, the worktree must be complete, or a kept ref
-// must contain all of it.
+// removeAndRestore kills removals and restorings. After each kill, the worktree must be complete, or a kept ref
+// must contain all of its work.
 func (k *killing) removeAndRestore(w workspace.Workspace, before map[string]gittest.File) {
 	k.Helper()
 	back := func() {

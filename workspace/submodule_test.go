@@ -179,8 +179,9 @@ func (s *stage) bytesOf(w workspace.Workspace) map[string]gittest.File {
 	return files
 }
 
-// TestM28ARemovalRefusesToLoseWorkInASubmodule: with force, a restore must bring everything back with
-// its exact bytes. With -short, only each third case removes with force and restores.
+// A removal must be refused if it would lose work in a submodule. After a forced removal, a restore must bring
+// back all files with their exact bytes. With -short, only every third case checks the forced removal and the
+// restore.
 func TestM28ARemovalRefusesToLoseWorkInASubmodule(t *testing.T) {
 	t.Parallel()
 	for n, c := range submoduleLosses {
@@ -327,8 +328,8 @@ func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	}
 }
 
-// TestACommitInASubmoduleIsNotLost: a commit must survive if the submodule's folder is emptied, and if
-// the worktree's folder is deleted. With -short, only some cases remove with force and restore.
+// TestACommitInASubmoduleIsNotLost: a commit must survive if the submodule's folder is emptied, and if the
+// worktree's folder is deleted. With -short, only some cases also check a forced removal and a restore.
 func TestACommitInASubmoduleIsNotLost(t *testing.T) {
 	t.Parallel()
 	for n, c := range []struct {

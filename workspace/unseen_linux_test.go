@@ -10,8 +10,8 @@ import (
 )
 
 // A set-up can clone a repository into a folder that git ignores. Git reports only that folder. The folder's
-// own time stays the same when something in it changes, so Coleo must look inside. With -short, only one case removes
-// with force and restores.
+// own time stays the same when something in it changes, so Coleo must look inside. With -short, only one case
+// also checks a forced removal and a restore.
 func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 	t.Parallel()
 	for n, c := range []struct {
@@ -38,8 +38,8 @@ func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 	}
 }
 
-// An arm without a sandbox can write the file commondir. Coleo must not treat work as saved because another
-// repository contains it.
+// An arm without a sandbox can write the file commondir, and so make its worktree belong to another repository.
+// Coleo must not treat work as saved because that repository contains it.
 func TestAWorktreeOfAnotherRepositoryIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -54,7 +54,7 @@ func (s *stage) newCommit(w workspace.Workspace) string {
 	return s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
 }
 
-// TestWhatGitDoesNotShowIsNotLost: with -short, only some cases remove with force and restore.
+// TestWhatGitDoesNotShowIsNotLost: with -short, only some cases also check a forced removal and a restore.
 func TestWhatGitDoesNotShowIsNotLost(t *testing.T) {
 	t.Parallel()
 	for n, c := range unseen {
@@ -77,7 +77,7 @@ var withLink = gittest.Template{Fill: func(s *gittest.Stage) {
 }}
 
 // An arm can write the settings of its clone. They must not hide the arm's work. With -short, only some cases
-// remove with force and restore.
+// also check a forced removal and a restore.
 func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 	t.Parallel()
 	for n, c := range []struct {
@@ -113,8 +113,8 @@ func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 	}
 }
 
-// On Linux, file and FILE are two files. No setting may hide one of them. With -short, only some cases remove with
-// force and restore.
+// On Linux, file and FILE are two files. No setting may hide one of them. With -short, only some cases also
+// check a forced removal and a restore.
 func TestNoSettingHidesAFileWithAnotherCase(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -185,7 +185,8 @@ func TestAFolderThatCannotBeReadIsNotRemoved(t *testing.T) {
 	}
 }
 
-// After its commits, an arm can switch to a branch without a commit. Then only the reflog contains the commits.
+// An arm commits, and then switches to a branch that has no commit yet. Now only the reflog contains the arm's
+// commits. A removal must keep them.
 func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -203,7 +204,7 @@ func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
 }
 
-// If reflogs are switched off, only ORIG_HEAD names a commit after a reset.
+// If reflogs are switched off, only ORIG_HEAD names a commit after a reset. A removal must keep this commit.
 func TestACommitInOrigHeadIsKept(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*workspace.Order){branch(""), clone} {
@@ -220,7 +221,8 @@ func TestACommitInOrigHeadIsKept(t *testing.T) {
 	}
 }
 
-// Somebody has deleted the folder of a worktree. Its index contains a file that nothing else contains.
+// Somebody has deleted the folder of a worktree. The worktree's index still contains a staged file that is
+// nowhere else. A removal must be refused, and a forced removal must keep the file.
 func TestAStagedFileOfADeletedFolderIsNotLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -261,7 +263,8 @@ func TestAMovedWorktreeKeepsItsGitFolder(t *testing.T) {
 	s.nothingLeft()
 }
 
-// An error of git alone does not show that the worktree was not removed.
+// If git fails because the git folder is broken, its own error does not show whether something was removed. The
+// error of the removal must be one line, and must say that nothing was removed.
 func TestABrokenGitFolderIsOneClearLine(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*workspace.Order){branch(""), clone} {
@@ -287,7 +290,8 @@ func TestABrokenGitFolderIsOneClearLine(t *testing.T) {
 	}
 }
 
-// A pipe in the shared git folder must not block a call until the caller gives up.
+// A file in the shared git folder can be a pipe, at which git would wait forever. A removal must then fail at
+// once with an error that names the pipe.
 func TestNoPipeInAGitFolderStopsARemoval(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, w workspace.Workspace) (pipe string){

@@ -212,8 +212,9 @@ func TestARestartKeepsBrowsersAndNoNonce(t *testing.T) {
 	}
 }
 
-// While serve listened at another port, a different program could have used the old port and the
-// browsers' keys. So the browsers stay signed out, even when serve returns to the old port.
+// When serve moves to another port, a different program could listen at the old port. Its pages could use the
+// keys that the browsers hold for this port. So the browsers must stay signed out, even when serve returns to
+// the old port.
 func TestMovingToAnotherPortSignsOutForGood(t *testing.T) {
 	t.Parallel()
 	c, path := newClock(), filepath.Join(t.TempDir(), "browsers.json")

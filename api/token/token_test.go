@@ -200,7 +200,9 @@ func TestNoRouteIsInTheTableTwice(t *testing.T) {
 	}
 }
 
-// TestATokenStartsOnlyArmsThatAsk makes requests that each set one field.
+// TestATokenStartsOnlyArmsThatAsk requests a start for each field of SpawnRequest, with only this field and the
+// harness set. The fields in `fine` are allowed. With each other field, an arm could do forbidden things
+// without asking a person.
 func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 	t.Parallel()
 	harnesses := []coleo.Info{{Name: "asks", Capabilities: coleo.Capabilities{Approval: true}}, {Name: "generic"}}

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// These are the bars: for agents' output, Core may take at most a fifth of vt10x's time and a
+// These are the limits for Core: for agents' output, Core may take at most a fifth of vt10x's time and a
 // quarter of tmux's.
 const (
 	vt10xBar = 5
@@ -104,7 +104,7 @@ func peers(b *testing.B) []peer {
 	}
 }
 
-// feed writes everything to the emulator, unless the emulator has already panicked.
+// feed writes everything to the emulator. It does nothing if the emulator has already panicked.
 func (p *peer) feed(writes [][]byte) {
 	if p.err != nil {
 		return

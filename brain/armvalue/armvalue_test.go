@@ -44,8 +44,8 @@ func TestNoChangeOverwritesAnother(t *testing.T) {
 	}
 }
 
-// The function of a change can take long, for example because it sends a prompt to its arm. Changes
-// of other arms must not wait for it.
+// Change calls a function that can take long, for example because it sends a prompt to its arm. A change of
+// another arm's value must not wait for it.
 func TestAChangeDelaysNoOtherArm(t *testing.T) {
 	t.Parallel()
 	v := newValues(t)
@@ -94,8 +94,8 @@ func TestAFailedChangeChangesNothing(t *testing.T) {
 	}
 }
 
-// The result must be stored even then, because the function may have done something that cannot be
-// undone, such as sending a prompt.
+// The function of a change may have done something that cannot be undone, such as sending a prompt. So its
+// result must be stored even if the context of the change has ended.
 func TestAChangeIsStoredAfterTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
 	v := newValues(t)

@@ -38,8 +38,8 @@ func (f *fleet) noted() []string {
 	return slices.Clone(f.steps)
 }
 
-// newFleet returns the commands for the arm "ada". The arm's host agent answers each order by
-// calling answer.
+// newFleet returns the commands for the arm "ada". The arm's host agent answers each order by calling the
+// function `answer`.
 func newFleet(t *testing.T, answer func(ctx context.Context, op bus.Op) (any, error)) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{}
@@ -136,7 +136,7 @@ func TestOnlyAProofSaysThatAPromptWasNotDelivered(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		answer error // the error of the host agent
-		ask    error // the error of Config.Ask before a host agent is asked
+		ask    error // if not nil, Config.Ask returns this error without asking a host agent
 		want   string
 	}{
 		"the host agent refuses it":                  {answer: coleo.Errorf(coleo.EBusy, "working"), want: "no"},

@@ -160,7 +160,7 @@ func TestM23TheDisplayIsToldWhenItChanges(t *testing.T) {
 	if told > 5 {
 		t.Errorf("%d snapshots were told of %d events that came at once", told, len(log)-8)
 	}
-	s.NoteChanged("a") // called when the health of the arm has changed, for example
+	s.NoteChanged("a") // serve also calls this for other reasons, for example when the arm's health has changed
 	s.NoteChanged("nobody")
 	stop()
 	if got, ok := next(); ok {
@@ -206,7 +206,7 @@ func TestARemovedArmIsForgotten(t *testing.T) {
 	}
 }
 
-// Serve may not have read the host's newest events yet.
+// Serve may not have read the host's newest events yet. A request for a display must read them first.
 func TestADisplayFirstReadsTheHostsLog(t *testing.T) {
 	t.Parallel()
 	s := newPictures(t)

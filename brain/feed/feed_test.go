@@ -96,7 +96,7 @@ func (s *fed) row(idOrName string) coleo.Arm {
 	return arm
 }
 
-// sequences returns n numbers in ascending order, beginning with first.
+// sequences returns n numbers in ascending order. The first number is `first`.
 func sequences(first, n int) (out []uint64) {
 	for i := range n {
 		out = append(out, uint64(first+i))
@@ -104,7 +104,7 @@ func sequences(first, n int) (out []uint64) {
 	return out
 }
 
-// addEvents adds n events to serve's log. The first event has the number first.
+// addEvents adds n events to serve's log. The first event has the number `first`.
 func (s *fed) addEvents(first, n int) {
 	s.t.Helper()
 	var list []coleo.Event
@@ -114,7 +114,7 @@ func (s *fed) addEvents(first, n int) {
 	check(s.t, s.db.Project(s.t.Context(), list))
 }
 
-// published returns the updates from number *at on, and sets *at to the number after the last
+// published returns the updates from the number `*at` on. It then sets `*at` to the number after the last
 // update.
 func (s *fed) published(at *uint64) (all []update) {
 	s.t.Helper()
@@ -235,8 +235,9 @@ func TestWhatIsLoggedBeforePublishLogIsPublished(t *testing.T) {
 	publishing.Wait()
 }
 
-// The calls must come in this order. The pictures of arms must contain an event before its
-// followers read it, and alternatives must be considered with the present rows.
+// PublishLog must call the functions of Config in this order: Logged, Changed, Published. Logged brings the
+// displays of arms up to date before a follower reads the event. Published considers alternatives for parked
+// arms, and needs the present rows for this.
 func TestTheCallerIsToldInOrder(t *testing.T) {
 	t.Parallel()
 	s := openFed(t)

@@ -99,8 +99,8 @@ func TestReplayEqualsLive(t *testing.T) {
 	}
 }
 
-// followToEnd follows until it has received everything up to the end of mixedEvents. The parameter
-// leave is the number of updates after which it disconnects, and comes back with its cursor.
+// followToEnd follows until it has received everything up to the end of mixedEvents. After each `leave`
+// updates, it disconnects, and comes back with its cursor.
 func (s *fed) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (all []string) {
 	end := uint64(len(mixedEvents()))
 	for {

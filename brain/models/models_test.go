@@ -14,7 +14,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// catalogue contains two models of p, which is connected, and one of q, which is not.
+// catalogue contains two models of the provider p and one of the provider q. Only p is connected.
 const catalogue = `{"providers":[
 	{"id":"p","models":[{"id":"big","cost":{"input":3,"output":15}},{"id":"small","cost":{"input":1,"output":5}}]},
 	{"id":"q","models":[{"id":"other","cost":{"input":1,"output":5}}]}],"connected":["p"]}`

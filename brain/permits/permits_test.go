@@ -32,7 +32,8 @@ func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 		granted := 0
 		for range 5000 {
 			host := []string{"a", "b", "c"}[r.IntN(3)]
-			clock := time.Now() // a permit counts from this time on the host's clock, before serve asks the arbiter
+			// The permit's time begins here, on the host's clock. Serve asks the arbiter only later.
+			clock := time.Now()
 			time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 			left := a.Grant("arm", host)
 			if left < 0 || left > permitTime+clockDrift {
@@ -61,7 +62,7 @@ func TestNoTwoHostsArePermittedAtOnce(t *testing.T) {
 
 const host = "h"
 
-// fleet is a Permits with one host agent on a real bus, whose clock stands still.
+// fleet is a Permits with one host agent on a real bus. The clock of the host agent stands still.
 type fleet struct {
 	*Permits
 	t  *testing.T
@@ -72,8 +73,8 @@ type fleet struct {
 	news  chan bool         // receives a value after each permit
 }
 
-// newFleet returns the permits of a serve that has run for a long time. The map last contains the
-// last permits of some arms.
+// newFleet returns the permits of a serve that has run for a long time. `last` contains the last permits of
+// some arms.
 func newFleet(t *testing.T, last map[string]grant) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{t: t, news: make(chan bool, 100)}
@@ -117,8 +118,9 @@ func (f *fleet) arm(id string, on coleo.OnPartition) coleo.Arm {
 	return arm
 }
 
-// TestAFreezingArmIsPermittedBeforeItIsTypedInto checks that the host agent has received the permit
-// when Wait returns, on its own clock. Only an arm that freezes needs a permit.
+// Coleo may type into an arm with --on-partition freeze only while the host agent has a permit. When Wait
+// returns, the host agent must have received one. The permit's end must be a time of the host agent's own
+// clock. An arm without this option needs no permit.
 func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{})
@@ -135,8 +137,8 @@ func TestAFreezingArmIsPermittedBeforeItIsTypedInto(t *testing.T) {
 	}
 }
 
-// TestAPromptWaitsForNoOtherArmsPermit has a second arm that has just come from another host, and
-// must still wait for its permit. Wait for the first arm must not wait for this.
+// TestAPromptWaitsForNoOtherArmsPermit has two arms. The arm "moved" has just come from another host and must
+// still wait for its permit. Wait must return for the arm "other" without waiting for "moved".
 func TestAPromptWaitsForNoOtherArmsPermit(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, map[string]grant{"moved": {host: "elsewhere", at: time.Now().Add(time.Hour)}})
@@ -182,7 +184,7 @@ func TestPermitsAreRenewedWhileTheyAreNeeded(t *testing.T) {
 		f.Keep(ctx, host, func() bool {
 			if asked++; asked == 2 {
 				f.mu.Lock()
-				needed = len(f.given) == 0 // whether the first call, which returned false, prevented the renewal
+				needed = len(f.given) == 0 // true if the first call, which returned false, prevented a renewal
 				f.mu.Unlock()
 			}
 			return asked > 1

@@ -94,7 +94,8 @@ func TestAHarnessIsListedOnceHoweverManyHostsHaveIt(t *testing.T) {
 	}
 }
 
-// current returns the beat of a host agent that knows every part of an order.
+// current returns the beat, the sign of life, of a host agent that supports every part of an order. All its
+// fields "Takes..." are true.
 func current() bus.Beat {
 	b := bus.Beat{ID: "now", PID: 2, Version: "v2"}
 	v := reflect.ValueOf(&b).Elem()
@@ -112,7 +113,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	config := func(c coleo.SpawnConfig) bus.SpawnOrder { return bus.SpawnOrder{Config: c} }
 	budget := &coleo.Chosen{Budget: &coleo.Budget{Dollars: 1}}
 	for what, c := range map[string]struct {
-		flag string // the field of the beat that is false for an older host agent
+		flag string // the field that is true in the beat of a new host agent, and false in the beat of an older one
 		o    bus.SpawnOrder
 	}{
 		"an environment":            {"TakesGiven", bus.SpawnOrder{Env: map[string]string{"A": "hunter2"}}},

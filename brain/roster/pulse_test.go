@@ -7,8 +7,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestTheLaterWordOnAnArmStands checks that a pulse about all arms does not replace a later report
-// about one arm.
+// A pulse is a host agent's short report about its arms. A pulse about all arms must not replace a report about
+// one arm that the host agent made later.
 func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

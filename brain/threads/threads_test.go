@@ -28,7 +28,7 @@ type fleet struct {
 	db *store.ServeDB
 
 	mu    sync.Mutex
-	asked []string // the hosts that received an order, in the order of the orders
+	asked []string // the hosts that received an order, first to last
 }
 
 // newFleet returns a fleet with the named host agents. Conversations asks them in the order of
@@ -113,8 +113,8 @@ func TestTheListOfAnArmComesFromItsHostAlone(t *testing.T) {
 	}
 }
 
-// Two hosts on one machine read the same files, but only the arm's own host knows the arm of a
-// conversation.
+// Two hosts on one machine read the same files, so both list the same conversation. The merged list must
+// contain it once, with the arm that only one of the hosts knows.
 func TestAConversationThatTwoHostsReadIsListedOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -173,7 +173,7 @@ func TestAConversationOfALiveArmIsNotDeleted(t *testing.T) {
 	}
 }
 
-// The host returns the messages page by page. A summary must read all pages, each time.
+// The host returns the messages of a conversation page by page. Each summary must read all pages.
 func TestASummaryReadsEachPage(t *testing.T) {
 	t.Parallel()
 	const pages = 3

@@ -52,8 +52,8 @@ fi`)
 	}
 }
 
-// openLogged opens the repository with a git that first runs a script. calls returns how often a command of git has
-// run.
+// openLogged opens the repository with a fake git, which runs the script and then the real git. The function
+// `calls` returns how often a command of git has run.
 func (s *stage) openLogged(script string) (f *folder.Folder, calls func(command string) int) {
 	s.Helper()
 	real, err := exec.LookPath("git")
@@ -81,8 +81,9 @@ func (s *stage) openLogged(script string) (f *folder.Folder, calls func(command 
 	}
 }
 
-// TestAnEarlyComparisonCountsOnlyForTheSameFiles makes changes after which the next diff must compare other files, or
-// the same files in another way. Some put things in the place of a changed file that git must not read.
+// To save time, a diff compares the files of the previous diff while git status still searches for changed
+// files. This early result may be used only if the search finds the same files. Each of these changes makes the
+// early result wrong. Some changes replace a file by something that git must not read, such as a pipe.
 func TestAnEarlyComparisonCountsOnlyForTheSameFiles(t *testing.T) {
 	t.Parallel()
 	const large = changes.MaxFile + 1

@@ -45,7 +45,8 @@ fi`)
 	second := s.commit("second")
 	check("a commit", first, true, true)
 
-	// Both refs have an id without an object, until git status looks.
+	// The base and HEAD are now an id without an object. When git status runs, the script above gives the branch
+	// the second commit.
 	none := strings.Repeat("1", len(first)) + "\n"
 	for _, name := range []string{"refs/heads/main", "refs/coleo/base/" + arm} {
 		s.Check(os.MkdirAll(filepath.Dir(s.path(".git/"+name)), 0o700))

@@ -34,7 +34,8 @@ func TestTheCopyOfAnIndexHasTheTreesOfGit(t *testing.T) {
 	}
 }
 
-// TestAFolderThatNoCommitCanHaveHasNoTree: git compares the files of such a folder one by one.
+// Some entries of an index cannot be in a commit, for example a conflict. The folders above such an entry must
+// have no tree in the copy of the index, so that git compares their files one by one.
 func TestAFolderThatNoCommitCanHaveHasNoTree(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s treesStage){
@@ -70,7 +71,8 @@ func TestAFolderThatNoCommitCanHaveHasNoTree(t *testing.T) {
 	}
 }
 
-// TestAnUnsortedIndexHasNoTrees: git does not check the order of an index that it reads.
+// git does not check whether the entries of an index are sorted. If they are not, Coleo's copy of the index
+// must contain no trees.
 func TestAnUnsortedIndexHasNoTrees(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func([]byte){
@@ -89,14 +91,14 @@ func TestAnUnsortedIndexHasNoTrees(t *testing.T) {
 	}
 }
 
-// rename writes another name with at most the same length over a name.
+// rename replaces the name `from` in the index by the name `to`, which must not be longer.
 func rename(index []byte, from, to string) {
 	at := bytes.Index(index, []byte(from+"\x00"))
 	copy(index[at:at+len(from)], to+strings.Repeat("\x00", len(from)-len(to)))
 	index[at-1] = byte(len(to))
 }
 
-// treesStage is a repository whose files are hard to sort.
+// treesStage is a repository with names that are easy to sort wrongly, such as "a/b", "a-b" and "a.b".
 type treesStage struct {
 	*gittest.Stage
 	format string

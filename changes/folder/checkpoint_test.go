@@ -141,8 +141,8 @@ func TestWhatWasIgnoredIsNeverDeleted(t *testing.T) {
 	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "ignored")); string(raw) != "a secret\n" || len(r.Left) != 1 {
 		t.Errorf("the secret file is %q; restored %+v", raw, r)
 	}
-	// In the second case, git ignores a file only after the checkpoint. The restore must keep the
-	// file's content before it overwrites the file.
+	// The file "notes" was not ignored at the time of the checkpoint, but is ignored now. The restore must keep
+	// the file's content before it overwrites the file.
 	s.Write("notes", "1\n")
 	second := s.keep(f, folder.Note{})
 	s.Write(".gitignore", "ignored\nnotes\n")

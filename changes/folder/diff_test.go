@@ -95,8 +95,8 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 	}
 }
 
-// TestTheCountedLinesAreThoseOfGit compares the line counts of a diff with a patch, which Coleo counts, with those
-// of a diff without a patch, which git counts.
+// TestTheCountedLinesAreThoseOfGit compares two diffs of the same files. In the diff with a patch, Coleo counts
+// the added and deleted lines. In the diff without a patch, git counts them. The numbers must be equal.
 func TestTheCountedLinesAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	for _, binary := range []bool{false, true} {

@@ -25,12 +25,12 @@ func (f *Folder) CopyIndex(ctx context.Context, dir string) error {
 	return f.copyIndex(ctx, copies[0])
 }
 
-// ClearSince clears the times in an index that are not before the given second.
+// ClearSince clears the times in an index that are in the given second or later.
 func ClearSince(data []byte, format string, second int64) (bool, error) {
 	return clearSince(data, store{format: format}.hash().Size(), second)
 }
 
-// ListTimes returns the seconds of the folders in an index's list of untracked files.
+// ListTimes returns the times in an index's list of untracked files: one for each folder, in seconds.
 func ListTimes(data []byte, format string) (seconds []int64, err error) {
 	size := store{format: format}.hash().Size()
 	end, err := eachEntry(data, size, func(indexEntry) {})

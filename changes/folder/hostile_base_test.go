@@ -14,13 +14,14 @@ import (
 // stored returns the path of a loose object in the git folder of a work folder.
 func stored(work, id string) string { return filepath.Join(work, ".git/objects", id[:2], id[2:]) }
 
-// replaceObject gives the object with one id the content of another one, as a program can that writes the files
-// of git itself.
+// replaceObject gives the object `id` the content of the object `other`. A program can do this if it writes the
+// files of git itself.
 func (s *stage) replaceObject(work, id, other string) {
 	s.Helper()
 	content, err := os.ReadFile(stored(work, other))
 	s.Check(err)
-	s.Check(os.RemoveAll(stored(work, id))) // the clone can share the file with the repository
+	// The clone's file can be a hard link to the repository's file, which must not change.
+	s.Check(os.RemoveAll(stored(work, id)))
 	s.Check(os.WriteFile(stored(work, id), content, 0o600))
 }
 
@@ -33,7 +34,8 @@ func linesAdded(d changes.Diff) map[string]int {
 	return got
 }
 
-// TestASuccessorCannotMoveTheBaseOfItsDiff: a successor works in the clone that was made for the first arm.
+// A successor works in the clone that was made for the first arm. It moves the clone's ref of its base to its
+// own commit. Its diff must still begin at the true base.
 func TestASuccessorCannotMoveTheBaseOfItsDiff(t *testing.T) {
 	t.Parallel()
 	for name, remembered := range map[string]bool{"the base was stored": true, "no base was stored": false} {
@@ -69,8 +71,8 @@ func TestASuccessorCannotMoveTheBaseOfItsDiff(t *testing.T) {
 	}
 }
 
-// TestAnArmCannotHideAChangeByFalseObjects: git does not compare the content of an object with its id when it reads
-// the object. So an arm can give the base the files that it has now.
+// git does not check that the content of an object matches its id. So an arm can write its present files into
+// an object of the base, and git alone would then find no change. The diff must still show the change.
 func TestAnArmCannotHideAChangeByFalseObjects(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"blob", "tree", "tree below", "commit"} {
@@ -104,7 +106,8 @@ func TestAnArmCannotHideAChangeByFalseObjects(t *testing.T) {
 	}
 }
 
-// TestAnArmCannotDeleteTheBaseOfItsDiff: without that commit, the clone's own ref would say what the base is.
+// An arm deletes the commit of its base from the clone, and points the clone's ref of the base at its own
+// commit. The diff must not take this ref as the base. It must show the change or fail with EConflict.
 func TestAnArmCannotDeleteTheBaseOfItsDiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -124,7 +127,8 @@ func TestAnArmCannotDeleteTheBaseOfItsDiff(t *testing.T) {
 	t.Errorf("the diff since %s has %v, %v", d.Base, linesAdded(d), err)
 }
 
-// TestAnArmsListOfIgnoredFilesHidesNoFile: the list is in the git folder of the clone, so no diff shows it.
+// An arm can list file names in .git/info/exclude of its clone, and git then ignores these files. No diff would
+// show that list. So the diff must show the files that only the arm's own list ignores.
 func TestAnArmsListOfIgnoredFilesHidesNoFile(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -146,7 +150,8 @@ func TestAnArmsListOfIgnoredFilesHidesNoFile(t *testing.T) {
 	}
 }
 
-// TestADiffNamesListsThatIgnoreThemselves: git shows neither such a list nor the files that it names.
+// A .gitignore file can also ignore itself. git then shows neither this .gitignore nor the files that it
+// ignores, so the diff must name the .gitignore.
 func TestADiffNamesListsThatIgnoreThemselves(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -86,8 +86,8 @@ func TestACheckpointWritesNoReflog(t *testing.T) {
 	}
 }
 
-// TestALinkOutOfTheRepositoryIsNotFollowed: a folder becomes a symbolic link to a folder outside. Neither a
-// checkpoint nor a restore may follow it.
+// TestALinkOutOfTheRepositoryIsNotFollowed replaces a folder by a symbolic link to a folder outside of the
+// repository. A checkpoint and a restore must not follow this link.
 func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -249,7 +249,8 @@ func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
 	x, _ := s.copying()
 	made := time.Now()
 	for _, x := range []*folder.Indexes{nil, x, x} {
-		// Git trusts its list of untracked files only if the folder is older than the index, in whole seconds.
+		// Git trusts its list of untracked files only if the folder's time is in an earlier second than the index's
+		// time.
 		time.Sleep(time.Until(made.Truncate(time.Second).Add(1010 * time.Millisecond)))
 		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)

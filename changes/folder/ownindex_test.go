@@ -13,15 +13,15 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// copying returns an Indexes that copies every index, and the folder of its copies.
+// copying returns an Indexes that copies even the smallest index. It also returns the folder of the copies.
 func (s *stage) copying() (*folder.Indexes, string) {
 	dir := filepath.Join(s.Root, "indexes")
 	return &folder.Indexes{Dir: dir, Least: 1}, dir
 }
 
-// TestTheCopyOfAnIndexShowsEachChange makes changes of all kinds, for each form of an index. After
-// each change, the diff with a copy must equal the diff without one. With -short, each form is compared after each
-// third change only, and each change is compared for two forms.
+// TestTheCopyOfAnIndexShowsEachChange makes changes of all kinds, for each form of an index. After each change,
+// the diff with a copy must equal the diff without one. With -short, only every third change of a form is
+// compared. So each change is compared for two forms.
 func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
 	t.Parallel()
 	for number, one := range []struct {
@@ -146,8 +146,9 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	}
 }
 
-// TestNoNameInAnIndexStopsCopying: an arm writes an absolute name, and a name with very many folders. A sparse checkout
-// leaves out both files, so Coleo looks for them.
+// These two indexes contain a name that no file can have: an absolute path, and a path with millions of
+// folders. The entries belong to a sparse checkout, so the files are missing and Coleo looks for them. Coleo
+// must still copy the index.
 func TestNoNameInAnIndexStopsCopying(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -23,13 +23,14 @@ type recentStage struct {
 	copyDir string
 }
 
-// pause is the time from one diff to the next while a test waits for git to note all times.
+// pause is the time between two diffs in settle.
 const pause = 50 * time.Millisecond
 
-// longAgo is a time on which git relies, because it lies before the time of each index.
+// longAgo is a time that git accepts as proof that a file has not changed, because it is older than the index.
 var longAgo = now.AddDate(-1, 0, 0)
 
-// newRecentStage makes a repository with these files, and two diffs. In the first diff, git notes times.
+// newRecentStage makes a repository with these files, and then two diffs. In the first diff, git writes the
+// times of the files into its index.
 func newRecentStage(t *testing.T, files ...string) *recentStage {
 	t.Helper()
 	s := &recentStage{stage: newStage(t)}
@@ -56,7 +57,7 @@ func (s *recentStage) age(name string) {
 	s.Check(os.Chtimes(s.path(name), longAgo, longAgo))
 }
 
-// made returns the second of the last change of a file's inode.
+// made returns the time of the last change of a file's inode, in seconds.
 func (s *recentStage) made(name string) int64 {
 	s.Helper()
 	var about syscall.Stat_t
@@ -74,7 +75,8 @@ func (s *recentStage) look() changes.Diff {
 	return d
 }
 
-// check compares the diff with a copy with the diff without one, and returns the changed files.
+// check makes a diff that uses a copy of the index, and one that does not. The two must be equal. It returns
+// the changed files.
 func (s *recentStage) check(after string) (files []string) {
 	s.Helper()
 	f := s.open()
@@ -92,7 +94,8 @@ func (s *recentStage) check(after string) (files []string) {
 	return files
 }
 
-// copy returns the content of the only copy, and what the file system says about it.
+// copy returns the content of the copy of the index, and what the file system says about this file. There must
+// be exactly one copy.
 func (s *recentStage) copy() ([]byte, os.FileInfo) {
 	s.Helper()
 	copies, err := filepath.Glob(filepath.Join(s.copyDir, "*"))
@@ -104,8 +107,9 @@ func (s *recentStage) copy() ([]byte, os.FileInfo) {
 	return s.read(copies[0]), info
 }
 
-// settle makes diffs until git has noted all times, so that a diff leaves the copy as it is. That is about a second
-// after the last change, and the pauses between the diffs save processor time.
+// settle repeats the diff until git has written all times into the copy of the index, and returns the copy.
+// From then on, a diff leaves the copy as it is. This takes about a second after the last change. The pauses
+// between the diffs save processor time.
 func (s *recentStage) settle() []byte {
 	s.Helper()
 	const most = 1000
@@ -123,8 +127,8 @@ func (s *recentStage) settle() []byte {
 	return nil
 }
 
-// hidings contains the ways in which an arm can change a file or a folder twice within a second. The second
-// change keeps the size and the time of the content.
+// hidings contains ways to hide a change from git: an arm changes a file or a folder twice within a second. The
+// second change keeps the size and the time of the content.
 var hidings = map[string]struct {
 	changed            string // the file or folder
 	first, second      func(s *recentStage)
@@ -142,7 +146,8 @@ var hidings = map[string]struct {
 		second:    func(s *recentStage) { s.Write("folder/file", "old\n") },
 		withFirst: []string{"folder/file"},
 	},
-	"another name in a folder": { // with a new name, the size of the folder would change on tmpfs
+	// The second change is a rename. On tmpfs, an additional name would change the size of the folder.
+	"another name in a folder": {
 		changed:   "folder",
 		first:     func(s *recentStage) { s.remove("folder/b"); s.Write("folder/a", "new\n") },
 		second:    func(s *recentStage) { s.rename("folder/a", "folder/b") },
@@ -169,8 +174,8 @@ var hidings = map[string]struct {
 	},
 }
 
-// TestASecondChangeWithinASecondIsShown makes both changes of each hiding. Each of three diffs must show the second
-// one.
+// TestASecondChangeWithinASecondIsShown makes the two changes of each entry of hidings. Each of three diffs
+// must show the second change.
 func TestASecondChangeWithinASecondIsShown(t *testing.T) {
 	t.Parallel()
 	for name, h := range hidings {
@@ -203,7 +208,8 @@ func TestASecondChangeWithinASecondIsShown(t *testing.T) {
 	}
 }
 
-// TestAFolderThatAsksTwiceShowsBothChanges does the same with one Folder that has no lasting copy.
+// An arm changes the same file again and again within a second. One Folder, which has no lasting copy of the
+// index, must show each change.
 func TestAFolderThatAsksTwiceShowsBothChanges(t *testing.T) {
 	t.Parallel()
 	s := newRecentStage(t, "file")
@@ -219,9 +225,10 @@ func TestAFolderThatAsksTwiceShowsBothChanges(t *testing.T) {
 	}
 }
 
-// TestGitReadsOnlyRecentFoldersAgain: as soon as all times are older than a second, the copy must keep them. A new
-// change of one folder must clear only the times of this folder. The repository has so many folders that git notes
-// some of them as a run.
+// The copy of an index contains the times of folders, except of folders that changed a moment ago. Git must
+// read a folder without a time again. As soon as all times are older than a second, the copy must keep them
+// all. A new change of one folder must clear only the time of this folder. The repository has so many folders
+// that git stores some of them as a run.
 func TestGitReadsOnlyRecentFoldersAgain(t *testing.T) {
 	t.Parallel()
 	const folders = 300
@@ -251,7 +258,7 @@ func TestGitReadsOnlyRecentFoldersAgain(t *testing.T) {
 	if n := zeros(settled); n != 0 {
 		t.Errorf("%d folders have no time in the copy", n)
 	}
-	for _, after := range []int64{s.made("."), s.made("0") + 1} { // git has written the list after this time
+	for _, after := range []int64{s.made("."), s.made("0") + 1} { // git has written the list later than both times
 		data := bytes.Clone(settled)
 		cleared, err := folder.ClearSince(data, "sha1", after)
 		if s.Check(err); cleared == bytes.Equal(data, settled) {
@@ -270,8 +277,8 @@ func TestGitReadsOnlyRecentFoldersAgain(t *testing.T) {
 	}
 }
 
-// TestACopyOfACopyLeavesOutRecentFiles: the older copy is as old as the last change of a file's inode. The new copy
-// must not contain the times of this file.
+// Coleo makes a new copy of an index from the older copy. The older copy was written in the same second as the
+// last change of a file's inode. The new copy must not contain the times of this file.
 func TestACopyOfACopyLeavesOutRecentFiles(t *testing.T) {
 	t.Parallel()
 	s := newRecentStage(t, "file", "other")

@@ -131,9 +131,8 @@ func (s *stage) everything() {
 	s.Write("moved-away", "first\n"+strings.Repeat("another line\n", 50))
 }
 
-// tree returns every file below a folder, except those in .git and the ignored file. It reduces
-// each mode to what git stores: the type, and whether the file is executable. It omits folders,
-// because git stores none.
+// tree returns every file below a folder, except the ignored file and the files in .git. It reduces each mode
+// to what git stores: the type, and whether the file is executable. It omits folders, because git stores none.
 func (s *stage) tree(dir string) map[string]gittest.File {
 	s.Helper()
 	files := map[string]gittest.File{}

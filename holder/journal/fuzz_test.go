@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// FuzzJournal puts random bytes into the index and the segments. The package must read them or
-// refuse them. Output that is written after them must be readable.
+// FuzzJournal puts random bytes into the index and the segments. The package must read these bytes or refuse
+// them. It must be possible to write more output afterwards and to read it.
 func FuzzJournal(f *testing.F) {
 	mark := Mark{Time: time.UnixMilli(5), Offset: 3, Kind: MarkResize, Cols: 80, Rows: 24}
 	f.Add(mark.encode(), []byte("output"), int64(0))

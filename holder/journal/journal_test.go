@@ -65,8 +65,8 @@ func TestTheJournalIsReadAcrossSegmentsAndATornIndexIsRepaired(t *testing.T) {
 	}
 }
 
-// TestASegmentThatIsDeletedMeanwhileIsNoEmptyJournal: a reader lists the segments while the holder
-// deletes old ones.
+// A reader lists the segments of a journal while the holder deletes an old segment. The reader must not
+// conclude that the journal is empty.
 func TestASegmentThatIsDeletedMeanwhileIsNoEmptyJournal(t *testing.T) {
 	dir := t.TempDir()
 	newest := segmentPath(dir, SegmentSize)

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// TestTheListsOfChildrenNameTheWholeTree starts a tree with a process that has left the session.
-// Another process has become a child of this process, because its parent has ended. The lists must
-// contain all of them. The test is not parallel, because other tests also start children of this
-// process.
+// TestTheListsOfChildrenNameTheWholeTree starts a shell whose child has left the session. The parent of that
+// child has ended, so the kernel has made the child a child of the test's own process. The lists must contain
+// all processes. The test is not parallel, because other tests also start children of the test's process.
 func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	if !listsChildren() {
 		t.Skip("this kernel does not list children")
@@ -31,7 +30,7 @@ func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	}
 	tree := &Tree{Program: func() int { return cmd.Process.Pid }, Guard: func() int { return 0 }}
 	t.Cleanup(func() {
-		go func() { _ = cmd.Wait() }() // a holder also waits for its program itself
+		go func() { _ = cmd.Wait() }() // a holder, too, waits for its program at the same time
 		if left := tree.End(0); len(left) > 0 {
 			t.Errorf("processes %v are left", left)
 		}

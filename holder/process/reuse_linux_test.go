@@ -95,7 +95,7 @@ func reuse() (reused, same, hit int, err error) {
 	}
 	defer func() { _ = second.Process.Kill(); _ = second.Wait() }()
 	if second.Process.Pid != pid {
-		return 0, 0, 0, nil // a thread of this process has taken the pid
+		return 0, 0, 0, nil // the pid belongs to a thread of this process now
 	}
 	if Same(id) || Look(id) != Dead {
 		same = 1
@@ -115,8 +115,8 @@ func reuse() (reused, same, hit int, err error) {
 	return 1, same, hit, nil
 }
 
-// awaitMarked waits until the process has the mark of the arm, and returns its tree. Before the
-// process executes its program, it has the environment of this process.
+// awaitMarked waits until the process has the arm's mark in its environment, and returns its tree. Before the
+// process executes its program, it still has the environment of the test's own process.
 func awaitMarked(pid int) []procEntry {
 	for {
 		for _, p := range markedTree(Group{}, "reuse", everyStart) {

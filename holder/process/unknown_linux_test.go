@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This test is not parallel, because the whole test binary can open no file while it runs.
+// This test is not parallel. While it runs, no other test in this process can open a file.
 func TestAProcessIsNotDeadBecauseNobodyCouldLook(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
@@ -58,7 +58,7 @@ func TestAnEndedChildIsIdentifiedByItsParent(t *testing.T) {
 	}
 }
 
-// withoutDescriptors calls do while this process cannot open a file.
+// withoutDescriptors calls the function `do` while this process cannot open a file.
 func withoutDescriptors(t *testing.T, do func()) {
 	t.Helper()
 	var limit unix.Rlimit

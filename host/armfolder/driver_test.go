@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestADeadDriverIsNoDriver takes a lock twice. The second attempt must succeed if the first lock
-// is released while it waits, and must fail if the lock is not released.
+// A process that drives an arm holds a lock on a file in the arm's folder. The second attempt to take the lock
+// must succeed if the first lock is released meanwhile. The third attempt must fail, because the second lock is
+// not released.
 func TestADeadDriverIsNoDriver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), driverFile)

@@ -27,7 +27,8 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The holder of the first start has never proved its identity, and still has this lock.
+	// The test holds this lock as if the holder of the first start still ran. That holder has never proved its
+	// identity, so only the lock shows that it runs.
 	lock, err := os.Create(filepath.Join(f.Start(1), "hold.lock"))
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)

@@ -34,8 +34,8 @@ func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
 	}
 }
 
-// A turn that ends in an unproven idle state does not count as finished. After an interrupt by
-// Coleo it counts as interrupted.
+// If the idle state at the end of a turn is unproven, the run must not count as finished. It counts as
+// interrupted if Coleo has interrupted it, and as unproven otherwise.
 func TestAnUnprovenEndIsNoFinish(t *testing.T) {
 	t.Parallel()
 	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,

@@ -31,7 +31,7 @@ type fakeSession struct {
 	mode    string
 	changes []coleo.Change
 	between string // a mode that the screen shows during a switch to another mode; "" if none
-	refuse  error  // the error of the next switch or of the next change of the model
+	refuse  error  // the error that the next order for a mode or a model returns
 	model   string // the model that was set last
 	follow  func(coleo.Change)
 	typed   []string

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// fullDisk makes each call of Intend fail after the given number of calls. Change still works,
-// because the host agent keeps such changes in memory.
+// fullDisk lets `after` calls of Intend succeed, and makes every later call fail as on a full disk. Calls of
+// Change still succeed, because the host agent keeps such changes in memory.
 func (b *bench) fullDisk(after int) {
 	b.Intend = func(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 		if after--; after < 0 {

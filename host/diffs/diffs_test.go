@@ -55,8 +55,8 @@ func (s *stage) write(name, text string) {
 	}
 }
 
-// A large diff comes in pieces, which together are the diff. After the last piece, the diff is
-// dropped.
+// A caller receives a large diff in several pieces. Together, the pieces must be the whole diff. After the last
+// piece, the diff is dropped.
 func TestALargeDiffComesInPieces(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -67,7 +67,7 @@ func (s *stage) files(dir string) string {
 	return out.String()
 }
 
-// The patch of all repositories must apply in a folder with other copies of them.
+// The patch of all repositories must apply in another folder that contains copies of the repositories.
 func TestM28ADiffOfSeveralRepositoriesIsOnePatch(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

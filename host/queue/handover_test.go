@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// A failed hand-over gives the arm its previous queue back. No prompt is in two queues at any time.
+// A hand-over moves an arm's queue to a successor. No prompt may be in both queues at any time. If the
+// hand-over fails, the arm must have its previous queue again.
 func TestAHandOverMovesEachPromptOnceOrGivesItBack(t *testing.T) {
 	t.Parallel()
 	to := coleo.Handover{Run: "run", Arm: "arm-b", Name: "b", Harness: "codex"}

@@ -306,7 +306,8 @@ func TestAnArmCallsOnlyTheToolsThatItHas(t *testing.T) {
 	}
 }
 
-// A question with several answers but without options could not be answered on the dashboard.
+// A question that allows several answers must have options. Without options, nobody could answer it on the
+// dashboard.
 func TestSeveralAnswersNeedOptions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

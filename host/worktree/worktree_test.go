@@ -46,7 +46,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// took calls Take, and returns the configuration of the start.
+// took calls Take for a start with the configuration `c`. It returns the configuration as Take has changed it.
 func (s *stage) took(c coleo.SpawnConfig) coleo.SpawnConfig {
 	s.Helper()
 	s.Check(s.Take(s.Context(), &c, "ada"))

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// embeddings are the ways in which a test puts one line into another line.
+// embeddings are the ways in which a test puts one line into another line. A line replaces %s.
 var embeddings = []string{
 	"%s", "ls; %s", "ls && %s", "ls || %s", "false || %s", "! %s", "ls | %s", "%s | cat", "%s; ls", "%s && " +
 		"ls", "(%s)", "{ %s; }",
@@ -17,12 +17,12 @@ var embeddings = []string{
 	"q=1; %s", "ls >/dev/null; %s", "cat <<E\nx\nE\n%s", "true && { ls; (%s); }",
 }
 
-// leap thins out the cases: each line is tried in only every leap-th embedding, because trying each
-// line in all of them takes a minute.
+// leap reduces the number of cases: only one embedding of every `leap` is tried with a line. To try each line
+// in all embeddings would take a minute.
 const leap = 13
 
-// TestNoAttackIsAllowed embeds lines that must be refused in other lines. No shell's dialect may
-// allow the result.
+// TestNoAttackIsAllowed takes the lines that the judge must refuse, and puts each of them into other lines. The
+// judge must refuse the result in every shell's dialect.
 func TestNoAttackIsAllowed(t *testing.T) {
 	t.Parallel()
 	w := newTree(t).Remembering() // nothing changes its files

@@ -111,8 +111,8 @@ type shell struct {
 	run     []string // the allowed lines, which are run
 }
 
-// newShells returns the shells of this machine. One of them is bash under the name sh, because its
-// dialect is neither that of bash nor that of dash.
+// newShells returns the shells of this machine. One of them is bash under the name sh, because its dialect
+// differs from the dialects of bash and dash.
 func newShells(t *testing.T) []*shell {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -238,8 +238,8 @@ const calls = "trace=execve,execveat,open,openat,openat2,creat,mkdir,mkdirat,unl
 	"renameat2,link,linkat,symlink,symlinkat,chmod,fchmod,fchmodat,chown,fchown,fchownat,lchown,truncate,ftruncate," +
 	"mknod,mknodat,utimensat,setxattr,socket,connect,clock_settime,settimeofday,sethostname,mount"
 
-// traced runs the lines with the given shell. It returns those of their system calls that no allowed
-// line may make.
+// traced runs the lines with the given shell. It returns the system calls of the lines that no allowed line may
+// make.
 func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")

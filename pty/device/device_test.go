@@ -31,7 +31,7 @@ func startShell(t *testing.T, script string, c Command) *Terminal {
 	return term
 }
 
-// readUntil reads from term until its output contains want or ends.
+// readUntil reads from term until its output contains the text `want`, or until the output ends.
 func readUntil(t *testing.T, term *Terminal, want string) string {
 	t.Helper()
 	var out strings.Builder

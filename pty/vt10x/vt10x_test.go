@@ -46,8 +46,8 @@ func text(s pty.Screen) string {
 	return strings.TrimRight(strings.Join(s.View().Lines, "\n"), "\n")
 }
 
-// TestTheSecondEmulatorAgrees compares the grids of both emulators at the end of each
-// recording without wide characters.
+// TestTheSecondEmulatorAgrees compares the grids of both emulators at the end of each recording. It omits
+// recordings that contain wide characters.
 func TestTheSecondEmulatorAgrees(t *testing.T) {
 	t.Parallel()
 	const least = 0.9 // share of the recordings; terminal programs use features that vt10x lacks
@@ -126,8 +126,8 @@ func FuzzVT10x(f *testing.F) {
 	})
 }
 
-// TestTheSecondEmulatorAgreesOnRandomOutput compares the grids of both after random
-// mixtures of sequences that both know.
+// TestTheSecondEmulatorAgreesOnRandomOutput writes random mixtures of sequences to vt10x and to Core, and
+// compares their grids. It uses only sequences that both emulators know.
 func TestTheSecondEmulatorAgreesOnRandomOutput(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(5, 6))

@@ -278,7 +278,8 @@ func TestTheTerminalIsThatOfTheHolder(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
-		b.plan.Rules = b.path("state/network.json") // a proxy must not be disturbed by the change of the terminal
+		// The container also has a proxy, which must survive the signals of the terminal.
+		b.plan.Rules = b.path("state/network.json")
 		check(t, proxy.Config{Log: b.path("state/network.jsonl")}.Write(b.plan.Rules))
 		master, slave := openTerminal(t)
 		cmd := b.command(t.Context(), "sh", "-c",

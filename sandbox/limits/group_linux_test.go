@@ -41,7 +41,7 @@ func inGroup(t *testing.T, folder string, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestADelegatedGroupGivesItsControllersAway uses the controller hugetlb, which is free even on
+// TestADelegatedGroupGivesItsControllersAway uses the controller hugetlb, because cgroup v2 has it even on
 // machines that use the other controllers in cgroup v1.
 func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 	const controller = "hugetlb"

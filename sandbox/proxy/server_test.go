@@ -90,7 +90,8 @@ func (s *stage) dialLoopback(ctx context.Context, addr netip.AddrPort) (net.Conn
 	return new(net.Dialer).DialContext(ctx, "tcp", to)
 }
 
-// web starts a server behind modelAddr. With TLS, its port is 443.
+// web starts a server. The proxy reaches it at the address modelAddr: at port 443 with TLS, and otherwise at
+// port 80.
 func (s *stage) web(tls bool, handler http.HandlerFunc) *httptest.Server {
 	web, port := httptest.NewServer, uint16(80)
 	if tls {
@@ -250,7 +251,8 @@ func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// A body or a second request must not reach the server as another request.
+// A client can hide a second request in the body of a request, or behind it. The server must receive only the
+// first request.
 func TestOneConnectionHasOneRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

@@ -53,7 +53,8 @@ func TestAProgramAndItsChildrenHaveTheBound(t *testing.T) {
 	}
 }
 
-// Git can start a child before Coleo sets the bound.
+// Coleo bounds the memory of a git that it has started. Git can start a child before that. The child must have
+// the bound, too.
 func TestAChildFromBeforeTheBoundHasItToo(t *testing.T) {
 	t.Parallel()
 	if !canBound() {
@@ -144,7 +145,8 @@ func startAgainAndAgain(path string) error {
 	}
 }
 
-// A git that outlives Coleo must end, because it holds the lock of its worktree.
+// If Coleo is killed just after it has started git, this git must end, too. Otherwise it would keep the lock of
+// its worktree.
 func TestAKillAtTheStartOfGitLeavesNoGit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -156,7 +156,7 @@ func (s *stage) plant(place string) {
 	s.Append(filepath.Join(dotGit, "modules", "sub", "config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/sub-"))
 	s.Write("sub/in-sub", "2\n")
 	s.Write("sub/.gitattributes", "* filter=evil diff=evil\n")
-	// The attacker also has a repository in the work folder, and a bare one.
+	// The attacker also makes two more repositories with traps in the work folder. One of them is bare.
 	s.Git(s.Repo, "init", "-q", "nested")
 	s.Append(filepath.Join(s.Repo, "nested/.git/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/nested-"))
 	s.Write("nested/x", "x")
@@ -303,11 +303,11 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 	}
 }
 
-// TestEachCommandOnTheListIsTested: the test above must run every command on the list of allowed
-// commands.
+// TestEachCommandOnTheListIsTested: `operations` must contain every command on the list of commands that Coleo
+// may run.
 func TestEachCommandOnTheListIsTested(t *testing.T) {
 	t.Parallel()
-	// commands that run as a part of other operations
+	// These commands have no operation of their own. They run as a part of other operations.
 	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true,
 		"index-pack": true}
 	for _, o := range operations {

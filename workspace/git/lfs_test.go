@@ -17,7 +17,8 @@ import (
 // pointer stands for a file of Git LFS that is not on this machine.
 var pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("ab", 32) + "\nsize 5\n"
 
-// withPointer makes a repository with a pointer, and lets the user have a filter for it. The filter is not used yet.
+// withPointer makes a repository with a pointer in a.bin, and then gives the user a filter for Git LFS. It
+// deletes a.bin, so the filter runs when git checks the file out.
 func withPointer(t *testing.T, filter string) *gittest.Stage {
 	t.Helper()
 	s := gittest.New(t)
@@ -44,7 +45,8 @@ func checkOut(s *gittest.Stage) string {
 	return string(got)
 }
 
-// TestTheFilterOfGitLFSAsksNoServerOfAnArm: the file .lfsconfig and the remote can name one, and an arm writes both.
+// The file .lfsconfig and the remote's URL can name a server for Git LFS, and an arm can write both. The filter
+// of git-lfs must not ask such a server.
 func TestTheFilterOfGitLFSAsksNoServerOfAnArm(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git-lfs"); err != nil {
@@ -78,7 +80,8 @@ func TestTheFilterOfGitLFSAsksNoServerOfAnArm(t *testing.T) {
 	}
 }
 
-// TestAFilterReadsNoServerFromTheRepository: git-lfs takes lfs.url from git before .lfsconfig and any remote.
+// Coleo sets lfs.url in git's configuration to an address that leads nowhere. git-lfs prefers this setting to
+// .lfsconfig and to any remote. It must also override an lfs.url in the repository's own configuration.
 func TestAFilterReadsNoServerFromTheRepository(t *testing.T) {
 	t.Parallel()
 	fakeFilter := "\tsmudge = git config lfs.url\n\tclean = cat\n"

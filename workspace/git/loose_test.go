@@ -20,7 +20,8 @@ func (s *stage) openLoose() *git.Repo {
 	return r
 }
 
-// Without git, only an object whose content matches its id may count.
+// To save a start of git, Coleo reads loose objects itself. It must accept an object only if its content
+// matches its id.
 func TestALooseObjectIsFoundWithoutGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -56,7 +57,7 @@ func TestALooseObjectIsFoundWithoutGit(t *testing.T) {
 	}
 }
 
-// The list must be that of git, or git must make it.
+// LooseLinks lists the submodules of a commit without starting git. Its list must be the same as git's list.
 func TestTheSubmodulesOfALooseCommitAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -102,7 +103,7 @@ func TestTheSubmodulesOfOtherCommitsAreLeftToGit(t *testing.T) {
 	}
 }
 
-// Git refuses such a commit, so it must not count without git either.
+// Git refuses a commit without a tree. Coleo must not accept it either when it reads the object without git.
 func TestABrokenLooseCommitIsLeftToGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -127,7 +128,8 @@ func TestAPackedObjectIsLeftToGit(t *testing.T) {
 	}
 }
 
-// An index of version 4, or one that is split, does not contain each path as a whole.
+// Coleo looks for a path in the bytes of the index. An index of version 4, or a split index, does not contain
+// each path as a whole. So MayTrack must answer true for every path there.
 func TestOnlyAPlainIndexShowsThatItLacksAFile(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

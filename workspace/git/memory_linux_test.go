@@ -12,7 +12,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// A file without data costs an arm nothing, whatever its size is.
+// An arm can put a huge file without data into its work folder, because such a file takes no disk space. Git
+// would read it into memory or for hours, so Coleo must end git.
 func TestAHugeFileInPlaceOfAListEndsGit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

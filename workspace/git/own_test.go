@@ -10,8 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// An arm can write to the git folder in which it works. It must not lead git to another place, even if Coleo
-// knows only the work folder, as for a checkpoint.
+// An arm can write to the git folder in which it works, and could lead git to another place. Open must refuse
+// such a git folder, even if Coleo knows only the work folder, as it does for a checkpoint.
 func TestOpenRefusesAGitFolderThatLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, other string){

@@ -10,7 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// TestOpenAgainStartsNoGit: a configuration must be parsed only once, and again after a change.
+// TestOpenAgainStartsNoGit: Coleo uses git to parse the configuration of a repository. It must do this only for
+// the first Open, and again when the configuration has changed.
 func TestOpenAgainStartsNoGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

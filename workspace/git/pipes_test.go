@@ -13,7 +13,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// An arm can replace a file that git opens by a pipe. Git must not wait there until the order's time
+// An arm can put a pipe in the place of a file that git opens. Git must not wait there until the order's time
 // is over.
 func TestGitDoesNotWaitForAPipe(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestAPushRunsNoProgramOfAHostileRepository(t *testing.T) {
 	}
 }
 
-// TestAPushNeverOverwrites: a branch with other commits must not change.
+// TestAPushNeverOverwrites: a push must not change a branch of the server that contains other commits.
 func TestAPushNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	s := &stage{Stage: gittest.New(t)}

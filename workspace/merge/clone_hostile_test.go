@@ -63,7 +63,8 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	}
 }
 
-// A program of the arm can run while Coleo commits, and can make links after Coleo has checked for them.
+// A program of the arm can run while Coleo commits, and can make links after Coleo has checked for them. The
+// commit must not follow these links.
 func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, true)
@@ -136,7 +137,8 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A sparse file takes no disk space at any size, so an arm can easily make a huge index.
+// A sparse file takes no disk space at any size, so an arm can easily make a huge index. Coleo must not read it
+// into memory.
 func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, true)
@@ -146,8 +148,9 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	}
 }
 
-// The arm can read every object of its clone, so no file of the person may get there. The arm's program replaces
-// files by links to such a file while Coleo commits. With -short, there are fewer commits.
+// The arm can read every object of its clone, so no content of the person's other files may become an object.
+// While Coleo commits, the arm's program replaces files by links to such a file. With -short, there are fewer
+// commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, true)
@@ -167,7 +170,7 @@ func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 		} else {
 			_ = os.Link(filepath.Join(s.Root, "public"), draft)
 			_ = os.Rename(draft, name)
-			_ = os.Remove(draft) // a rename to the same file leaves the draft
+			_ = os.Remove(draft) // both names may be the same file already, and a rename then leaves the draft
 		}
 	}
 	s.Write(filepath.Join(w.Path, "work/0"), public)

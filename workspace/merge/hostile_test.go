@@ -63,9 +63,9 @@ func (s *stage) plant(w workspace.Workspace) {
 	}
 }
 
-// hostile makes the worktree of an arm that has committed attributes, a submodule and symbolic
-// links. The arm has also committed names that differ only in case, and a name with a line break. A
-// merge of its file cannot be a fast-forward.
+// hostile makes the worktree of an arm that has committed attributes, a submodule and symbolic links. The arm
+// has also committed names that differ only in case, and a name with a line break. The arm and the person have
+// changed different lines of "file", so a merge must combine them.
 func (s *stage) hostile() workspace.Workspace {
 	s.Helper()
 	w := s.arm("evil")
@@ -96,7 +96,8 @@ func (s *stage) hostile() workspace.Workspace {
 	return w
 }
 
-// hostileStages are templates with the arm of the function hostile: in a worktree, and in a clone.
+// hostileStages are templates with a hostile arm, made by the function `hostile`. The arm works in a worktree,
+// or in a clone if the key is true.
 var hostileStages = map[bool]*gittest.Template{false: hostileStage(false), true: hostileStage(true)}
 
 func hostileStage(clones bool) *gittest.Template {
@@ -106,7 +107,7 @@ func hostileStage(clones bool) *gittest.Template {
 	}}
 }
 
-// newHostile returns a stage with the arm of the function hostile.
+// newHostile returns a stage with a hostile arm, made by the function `hostile`.
 func newHostile(t *testing.T, clones bool) (*stage, workspace.Workspace) {
 	t.Helper()
 	s, w := copied(t, hostileStages[clones], clones, "evil")

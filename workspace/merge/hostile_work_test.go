@@ -10,8 +10,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// Git ignores files with such names, and only warns about them. A merge must not claim that it has committed
-// all of the work.
+// Git ignores files with names like .GIT or git~1, and only warns about them. A merge must not claim that it
+// has committed all of the work.
 func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -36,8 +36,8 @@ func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 	}
 }
 
-// macOS treats this name like .git. It must be refused before a commit in a clone, because such a commit could
-// not be fetched.
+// macOS ignores the invisible character in ".g\u200cit", so it treats this name like .git. Coleo could not
+// fetch a commit with such a name, so it must refuse the name before it commits in the clone.
 func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, true)
@@ -69,8 +69,8 @@ func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
 	}
 }
 
-// If only the index has a conflict, there is nothing to commit. A merge with --commit must not fail with the
-// advice to use --commit.
+// An index can record a conflict although no file has changed. There is then nothing to commit. A merge with
+// --commit must succeed, and not advise the user to use --commit.
 func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -90,7 +90,8 @@ func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 	}
 }
 
-// An error of git alone does not show that nothing was merged.
+// If git fails, its own error does not show whether something was merged. The error of the merge must say that
+// nothing was merged.
 func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {

@@ -105,8 +105,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killed merges in another process, which g kills. It returns the fatal git call, or "" if the
-// merge has ended before it.
+// killed merges in another process. The plan `g` kills that process at one of its git calls. killed returns
+// that git call, or "" if the merge has ended before it.
 func (s *stage) killed(w workspace.Workspace, request changes.MergeRequest, g gittest.FatalGit) string {
 	s.Helper()
 	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: g.Environ(s.Environ), Arm: w, Request: request})

@@ -27,14 +27,14 @@ var (
 // home is a repository from which the arms have worktrees.
 type home struct {
 	repo string
-	dir  string // the person's work folder, in which the branch into is checked out
+	dir  string // the person's work folder, in which the branch `into` is checked out
 	into string // the branch into which the work is merged
 	// commits contains every commit that was made, including stashes. Each must stay reachable.
 	commits []string
 }
 
-// lives runs the life of one arm's worktrees after another, and kills each step at a random moment. In some lives,
-// the arm has worktrees of two repositories.
+// lives carries out the whole life of an arm's worktrees many times, and kills each step at a random moment. In
+// some lives, the arm has worktrees of two repositories.
 type lives struct {
 	*stage
 	random *rand.Rand
@@ -45,11 +45,12 @@ type lives struct {
 	kills   map[string]int           // how often each step was killed
 	ended   int                      // how many steps ended before their kill came
 	number  int                      // the number of the present life
-	several bool                     // in this life, the arm has worktrees of all homes
+	several bool                     // in this life, the arm has worktrees of both repositories
 }
 
-// measured returns how many lives only measure the times of the steps: one life with one repository, and one with
-// two. With -short, each life has two repositories.
+// measured returns how many lives only measure the times of the steps. A life is one run through all steps.
+// Normally, one life with one repository and one life with two repositories are measured. With -short, each
+// life has two.
 func measured() int {
 	if testing.Short() {
 		return 1
@@ -57,8 +58,8 @@ func measured() int {
 	return 2
 }
 
-// name returns the name of a step in the maps. Steps with several repositories are separate, because they take
-// longer.
+// name returns the key of a step in the maps `times` and `kills`. Steps with several repositories have other
+// keys, because they take longer.
 func (l *lives) name(step string) string {
 	if l.several {
 		step += " of several"
@@ -124,8 +125,8 @@ func (l *lives) quiet() {
 	}))
 }
 
-// kill kills a step, and sometimes also the prune after it. Then a prune without a kill completes or undoes
-// everything.
+// kill kills a step, and sometimes also the step "prune" after it. Then it carries out "prune" without a kill,
+// which must complete or undo everything.
 func (l *lives) kill(t task) {
 	l.Helper()
 	if l.start(t); l.random.IntN(3) == 0 || l.number < measured() {
@@ -171,8 +172,8 @@ func (l *lives) nothingLost(step string) {
 	}
 }
 
-// there returns the arm's worktrees. It checks that there are either none or as many as this life has homes, unless
-// some is true.
+// there returns the arm's worktrees. If `some` is false, it checks their number: none, or one for each
+// repository of this life.
 func (l *lives) there(some bool) []workspace.Workspace {
 	l.Helper()
 	all, err := l.trees.Group(l.id)
@@ -219,8 +220,8 @@ func (l *lives) uncommitted(w workspace.Workspace, name string) {
 	l.Write(filepath.Join(w.Path, "env.ignored"), fmt.Sprintf("ignored %d\n", l.random.Int()))
 }
 
-// again deletes the folder of one worktree or of all. It then kills the second making. Each worktree must have its
-// old branch again.
+// again deletes the folder of one worktree or of all. Then it makes the worktrees again: first with a kill, and
+// then without one. Each worktree must have its old branch again.
 func (l *lives) again(all []workspace.Workspace) {
 	l.Helper()
 	which, heads := l.random.IntN(len(all)+1), map[string]string{}

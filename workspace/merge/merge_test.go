@@ -159,7 +159,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 				!strings.Contains(err.Error(), "--commit") {
 				t.Fatalf("the error is %v", err)
 			}
-			if clones { // only the arm's own branch has got the commits of the clone
+			if clones { // even a refused merge moves the arm's own branch to the clone's commit
 				refs = strings.Replace(refs, s.Rev(s.Repo, "base")+" commit\trefs/heads/coleo/fix",
 					head+" commit\trefs/heads/coleo/fix", 1)
 			}
@@ -277,8 +277,8 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	}
 }
 
-// TestTheTreeIsCheckedBeforeTheBranchMoves: the merged tree must be checked first. No branch may
-// move if the check fails, or the function that is called before the move.
+// TestTheTreeIsCheckedBeforeTheBranchMoves: the function Check must receive the merged tree before any branch
+// moves. No branch may move if Check fails, or if the function Before fails.
 func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, false)
@@ -307,8 +307,8 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	}
 }
 
-// TestALostRaceIsComputedAnew: a person commits between the computing and the move. The merge must
-// be computed again.
+// TestALostRaceIsComputedAnew: after the merge was computed, and before the branch moves, a person commits to
+// the branch. The merge must be computed again.
 func TestALostRaceIsComputedAnew(t *testing.T) {
 	t.Parallel()
 	s, w := newArm(t, false)

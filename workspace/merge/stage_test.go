@@ -55,7 +55,8 @@ func armStage(clones bool) *gittest.Template {
 	}}
 }
 
-// newArm returns a stage with the arm fix, which has a clone if clones is true.
+// newArm returns a stage with the arm "fix". If `clones` is true, the arm has a clone. Otherwise it has a
+// worktree.
 func newArm(t *testing.T, clones bool) (*stage, workspace.Workspace) {
 	t.Helper()
 	return copied(t, withArm[clones], clones, "fix")

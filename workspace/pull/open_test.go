@@ -71,8 +71,8 @@ func TestAMergeRequestIsMadeByGlab(t *testing.T) {
 	}
 }
 
-// TestTheBaseIsThatOfThePullRequest: a base that the server refused must be forgotten. A second call must not claim
-// that the pull request has another base.
+// TestTheBaseIsThatOfThePullRequest: the server refuses a base, and Coleo must then forget this base. If a pull
+// request exists, a second call with another base must report the base of the pull request.
 func TestTheBaseIsThatOfThePullRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
@@ -163,7 +163,8 @@ func TestTheRemoteOfThePullRequestStays(t *testing.T) {
 }
 
 // TestM28AKillOfAPullRequestMakesNoSecondOne kills Open at each of its calls of gh and git, and then calls it
-// again. With -short, it skips some calls of git that only read. The records of the fakes show what happened.
+// again. With -short, it skips some calls of git that only read. The fake gh and git record their calls, which
+// shows what happened.
 func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")

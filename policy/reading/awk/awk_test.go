@@ -7,7 +7,7 @@ import (
 	"coleo.dev/policy/reading/awk"
 )
 
-// The lines in policy/reading/testdata try many more scripts.
+// This test covers one script for each rule. The lines in policy/reading/testdata contain many more scripts.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 		`BEGIN {system("x")}`:                 "contains system",
 		`{s = s s $0} END {print s}`:          "fills the memory",
 		`{for (i = 1; i <= from; i++) print}`: "a loop up to from",
-		// A short script of this form is accepted as a whole.
+		// With fewer values, a print like this one is accepted.
 		`{print ` + strings.Repeat("$0,", 70) + `$0}`: "names a value more than",
 	} {
 		err := awk.Check(script, []string{"from=5000"})
