@@ -99,9 +99,8 @@ func BenchmarkHolderSpawn(b *testing.B) {
 	report(b, took, "connectable")
 }
 
-// BenchmarkHolderMemory measures the memory of a single holder and of its guard process, in kB. It measures
-// three times: at the start, under load, and at rest after 1,000 keystrokes and 64 MiB of output. Memory that
-// several processes share counts in part.
+// BenchmarkHolderMemory measures the proportional memory of a holder and its guard, in kB: at the start, under
+// load, and at rest after 1,000 keystrokes and 64 MiB of output.
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {
@@ -204,8 +203,7 @@ const keystrokes = 2000
 func BenchmarkHolderEcho(b *testing.B) {
 	program := program(b)
 	var raw, through, other []time.Duration
-	// The three ways take turns, because the results depend most on where the scheduler places the processes.
-	for b.Loop() {
+	for b.Loop() { // the ways take turns, because it matters most where the scheduler places the processes
 		raw = append(raw, rawEcho(b)...)
 		through = append(through, holderEcho(b, program)...)
 		other = append(other, dtachEcho(b)...)
@@ -266,8 +264,7 @@ func holderEcho(b *testing.B, program []string) []time.Duration {
 	}, func() []byte { c, err := stream.Next(); ok(b, err); return c.Data })
 }
 
-// dtachEcho measures the echoes of keys that are typed through dtach's client. It returns nil if dtach is not
-// installed.
+// dtachEcho measures echoes through dtach's client. It returns nil if dtach is not installed.
 func dtachEcho(b *testing.B) []time.Duration {
 	path, err := exec.LookPath("dtach")
 	if err != nil {
@@ -277,8 +274,7 @@ func dtachEcho(b *testing.B) []time.Duration {
 		"-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	// After the program's first output, dtach's client has switched its own terminal to raw mode.
-	var output []byte
+	var output []byte // with the program's first output, dtach's client has its terminal in raw mode
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
@@ -318,8 +314,7 @@ func BenchmarkHolderThroughput(b *testing.B) {
 	}
 }
 
-// writer returns a command that waits for a line of input. It then writes n bytes of text in lines, prints
-// DONE, and runs the shell command `after`.
+// writer returns a command that waits for a line, writes n bytes of text in lines, prints DONE, and runs `after`.
 func writer(n int, after string) []string {
 	return []string{"/bin/sh", "-c",
 		"stty raw -echo; read go; yes '0123456789 abcdefghij 0123456789 abcdefghij 0123456789 abcdefghij' | head -c " +
