@@ -273,7 +273,7 @@ func (x *attempt) results() (out []string) {
 		}
 	}
 	if x.ask.Together {
-		return out // one request contains the results of all calls
+		return out // the agent CLI sends the results of all calls in one request
 	}
 	return out[min(len(x.ask.Before), len(out)):]
 }
@@ -313,7 +313,7 @@ func (x *attempt) respond(ctx context.Context, d coleo.Decision) error {
 func (x *attempt) checkDenial(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceDeny})
-		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // one more page of the dialog
+		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // true if the dialog has one more page
 		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
 			return x.checkUndone(true)
 		}

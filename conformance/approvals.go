@@ -113,7 +113,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 			}
 			break
 		}
-		dialog = e.Dialog // the next dialog of the same turn
+		dialog = e.Dialog // go on with the next dialog of the same turn
 	}
 	answer, err := waitfor.Response(ctx, t.Session, receipt)
 	if err != nil {

@@ -200,6 +200,6 @@ func (t *Trial) commandWithPID(own string) coleo.Identity {
 		return coleo.Identity{}
 	}
 	pid, _ := strconv.Atoi(own)
-	id, _ := process.Identify(pid) // a system without /proc has no sandboxes
+	id, _ := process.Identify(pid) // without /proc there are no sandboxes, so the machine uses the same id
 	return id
 }

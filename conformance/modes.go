@@ -69,7 +69,8 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode)
 		return fmt.Errorf("no change reports the mode")
 	}
 	if m.Confirm {
-		return nil // in such a mode, some agent CLIs open a dialog at the first prompt
+		// Some agent CLIs open a dialog at the first prompt in a mode that must be confirmed, so no prompt is sent.
+		return nil
 	}
 	if err := t.reachesModel(ctx); err != nil {
 		return err

@@ -19,14 +19,14 @@ import (
 // label does not come from the session's screen.
 type Played struct {
 	Name  string // name of the recording, without its suffix
-	Label string // in the format of mend.Case
+	Label string // the label of the recording, in the format of mend.Case
 	Err   error  // why the play ended early; the label then contains only the states that were proven before
 }
 
 // plays lists sequences of actions of a user. Play carries out each sequence in a separate session.
 var plays = []struct {
 	name string
-	asks bool // only for an agent CLI that asks for approvals
+	asks bool // the sequence is only for an agent CLI that asks for approvals
 	run  func(*player) error
 }{
 	{"answers", false, (*player).playAnswers},
@@ -114,7 +114,7 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 		played.Err = fmt.Errorf("%w%s", played.Err, t.evidence())
 		p.forgetUnproven()
 	}
-	p.recordState(mend.Unjudged, time.Now()) // the agent CLI will now be ended
+	p.recordState(mend.Unjudged, time.Now()) // accept any state from now on, because the agent CLI will be ended
 	if err := t.close(); err != nil {
 		return played, err
 	}
@@ -130,7 +130,7 @@ type player struct {
 	*Trial
 	ctx    context.Context
 	states []stateSince
-	proven int // number of states that are proven: a later prompt has reached the model, so they were true
+	proven int // number of states that are proven to be true, because a later prompt has reached the model
 }
 
 // stateSince is a state and the time at which it began.

@@ -229,7 +229,8 @@ func without(rows []string, at, n int) []string {
 func differentRow(want, now []string) string {
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])
-		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) { // a hint at the end of a row can appear or disappear
+		// Rows that differ only by a hint at their end count as equal, because a hint can appear or disappear.
+		if !strings.HasPrefix(was, is) && !strings.HasPrefix(is, was) {
 			return fmt.Sprintf("it shows the row %q in place of %q", now[i], row)
 		}
 	}

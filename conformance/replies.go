@@ -201,7 +201,7 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	typed := rows()
 	for since := time.Now(); time.Since(since) < handPause; <-time.After(handEvery) {
 		if now := rows(); now != typed {
-			typed, since = now, time.Now() // some agent CLIs draw a menu of commands with a delay
+			typed, since = now, time.Now() // wait again, because some agent CLIs draw a menu of commands with a delay
 		}
 	}
 	if err := term.Input(ctx, []byte("\r")); err != nil {

@@ -90,7 +90,7 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
-	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may set this size with a delay
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // wait, because Coleo may set the size with a delay
 		waitFor(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))

@@ -45,7 +45,8 @@ func SettingChecks() []Check {
 		i := slices.IndexFunc(Checks(), func(c Check) bool { return c.Name == name })
 		check := Checks()[i]
 		check.Shared, check.Required, check.Timeout = true, true, settingTimeout
-		check.Stops = name == settingChecks[0] // the other checks need a session that has become idle
+		// If the first check fails, the session has not become idle, which all other checks need.
+		check.Stops = name == settingChecks[0]
 		out = append(out, check)
 	}
 	return out

@@ -22,7 +22,7 @@ import (
 type Check struct {
 	Name     string
 	Doc      string // the requirement in one line
-	Required bool   // a harness that fails this check is not compatible
+	Required bool   // true if a harness must pass this check to be compatible
 	Shared   bool   // runs in the session that the earlier shared checks have left; if false, in a session of its own
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; if nil, it always applies
@@ -136,7 +136,7 @@ func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report
 type checkRunner struct {
 	harness  coleo.Harness
 	config   Config
-	shared   *Trial // nil until a check needs it
+	shared   *Trial // the trial of the shared checks; nil until a check needs it
 	unshared *Trial // trial of the running check, if that check is not shared
 	count    int    // number of shared trials so far
 }

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Dir      string         // folder for all files of the trials; it must exist
 	Path     []string       // folders that are searched first for agent CLIs
-	Binary   string         // path of the agent CLI; if it is set, there is no search
+	Binary   string         // path of the agent CLI; if it is set, the agent CLI is not searched for
 	Environ  []string       // the caller's environment; only PATH and the language are passed on
 	Probe    []string       // command line of the checks' MCP server; the path of the record is appended
 	Isolated bool           // the caller has removed all networks except loopback
@@ -53,11 +53,11 @@ type Trial struct {
 	dir              string
 	name             string // name of the trial's recordings
 	details          string
-	recordedSessions []*recordedSession // one for each agent CLI that was started
+	recordedSessions []*recordedSession // the recorded sessions, one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
 	before           int                // number of requests to the model before this check
 	lives            int                // number of agent CLIs that the method renew has ended
-	tmux             *tmux              // shows the windows; nil if the harness has none
+	tmux             *tmux              // the tmux that shows the windows; nil if the harness has none
 	hosted           *hosted.Arm        // the agent CLI, if a host agent drives it; Session is nil then
 }
 

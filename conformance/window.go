@@ -84,7 +84,7 @@ func (x *tmux) run(args ...string) (string, error) {
 // close ends the server, if it runs.
 func (x *tmux) close() {
 	if x != nil {
-		_, _ = x.run("kill-server") // fails if the server has crashed
+		_, _ = x.run("kill-server") // an error is ignored, because it means that the server has crashed
 		_ = os.RemoveAll(x.dir)
 	}
 }

@@ -123,7 +123,7 @@ func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 		}
 	}
 	for _, id := range calls {
-		if w.node(id).Call.Kind != coleo.ToolRead { // agent CLIs seldom ask before they read
+		if w.node(id).Call.Kind != coleo.ToolRead { // skip calls that read, because agent CLIs seldom ask before they read
 			return id, MatchOrder
 		}
 	}

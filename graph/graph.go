@@ -67,16 +67,16 @@ type Node struct {
 	Arm    string       `json:"arm"`
 	Turn   int          `json:"turn,omitempty"`
 	Start  time.Time    `json:"start"`
-	End    time.Time    `json:"end,omitzero"` // zero if the node has not ended
+	End    time.Time    `json:"end,omitzero"` // when the node ended; zero if it has not ended
 	Source coleo.Source `json:"source,omitempty"`
 	Event  Key          `json:"event"` // the event that created the node
 
 	Prompt     *Prompt     `json:"prompt,omitempty"` // of a run
-	Text       *Text       `json:"text,omitempty"`   // of a text or of thinking
+	Text       *Text       `json:"text,omitempty"`   // set only in a node of the kind text or thinking
 	Call       *Call       `json:"call,omitempty"`
 	Approval   *Approval   `json:"approval,omitempty"`
 	Suspension *OpenDialog `json:"suspension,omitempty"`
-	Path       string      `json:"path,omitempty"` // only for a file: the path as the model gave it
+	Path       string      `json:"path,omitempty"` // the path of a file as the model gave it; only for a file
 	Subagent   *Subagent   `json:"subagent,omitempty"`
 	Shell      *Shell      `json:"shell,omitempty"`
 	Model      string      `json:"model,omitempty"` // of a turn
@@ -99,7 +99,7 @@ type Prompt struct {
 	Outcome coleo.Outcome `json:"outcome,omitempty"`
 	Answer  string        `json:"answer,omitempty"`
 	Orphans []string      `json:"orphans,omitempty"` // ids of the nodes of calls that have no end
-	Usage   *coleo.Usage  `json:"usage,omitempty"`   // the sum of the run's replies
+	Usage   *coleo.Usage  `json:"usage,omitempty"`   // the tokens of all replies of the run
 	Errors  []string      `json:"errors,omitempty"`  // the last errors that the agent CLI has reported, oldest first
 	// Foreign means that no event of this run is in the graph. The run has a node only because
 	// another run names it as its parent.
@@ -108,7 +108,7 @@ type Prompt struct {
 
 // Text is a text that the model has written. The agent CLI reports it in pieces.
 type Text struct {
-	Text      string `json:"text"` // set by Document, Nodes and Node
+	Text      string `json:"text"` // the whole text; only Document, Nodes and Node set it
 	Pieces    int    `json:"pieces"`
 	Done      bool   `json:"done"`
 	Truncated bool   `json:"truncated,omitempty"`
@@ -141,8 +141,8 @@ type Call struct {
 	// object with the fields __toolParseError, parseError and rawArguments.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Malformed bool            `json:"malformed,omitempty"`
-	Result    *Result         `json:"result,omitempty"`   // nil if the call has no end
-	Progress  int             `json:"progress,omitempty"` // bytes of output before the end
+	Result    *Result         `json:"result,omitempty"`   // how the call ended; nil if it has no end
+	Progress  int             `json:"progress,omitempty"` // size of the output before the call ended, in bytes
 	// Orphan means that the run has ended, but the call has not.
 	Orphan bool `json:"orphan,omitempty"`
 }
@@ -153,7 +153,7 @@ type Result struct {
 	Reason    string            `json:"reason,omitempty"` // with status denied
 	Error     string            `json:"error,omitempty"`  // with status error
 	ExitCode  *int              `json:"exit_code,omitempty"`
-	Output    string            `json:"output,omitempty"` // at most MaxOutput bytes; the event has the rest
+	Output    string            `json:"output,omitempty"` // at most MaxOutput bytes; the event contains all of it
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
@@ -201,7 +201,7 @@ type Subagent struct {
 // Shell is a command that the user gave directly to the shell, and not to the model.
 type Shell struct {
 	Command   string `json:"command"`
-	Progress  int    `json:"progress,omitempty"` // bytes of output before the end
+	Progress  int    `json:"progress,omitempty"` // size of the output before the command ended, in bytes
 	Done      bool   `json:"done"`
 	Output    string `json:"output,omitempty"` // at most MaxOutput bytes
 	Errors    string `json:"errors,omitempty"` // at most MaxOutput bytes

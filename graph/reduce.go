@@ -74,7 +74,7 @@ func (w *writer) reduce() {
 		case coleo.EventDecision, coleo.EventState, coleo.EventUnrecognised:
 			// such an event does not always name its run, so take the arm's open run
 			w.id, _ = w.open.get(w.e.Arm)
-		default: // these events report nothing about a run
+		default: // other events without a run's id report nothing about a run
 		}
 	}
 	if w.id != "" {
@@ -112,7 +112,9 @@ func (w *writer) enter() {
 	}
 	if w.e.Kind != coleo.EventRunStart && !state.begun {
 		w.fault("its first event is %s, not run_start", w.e.Kind)
-		w.run.begun = true // set only to record the missing beginning as one fault, not as one fault per event
+		// From now on, the run counts as begun, so that the missing run_start is one fault and not one fault per
+		// event.
+		w.run.begun = true
 	}
 	if state.ended {
 		w.fault("%s came after its run_end", w.e.Kind)

@@ -106,7 +106,7 @@ func (s *search) read(e coleo.Event) {
 		if json.Unmarshal(e.Payload, &f) == nil && s.Names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
 			s.changed = Finding{Changed, e.Run, e.Arm, f.Call, s.generation[e.Arm], true}
 		}
-	default: // these events report nothing about files
+	default: // all other events report nothing about files
 	}
 }
 
@@ -205,7 +205,7 @@ type Answer struct {
 	ArmName  string `json:"armName,omitempty"` // "" if the arm is gone
 	Run      *Node  `json:"run,omitempty"`
 	Call     *Node  `json:"call,omitempty"`
-	Approval *Node  `json:"approval,omitempty"` // nil if no approval was matched with the call
+	Approval *Node  `json:"approval,omitempty"` // the approval of the call; nil if no approval was matched with it
 	// Approver is the caller who answered, according to serve's audit. ApproverMatched reports how
 	// the record in the audit was found: by the dialog, or only by the time.
 	Approver        *coleo.Caller `json:"approver,omitempty"`

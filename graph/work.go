@@ -58,7 +58,7 @@ func (w *writer) work() {
 		})
 	case coleo.ShellInput, coleo.ShellProgress, coleo.ShellOutput:
 		w.shell(work)
-	default: // these events have no node
+	default: // all other events have no node of their own
 	}
 }
 

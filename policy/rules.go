@@ -125,5 +125,5 @@ type Grant struct {
 	Arm    string    // "" for every arm
 	Start  int       // the number of the arm's start; 0 for every start
 	Thread string    // the conversation's id, as the agent CLI reports it; "" for every conversation
-	Ends   time.Time // zero for a grant without an end
+	Ends   time.Time // when the grant ends; zero for a grant without an end
 }

@@ -30,7 +30,7 @@ type Core struct {
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool      // by column; nil for a new terminal, which has a tab stop in every 8th column
+	tabs     []bool      // the tab stops, by column; nil for a new terminal, which has one in every 8th column
 	joining  width.State // the width of the last character, and whether the next one can join it into one cluster
 
 	title    string
@@ -38,8 +38,8 @@ type Core struct {
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // when the table has this many clusters, those that no cell uses are dropped
-	linkPatience int // number of new links that are still left out before the next search for unused links
+	clusterLimit int // number of clusters at which Core drops those that no cell uses
+	linkPatience int // number of new links to leave out before the next search for unused links
 
 	line    []byte // buffer for the text of a row
 	replies []byte
@@ -87,7 +87,7 @@ func New(cols, rows int) *Core {
 func (c *Core) reset() {
 	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // the program sent this RIS directly after another RIS
 	if c.resetAt = c.bytesTaken + 1; repeated {
-		return // a second reset changes nothing, and takes long on a large screen
+		return // a second reset would change nothing, and take long on a large screen
 	}
 	c.endFrame()
 	if len(c.main.rows) == 0 {

@@ -2,8 +2,10 @@ package pty
 
 // buffer is the normal screen or the alternate screen.
 type buffer struct {
-	rows        []*row
-	x, y        int // x is the number of columns while a wrap is pending: the next character begins a new row
+	rows []*row
+	// x and y are the place of the cursor. x is the number of columns while a wrap is pending, which means that
+	// the next character begins a new row.
+	x, y        int
 	top, bottom int // first and last row of the scroll region
 	saved       saved
 	keyboard    []uint8 // kitty keyboard flags; the last element applies

@@ -13,9 +13,9 @@ type cell struct {
 }
 
 const (
-	cluster  = 1 << 31 // ch holds an index into Core.clusters
-	wide     = 1 << 30 // the character takes this cell and the next one
-	filler   = 1 << 29 // right half of a wide character
+	cluster  = 1 << 31 // flag: ch holds an index into Core.clusters
+	wide     = 1 << 30 // flag: the character takes this cell and the next one
+	filler   = 1 << 29 // flag: the cell is the right half of a wide character
 	charMask = 1<<21 - 1
 )
 
@@ -80,7 +80,7 @@ func (c *Core) appendRow(dst []byte, r *row) []byte {
 			dst = c.appendCell(dst, ch)
 		}
 	}
-	for len(dst) > start && dst[len(dst)-1] == ' ' { // some clusters end with a space
+	for len(dst) > start && dst[len(dst)-1] == ' ' { // this also cuts spaces at the end of a cluster
 		dst = dst[:len(dst)-1]
 	}
 	return dst

@@ -65,7 +65,8 @@ func (c *Core) linkID(target string) uint16 {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
-		if c.linkPatience > 0 { // a search of all cells for each new link would be slow
+		// Leave out some links before the next search, because a search of all cells for each new link would be slow.
+		if c.linkPatience > 0 {
 			c.linkPatience--
 			return 0
 		}

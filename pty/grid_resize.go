@@ -180,7 +180,7 @@ func (b *buffer) setColumns(cols int) {
 // next rows.
 type textLine struct {
 	cells  []cell
-	cursor int // position of the cursor in cells; -1 if the cursor is not in this line
+	cursor int // the cursor's index in the field `cells`; -1 if the cursor is not in this line
 }
 
 // reflow wraps the lines of the normal screen for a width of cols cells.

@@ -4,12 +4,12 @@ package pty
 // the field `cells`. All later columns contain a copy of the field `rest`. So erasing a large row or
 // screen costs no more than erasing a small one.
 type row struct {
-	cells           []cell // the first columns; at most cols
+	cells           []cell // the cells of the first columns
 	rest            cell   // the content of every later column: a narrow character, or a blank
 	beforeNarrowing []cell // only on the alternate screen: the cells from before the screen was made narrower
 	cols            int
 	wrapped         bool      // this row continues the row above
-	readBy          rowReader // readers that have seen the current content; a write sets it to 0
+	readBy          rowReader // one bit for each reader that has seen the current content; a write sets it to 0
 	text            string    // text of the row when readByText last read it
 }
 

@@ -64,7 +64,7 @@ var modeTable = [...]struct {
 	{"mouse_sgr", 1006, false},
 	{"mouse_pixels", 1016, false},
 	{"kitty_keyboard", 0, false}, // CSI > u, CSI = u: keys can be sent as CSI u
-	{"alt_screen", 1049, false},  // set by 47, 1047 and 1049
+	{"alt_screen", 1049, false},  // the modes 47, 1047 and 1049 all show the alternate screen
 }
 
 func (s *modeSet) set(m modeSet, on bool) {

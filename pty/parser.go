@@ -37,12 +37,12 @@ type parser struct {
 
 	// The following fields describe a CSI or DCS that is not complete yet.
 	dcs    bool
-	prefix byte // one of < = > ?, or 0
+	prefix byte // the byte < = > or ? before the parameters; 0 if there is none
 	inter  [maxInter]byte
 	inters int // number of intermediate bytes; if more than maxInter, the sequence is ignored
 	param  [maxParams]int32
 	given  int    // number of parameters that have begun
-	subs   uint32 // bit i is set: param[i] came after a colon, and is -1 if omitted
+	subs   uint32 // bit i is set if param[i] came after a colon; such a parameter is -1 if omitted
 
 	str     []byte // text of an OSC or DCS
 	tooLong bool
@@ -117,7 +117,7 @@ func (c *Core) step(b byte) {
 		switch {
 		case b < ' ':
 			c.control(b)
-		case b < 0x7f: // reached only if the byte follows an incomplete character
+		case b < 0x7f: // printable ASCII comes here only if it follows an incomplete character
 			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
@@ -144,7 +144,7 @@ func (c *Core) step(b byte) {
 // stepHigh handles one byte of a character that is not ASCII.
 func (c *Core) stepHigh(b byte) {
 	if c.state >= oscText {
-		if b == 0x9c && c.lastStr == 0xc2 { // U+009C (ST), not a byte of another character
+		if b == 0x9c && c.lastStr == 0xc2 { // the two bytes are U+009C (ST), and not the end of another character
 			c.str = c.str[:max(len(c.str)-1, 0)]
 			c.endString(true)
 			c.state = ground

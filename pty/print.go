@@ -17,7 +17,7 @@ func (c *Core) print(r rune) {
 	if c.buf.x+cells-oldCells > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if cells == 2 { // there is no room for r, so no character can join it
+			if cells == 2 { // a wide r has no room and is dropped, so no character can join it
 				c.joining = width.State{}
 				return
 			}

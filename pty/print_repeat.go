@@ -120,7 +120,7 @@ func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 // sequences in a row. After that, every 300 bytes of output allow one more. No known program comes near this
 // limit.
 const (
-	maxAllowance     = 2 << 20 // in cells; the emulator moves this many cells in about 10 ms
+	maxAllowance     = 2 << 20 // number of cells; the emulator moves this many cells in about 10 ms
 	allowancePerByte = 16
 	freeRepeats      = 128 // number of cells that one REP can print without using the allowance
 	scrollCost       = 32  // number of cells that one scroll costs

@@ -15,7 +15,7 @@ import (
 
 // Cast is a recording of a terminal: its size and its events.
 type Cast struct {
-	Cols, Rows int // in cells, at the start of the recording
+	Cols, Rows int // size in cells at the start of the recording
 	Events     []CastEvent
 }
 

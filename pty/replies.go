@@ -100,7 +100,7 @@ func (c *Core) privateQuery(b byte) {
 	case n == 6:
 		x, y := c.reportedCursor()
 		c.replyf("\x1b[?%d;%dR", y, x)
-	case n == 996: // are the colors dark or light?
+	case n == 996: // the program asks whether the colors are dark or light
 		c.reply("\x1b[?997;1n")
 	}
 }
@@ -254,7 +254,7 @@ func (c *Core) deviceControl(final byte, data []byte) {
 	case '+':
 		for name := range strings.SplitSeq(string(data), ";") {
 			if _, err := hex.DecodeString(name); err == nil {
-				c.reply("\x1bP0+r" + name + "\x1b\\") // the capability is not known
+				c.reply("\x1bP0+r" + name + "\x1b\\") // this reply says that the terminal lacks the capability
 			}
 		}
 	}

@@ -76,7 +76,7 @@ type Frame struct {
 // that can print can forge a notice, so Coleo never relies on a notice alone.
 type Notice struct {
 	Kind NoticeKind
-	Text string // at most 4096 bytes, without control characters
+	Text string // what the program has reported: at most 4096 bytes, without control characters
 }
 
 // NoticeKind is the kind of a Notice.

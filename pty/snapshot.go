@@ -67,7 +67,7 @@ func sealSnapshot(body []byte) []byte {
 	w.Reset(&out)
 	_, _ = w.Write(body)
 	_ = w.Close()
-	w.Reset(io.Discard) // so that it does not keep out
+	w.Reset(io.Discard) // while w is in the pool, it must not keep the buffer `out` in memory
 	deflaters.Put(w)
 	data := out.Bytes()
 	copy(data, snapshotMagic)

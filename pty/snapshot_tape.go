@@ -13,7 +13,7 @@ import (
 // reads a value, it checks the value against the given limits. After an error, it reads zeros.
 type tape struct {
 	out []byte
-	in  *bufio.Reader // nil if the tape writes
+	in  *bufio.Reader // the input of a tape that reads; nil if the tape writes
 	err error         // the first error of a tape that reads
 }
 

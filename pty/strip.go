@@ -11,7 +11,7 @@ import "unicode/utf8"
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // bytes of an incomplete character
-	n     int               // number of bytes in held
+	n     int               // number of bytes in the field `held`
 	last  byte              // last byte of an OSC, DCS, SOS, PM or APC, to recognize U+009C
 }
 

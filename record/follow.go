@@ -22,10 +22,10 @@ const (
 // Follower reads one record while the agent CLI writes it.
 type Follower struct {
 	source Source
-	where  func() Where // where returns the record to read; the conversation can change, and can be unknown at first
+	where  func() Where // returns which record to read; this changes with the conversation, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
-	asked  chan chan<- struct{} // a channel asks for a reading of the record; it is closed after the reading
+	asked  chan chan<- struct{} // receives a channel from CatchUp, which Run closes after it has read the record
 	ended  chan struct{}        // closed when Run has returned
 
 	ready     atomic.Bool            // true after an entry of the kind Ready, or if the source has no such entries
@@ -33,7 +33,7 @@ type Follower struct {
 	found     Where                  // what the function `where` returned when the record was found
 	tail      Tail
 	subagents *subagentRecords         // the records of subagents; nil until the record is found
-	also      atomic.Pointer[[]string] // the files and folders of subagents, whose changes also count
+	also      atomic.Pointer[[]string] // the subagents' files and folders, whose changes concern the Follower too
 	from      string                   // path of the record whose entries the function `take` is receiving
 }
 
@@ -137,7 +137,7 @@ func (f *Follower) close() {
 // other order, it could miss a change between the two steps.
 func (f *Follower) look(w *Watcher) {
 	if where := f.where(); f.tail == nil || where != f.found {
-		f.path.Store(nil) // until the record is found, every change concerns it
+		f.path.Store(nil) // without a path, every change of a file counts as a change of the record
 		f.watchFor(w, where)
 		path := f.source.Find(where)
 		if path == "" {

@@ -39,7 +39,7 @@ type Entry struct {
 	Ending Ending    // how the turn ended, if Kind is End
 	MayEnd bool      // whether an Answer may be the last of its turn, in a record that does not mark the end of a turn
 	ByUser bool      // whether a person or Coleo has typed the Prompt
-	Time   time.Time // by the agent CLI's clock; zero if the record has no time
+	Time   time.Time // when the entry was written, by the agent CLI's clock; zero if the record has no time
 
 	// Work is what the entry adds to the events of its run, or nil. Reply, Model, Position and Key
 	// have the same meaning as in coleo.Activity. A Decoder leaves Position empty, because the

@@ -12,7 +12,7 @@ import (
 type Where struct {
 	Home         string    // HOME of the agent CLI
 	Conversation string    // the agent CLI's id of the conversation; "" if it is not known yet
-	Since        time.Time // entries before this time may be left out
+	Since        time.Time // the reader may leave out entries from before this time
 }
 
 // Tail reads one record while it grows. It is not safe for concurrent use.

@@ -21,7 +21,7 @@ import (
 // Conversations describes how to find, list and read the conversations of one agent CLI.
 type Conversations struct {
 	Source Source
-	List   Catalogue // nil if Coleo cannot list the conversations
+	List   Catalogue // lists the conversations; nil if Coleo cannot list them
 }
 
 // Catalogue lists the conversations of an agent CLI. It only reads. Several goroutines
@@ -204,7 +204,7 @@ func (h *Header) add(entries []Entry, fromBeginning bool) {
 // OneLine returns a text as one line of at most titleLength characters, without invisible
 // characters.
 func OneLine(text string) string {
-	if len(text) > 8*titleLength { // limits the work for a very long text
+	if len(text) > 8*titleLength { // cut a very long text first, to limit the work
 		text = text[:8*titleLength]
 	}
 	text = printable.Line(text)

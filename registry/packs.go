@@ -14,12 +14,12 @@ import (
 // packs contains the packs of a folder, and joins each pack with its harness. A pack contains newer
 // rules for reading a harness's screen.
 type packs struct {
-	store *pack.Store // nil if the registry uses no packs
+	store *pack.Store // the folder of the packs; nil if the registry uses no packs
 	now   func() time.Time
 
 	stamp  string
-	used   map[string]*pack.Pack    // used contains the packs in use, by the name of their harness
-	wrong  []error                  // for each pack that is not used, the reason
+	used   map[string]*pack.Pack    // the packs in use, by the name of their harness
+	wrong  []error                  // the reasons why packs are not used, one for each such pack
 	joined map[string]packedHarness // the harnesses with packs, by name
 }
 

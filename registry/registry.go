@@ -96,8 +96,8 @@ type Registry struct {
 // file is what the registry last read from one of the user's files.
 type file struct {
 	stamp   string        // a text that changes when the file changes
-	harness coleo.Harness // from the last valid content; nil if there was none
-	wrong   error         // the error in the last content that was read
+	harness coleo.Harness // the harness in the file's last valid content; nil if there was none
+	wrong   error         // the error in the last content that was read; nil if it was valid
 }
 
 // New returns a registry of the built-in harnesses and of the harnesses that the *.toml files in the

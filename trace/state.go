@@ -18,7 +18,7 @@ const mostSubagents = 32
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
 // zero State is for an arm without activities. A State is stored as JSON.
 type State struct {
-	Places []Place `json:"places,omitempty"` // in the order of their last activities
+	Places []Place `json:"places,omitempty"` // how far each record was read, in the order of the records' last activities
 
 	// Subagents contains the places of the subagents' own records. They are not in Places, because
 	// many subagents would displace the record of the conversation. Forgotten is the time of the
@@ -28,12 +28,12 @@ type State struct {
 
 	Run   string `json:"run,omitempty"`   // the open run that the activities belong to; "" if none
 	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
-	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in that turn
+	Reply string `json:"reply,omitempty"` // the agent CLI's id of the reply in the newest turn
 	// Replied is true if a tool has answered the newest reply. The reply is then over, and the next
 	// work of the model begins a new turn.
 	Replied bool   `json:"replied,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"` // number of texts in the newest turn
-	Text    bool   `json:"text,omitempty"`   // the run has an assistant_text
+	Text    bool   `json:"text,omitempty"`   // true if the run has an event assistant_text
 	Open    []Call `json:"open,omitempty"`   // calls without an end, in order
 	Model   string `json:"model,omitempty"`
 	Mode    string `json:"mode,omitempty"` // the mode of the newest event about a mode
@@ -108,7 +108,8 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 // is new.
 func (s State) afterActivity(record string, a coleo.Activity) (State, bool) {
 	u, ok := a.Work.(coleo.ReplyUsage)
-	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // otherwise it is in the conversation's record
+	// The conversation's record has a place in s.Places. A record without a place is a subagent's own record.
+	if ok && u.Subagent && placeOf(s.Places, record) < 0 {
 		return s.passSubagent(record, a)
 	}
 	place, isNew := placeAfter(s.Places, record, a)

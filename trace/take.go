@@ -70,7 +70,7 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 			break
 		}
 		t.useModel(w.Model)
-		if a.Reply != "" { // Gemini CLI records the tokens of a reply first, so they can begin the reply
+		if a.Reply != "" { // the tokens can begin the reply, because Gemini CLI records them first
 			t.reply()
 		}
 		t.tell(w)

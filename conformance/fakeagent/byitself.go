@@ -20,7 +20,7 @@ func (p *program) beginByItself(ctx context.Context) {
 	if commands != "" {
 		p.beginTurn(ctx, func(ctx context.Context) { p.runCommands(ctx, strings.Split(commands, "\n")) })
 	}
-	p.rec.add(ByItself, commands, nil) // recorded after the new state
+	p.rec.add(ByItself, commands, nil) // this entry must come after the entry about the new state
 }
 
 // fail carries out the command "fail N TEXT". It answers with the text as an error the first N

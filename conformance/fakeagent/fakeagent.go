@@ -52,7 +52,7 @@ type program struct {
 	submitsToBreak  int
 	ignored         map[string]bool
 	leaving         time.Duration   // the time from a signal that ends the fake until it ends
-	faults          map[string]bool // permanent faults that are switched on, by their words
+	faults          map[string]bool // the permanent faults that are switched on, by the words for them
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 	refusals        map[string]int  // how often the command "fail" has refused each text
@@ -61,7 +61,7 @@ type program struct {
 	// The following fields are used only with a model. After the start, only the goroutine of the turn uses them.
 	talk    []message
 	always  map[string]bool // actions that the user has permanently allowed
-	mcp     *mcpClient      // nil without an MCP server
+	mcp     *mcpClient      // the client of the MCP server; nil without a server
 	replies int             // number of replies of the model since the start
 }
 

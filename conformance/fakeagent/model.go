@@ -105,7 +105,8 @@ func (p *program) converse(ctx context.Context, prompt string) (err error) {
 	p.note(Note{Kind: NotedPrompt, Text: prompt})
 	begun := time.Now()
 	defer func() {
-		_ = sleep(ctx, time.Until(begun.Add(shortestTurn))) // an interrupted turn may be shorter
+		// The error only means that the turn was interrupted. Such a turn may be shorter.
+		_ = sleep(ctx, time.Until(begun.Add(shortestTurn)))
 		p.noteEnd(ctx, err)
 	}()
 	p.talk = append(p.talk, message{Role: "user", Content: prompt})

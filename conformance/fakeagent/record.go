@@ -17,7 +17,7 @@ type Kind string
 // These are the kinds of entries.
 const (
 	Started  Kind = "started"  // Text is the process id
-	Bytes    Kind = "bytes"    // Bytes were read; they may have had no effect
+	Bytes    Kind = "bytes"    // the fake has read these Bytes, which may have had no effect
 	Prompted Kind = "prompted" // Text was submitted
 	Said     Kind = "said"     // Text is an answer of the command "say"
 	Chosen   Kind = "chosen"   // Text is the option that was chosen in a dialog; "" for none

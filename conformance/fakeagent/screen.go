@@ -141,7 +141,8 @@ func (p *program) transcriptRows(cols, rows int) []string {
 	from, have := len(p.transcript), 0
 	for from > 0 && have < rows {
 		from--
-		have += 1 + len(p.transcript[from])/max(4*cols, 1) // a character needs at most 4 bytes per cell
+		// The line has at least so many rows, because a character needs at most 4 bytes per cell.
+		have += 1 + len(p.transcript[from])/max(4*cols, 1)
 	}
 	var lines []string
 	for _, line := range p.transcript[from:] {

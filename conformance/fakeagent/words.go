@@ -198,7 +198,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // the fault to imitate: nobody waits for the child
+	_ = c.Process.Release() // the fake imitates a fault: nobody waits for the child
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil

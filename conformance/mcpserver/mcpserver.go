@@ -35,7 +35,7 @@ const AskTool = "ask"
 type Request struct {
 	At     time.Time       `json:"at"`
 	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
-	Params json.RawMessage `json:"params,omitempty"` // as the client sent them
+	Params json.RawMessage `json:"params,omitempty"` // the parameters, as the client sent them
 }
 
 type askInput struct {

@@ -156,9 +156,9 @@ func (s scenario) call(c Call, textBefore string) []Step {
 
 // These constants are used if the prompt gives no value.
 const (
-	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
-	countTo    = 300                    // enough for a minute of output
-	thinkFor   = 2 * time.Second        // longer than any agent CLI waits before it shows that it is busy
+	countEvery = 200 * time.Millisecond // the pause after each number, which a person can follow: 5 numbers a second
+	countTo    = 300                    // the last number, which is reached after a minute
+	thinkFor   = 2 * time.Second        // the time of thinking, in which every agent CLI begins to show that it is busy
 )
 
 func (s scenario) count(rest string) []Step {

@@ -31,7 +31,7 @@ type Config struct {
 	Addr    string // TCP address on loopback; "" means "127.0.0.1:0"
 	Control string // path of a unix socket for the same requests, with mode 0600; "" for none
 	Log     string // path of a file for a line of JSON at each change of the record; "" for none
-	Script  Script // if it is empty, the built-in scenario answers
+	Script  Script // chooses the replies; if it is empty, the built-in scenario does
 	Keep    int    // the record keeps at least the last Keep requests, and at most 2*Keep; 0 keeps all
 }
 
@@ -112,7 +112,7 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // no connection was accepted yet
+			_ = l.Close() // an error is harmless, because no connection was accepted yet
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // schema contains the parts of a JSON schema that are needed to create the arguments of a tool.
 type schema struct {
-	Type       any               `json:"type"` // a string, or a list of strings
+	Type       any               `json:"type"` // the name of a type, or a list of such names
 	Properties map[string]schema `json:"properties"`
 	Required   []string          `json:"required"`
 	Items      *schema           `json:"items"`

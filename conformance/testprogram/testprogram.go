@@ -76,7 +76,7 @@ func exit(err error) {
 // built is the folder with the program, or "" if there is none. It is beside the test binary, which every sandbox of
 // a test sees.
 var built = sync.OnceValue(func() string {
-	if underRace { // the race detector watches the roles in the test binary
+	if underRace { // the test binary plays the roles, so that the race detector watches them
 		return ""
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(self()), "testprogram-")

@@ -13,7 +13,7 @@ import (
 // from those of the subagent.
 type Task struct {
 	Above string // a word in the arm's prompt
-	Below string // a word in the task
+	Below string // a word in the subagent's task
 }
 
 // Prompt returns the prompt that makes the model start the subagent.

@@ -27,7 +27,7 @@ type Log struct {
 type Call struct {
 	coleo.ToolCall
 	Run string
-	End *coleo.ToolEnd // nil if the events contain no end
+	End *coleo.ToolEnd // how the call ended; nil if the events contain no end
 }
 
 // Reply is one reply of the model that has a text.

@@ -45,7 +45,7 @@ func usage(_ context.Context, f terminal.Facts) (coleo.Usage, error) {
 		}
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // no event has been logged yet
+		err = nil // the file is missing until Aider has logged its first event, and this is no error
 	}
 	u.Source, u.Approximate = "account", true
 	return u, err

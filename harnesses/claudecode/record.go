@@ -97,7 +97,7 @@ func (l recordLine) user() []record.Entry {
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Interrupted, Turn: l.Turn, Time: l.Time})
 		case p.Text == denied:
 			out = append(out, record.Entry{Kind: record.End, Ending: record.Denied, Turn: l.Turn, Time: l.Time})
-		case p.Type == "text": // for example, text that comes with an image
+		case p.Type == "text": // a prompt, which is a text part if it comes with an image
 			out = append(out, l.prompt(p.Text))
 		}
 	}
@@ -155,7 +155,7 @@ type recordPart struct {
 	workPart
 	Type string `json:"type"`
 	Text string `json:"text"`
-	Name string `json:"name"` // in a tool_use part: the name of the tool
+	Name string `json:"name"` // the name of the tool, in a tool_use part
 }
 
 func partsOf(raw json.RawMessage) []recordPart {

@@ -19,7 +19,7 @@ type costs struct {
 
 // tokens contains the token counts of one reply.
 type tokens struct {
-	Input   int `json:"input_tokens"` // tokens that were in no cache
+	Input   int `json:"input_tokens"` // tokens of the request that were in no cache
 	Written int `json:"cache_creation_input_tokens"`
 	Read    int `json:"cache_read_input_tokens"`
 	Output  int `json:"output_tokens"`

@@ -23,7 +23,7 @@ type workLine struct {
 		Before  int    `json:"preTokens"`
 		After   int    `json:"postTokens"`
 	} `json:"compactMetadata"`
-	Error json.RawMessage `json:"error"` // in a system line about a failed request
+	Error json.RawMessage `json:"error"` // the error of a failed request, in a system line
 }
 
 // workPart contains the fields of a message part that report work.
@@ -33,7 +33,7 @@ type workPart struct {
 	Thinking string          `json:"thinking"`
 	Call     string          `json:"tool_use_id"`
 	Failed   bool            `json:"is_error"`
-	Content  json.RawMessage `json:"content"` // in a tool_result part: a text, or a list of parts
+	Content  json.RawMessage `json:"content"` // the output of a call, in a tool_result part: a text, or a list of parts
 }
 
 // worker decodes what the lines of a record report about the work of the agent CLI, such as calls and
@@ -121,7 +121,7 @@ func (w *worker) system(l recordLine) []record.Entry {
 	case "api_error":
 		return []record.Entry{record.Worked(record.ProblemOf(errorIn(l), true), "", l.Time)}
 	case "informational":
-		if text, _ := coleo.CutWork(l.Queued); text != "" { // the text of a system line is in the same field
+		if text, _ := coleo.CutWork(l.Queued); text != "" { // the field Queued also has the text of a system line
 			return []record.Entry{record.Worked(coleo.Remark{Text: text}, "", l.Time)}
 		}
 	}
@@ -158,7 +158,7 @@ func (w *worker) assistant(l recordLine) []record.Entry {
 			texts = append(texts, p.Text)
 		}
 		add(record.ProblemOf(strings.Join(texts, "\n"), false))
-		out[0].Reply = "" // this reply did not come from the model
+		out[0].Reply = "" // this text came from Claude Code itself, so it belongs to no reply of the model
 		return out
 	}
 	if m := l.Message.Model; m != "" && m != "<synthetic>" {

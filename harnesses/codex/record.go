@@ -33,7 +33,7 @@ type recordLine struct {
 		Turn    string          `json:"turn_id"`
 		Last    string          `json:"last_agent_message"`
 		Name    string          `json:"name"`    // the name of a tool
-		Message string          `json:"message"` // in user_message and agent_message, before 0.169
+		Message string          `json:"message"` // the text of a user_message or an agent_message, in versions before 0.169
 		Error   json.RawMessage `json:"error"`
 		Item    struct {
 			workItem

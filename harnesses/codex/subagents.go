@@ -26,7 +26,7 @@ func findSubagents(path string, w record.Where) func() (records, folders []strin
 // rolloutFinder remembers which rollouts it has already checked.
 type rolloutFinder struct {
 	own, conversation string
-	days              map[string]time.Time // modification time of each day's folder, by path
+	days              map[string]time.Time // when each day's folder was last changed, by its path
 	seen              map[string]bool      // paths of rollouts that need no second check
 	found             []string             // the rollouts of subagents
 }
@@ -40,7 +40,7 @@ const settled = time.Second
 func (f *rolloutFinder) look() {
 	first := filepath.Dir(f.own)
 	days := []string{filepath.Dir(filepath.Dir(filepath.Dir(first)))}
-	for range 3 { // levels of folders: years, months and days
+	for range 3 { // one step for each level of folders: years, months and days
 		days = below(days, first)
 	}
 	for _, day := range days {
@@ -51,7 +51,7 @@ func (f *rolloutFinder) look() {
 		if time.Since(info.ModTime()) > settled {
 			f.days[day] = info.ModTime()
 		}
-		entries, _ := os.ReadDir(day) // if this fails, use the entries that were read before the error
+		entries, _ := os.ReadDir(day) // after an error, the list contains the entries that were read before it
 		for _, e := range entries {
 			f.lookAt(filepath.Join(day, e.Name()))
 		}

@@ -16,9 +16,9 @@ type workPayload struct {
 	Namespace string          `json:"namespace"`
 	Arguments string          `json:"arguments"` // arguments of a function call, as the model sent them
 	Input     string          `json:"input"`     // input of a tool that takes plain text
-	Action    json.RawMessage `json:"action"`    // in a local_shell_call
+	Action    json.RawMessage `json:"action"`    // the command, in a local_shell_call
 	Output    json.RawMessage `json:"output"`
-	Text      string          `json:"text"` // in agent_reasoning, before 0.169
+	Text      string          `json:"text"` // the text of an agent_reasoning, in versions before 0.169
 	Usage     *tokens         `json:"usage"`
 	Thread    string          `json:"thread_id"` // the thread that used the tokens
 	Info      struct {
@@ -39,7 +39,7 @@ type workItem struct {
 	Source   string   `json:"source"` // "user_shell" for a command of the user
 	Status   string   `json:"status"`
 	Output   string   `json:"aggregated_output"`
-	Printed  string   `json:"stdout"` // in an item about a patch
+	Printed  string   `json:"stdout"` // the output, in an item about a patch
 	Exit     *int     `json:"exit_code"`
 	Duration struct {
 		Seconds     int64 `json:"secs"`
@@ -71,11 +71,11 @@ func (t tokens) usage() coleo.Usage {
 // worker reads the calls and their ends from the items. It reads everything else from the events.
 type worker struct {
 	turn, model, mode string
-	prompted          bool   // the turn has a prompt
+	prompted          bool   // true if the record has shown a prompt of the turn
 	replies           int    // the number of the turn's replies that have ended
 	counted           bool   // the record contains lines with the tokens of each reply
 	total             tokens // the sum of the conversation's tokens; unused if `counted` is true
-	subagent          string // in the record of a subagent: the id of its thread
+	subagent          string // the id of the subagent's thread, in the record of a subagent; otherwise ""
 	calls             map[string]call
 }
 
@@ -84,7 +84,7 @@ type call struct {
 	reply, name string
 	kind        coleo.ToolKind
 	arguments   string
-	item        *workItem // the event about the call
+	item        *workItem // what the event item_completed reports about the call; nil before it
 }
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
@@ -196,7 +196,9 @@ func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
 	switch {
-	case w.subagent != "" && p.Thread != w.subagent: // copied from the main conversation, or without a thread
+	// In the record of a subagent, skip tokens that name no thread, and tokens of another thread, which Codex has
+	// copied from the main conversation.
+	case w.subagent != "" && p.Thread != w.subagent:
 		return nil
 	case p.Usage != nil:
 		w.counted, used = true, *p.Usage

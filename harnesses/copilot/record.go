@@ -23,7 +23,7 @@ var conversations = record.Source{
 // Copilot CLI calls each reply of the model a turn. A turn in Coleo's sense ends with a reply that
 // calls no tool, with an abort, or with an error.
 type decoder struct {
-	replied bool   // the newest reply of the model calls no tool, and Copilot CLI has not written its end yet
+	replied bool   // the newest reply calls no tool, and Copilot CLI has not yet written the reply's end
 	text    string // the text of the newest reply
 	denied  bool   // a permission was refused since the last prompt
 	work    worker
@@ -47,7 +47,7 @@ type recordLine struct {
 			workResult
 			Kind string `json:"kind"`
 		} `json:"result"`
-		Parent string `json:"parentToolCallId"` // set in an event of a subagent
+		Parent string `json:"parentToolCallId"` // id of the call that started the subagent; "" if no subagent did this
 	} `json:"data"`
 }
 
@@ -68,7 +68,8 @@ func (d *decoder) state(l recordLine) []record.Entry {
 	case "assistant.message":
 		return d.reply(l)
 	case "tool.execution_complete":
-		if d.work.calls[l.Data.Call].byUser { // no end would follow, because a command of the user begins no turn
+		// A command of the user begins no turn. If its end counted as work, no end of a turn would follow.
+		if d.work.calls[l.Data.Call].byUser {
 			return nil
 		}
 		d.replied = false

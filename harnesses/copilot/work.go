@@ -12,7 +12,7 @@ import (
 // workLine contains those fields of a line that report work. The fields that report the state are
 // in recordLine.
 type workLine struct {
-	Agent string `json:"agentId"` // set in an event of a subagent
+	Agent string `json:"agentId"` // id of the subagent, in an event of a subagent; otherwise ""
 }
 
 // workData contains the fields of an event's data that report work.
@@ -65,8 +65,8 @@ type workResult struct {
 type worker struct {
 	model  string
 	calls  map[string]call
-	usage  *record.Entry // token counts whose reply Copilot CLI has not written yet
-	manual bool          // the user asked for the compaction
+	usage  *record.Entry // token counts of a reply that Copilot CLI has not written yet
+	manual bool          // true if the user, and not Copilot CLI, began the compaction
 }
 
 // call is a call that has not ended.

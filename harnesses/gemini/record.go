@@ -74,7 +74,7 @@ func (l recordLine) state(lineText string, hasResults bool) []record.Entry {
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
 	case l.Type == "user" && (strings.HasPrefix(lineText, ownContext) || strings.HasPrefix(lineText, leftPlan)):
 		return nil
-	case l.Type == "user" && ranByUser.MatchString(lineText): // the model does not receive it
+	case l.Type == "user" && ranByUser.MatchString(lineText): // a command of the user that the model does not receive
 		return nil
 	case l.Type == "user" && lineText != "":
 		return []record.Entry{{Kind: record.Prompt, Text: lineText, ByUser: true, Time: l.Time}}

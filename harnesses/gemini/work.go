@@ -20,7 +20,7 @@ type workLine struct {
 		Subject     string `json:"subject"`
 		Description string `json:"description"`
 	} `json:"thoughts"`
-	Set struct { // only in a line without a type: new values for fields of the whole file
+	Set struct { // new values for fields of the whole file; only in a line without a type
 		Messages []message `json:"messages"`
 		Updated  string    `json:"lastUpdated"`
 	} `json:"$set"`
@@ -59,7 +59,7 @@ type worker struct {
 	model   string
 	asked   bool // there is a prompt without a reply
 	ended   bool // the turn was canceled, so Gemini CLI may now repeat the history
-	repeats bool // the present lines repeat older ones
+	repeats bool // Gemini CLI is repeating older lines, which are skipped
 }
 
 func newWorker() worker { return worker{calls: map[string]bool{}} }

@@ -25,7 +25,7 @@ type Info struct {
 	} `json:"time"`
 	Cost   float64 `json:"cost"` // US dollars
 	Tokens struct {
-		Input     int `json:"input"` // tokens that were in no cache
+		Input     int `json:"input"` // tokens of the request that were in no cache
 		Output    int `json:"output"`
 		Reasoning int `json:"reasoning"`
 		Cache     struct {
@@ -46,7 +46,7 @@ func (i Info) Usage() coleo.Usage {
 
 // account is the database with the conversations of one agent CLI. The agent CLI writes to the
 // database while Coleo reads it.
-type account struct{ folder string } // name of the data folder; the database is FOLDER.db
+type account struct{ folder string } // the data folder's name, which is also the database's name without .db
 
 func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 	id := f.Conversation

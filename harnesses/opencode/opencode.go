@@ -78,7 +78,7 @@ func eachLine(path string, take func(line []byte)) error {
 		return err
 	}
 	defer file.Close()
-	cut := false // the last piece did not reach the end of its line
+	cut := false // true if the last piece was a part of a too long line, whose rest must be skipped
 	for r := bufio.NewReaderSize(file, maxLine); ; {
 		piece, err := r.ReadSlice('\n')
 		if full := errors.Is(err, bufio.ErrBufferFull); full || cut {

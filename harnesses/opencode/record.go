@@ -24,10 +24,10 @@ func (a account) record() record.Source {
 type tail struct {
 	path         string
 	conversation string
-	db           *sql.DB // nil until the database can be opened
+	db           *sql.DB // the open database; nil until it can be opened
 	since        int64   // Unix time in ms; messages that are older no longer change
 	returned     map[string]bool
-	shell        map[string]bool // for each prompt, by id: whether it is a command of the user
+	shell        map[string]bool // by the id of a prompt: whether the prompt is a command of the user
 	work         worker
 }
 
@@ -70,14 +70,15 @@ type part struct {
 		Status   string
 		Error    string
 		Metadata struct {
-			Dismissed bool // Kilo CLI: the user dismissed this question
+			Dismissed bool // true if the user dismissed this question; only in Kilo CLI
 		}
 	}
 }
 
 const (
-	aborted   = "MessageAbortedError"
-	rejected  = "The user rejected permission to use this specific tool call." // only if the user gives no reason
+	aborted = "MessageAbortedError"
+	// OpenCode's error text if the user rejects a tool and gives no reason
+	rejected  = "The user rejected permission to use this specific tool call."
 	dismissed = "The user dismissed this question"
 )
 
@@ -92,7 +93,8 @@ func (t *tail) Next() []record.Entry {
 		}
 		t.db = db
 	}
-	tx, err := t.db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true}) // both reads see the same data
+	// Both reads below use this transaction, so that they see the same data.
+	tx, err := t.db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil
 	}
@@ -113,7 +115,8 @@ func (t *tail) state(messages []message) []record.Entry {
 			t.since = max(t.since, m.created)
 			t.shell[m.id] = t.shell[m.id] || m.isUserCommand()
 			out = append(out, t.prompt(m)...)
-		case !t.shell[m.Parent]: // other replies are skipped: they do not show how a command of the user ended
+		// Replies to a command of the user are skipped, because they do not show how the command ended.
+		case !t.shell[m.Parent]:
 			out = append(out, t.reply(m)...)
 		}
 	}

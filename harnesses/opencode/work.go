@@ -19,12 +19,12 @@ import (
 //
 // Some versions of OpenCode write no such events, so Coleo reports no work for them.
 type worker struct {
-	since    int64 // Unix time in ms; earlier work may be left out
+	since    int64 // Unix time in ms; work from before it may be left out
 	seq      int64 // number of the last event that was read; -1 if none was
 	reported map[string]bool
 	// The keys of the maps `shell` and `compactions` are ids of messages.
 	shell       map[string]bool // prompts that are commands of the user, and the replies to them
-	compactions map[string]bool // prompts and replies of a compaction; true if OpenCode began it, and not the user
+	compactions map[string]bool // messages of a compaction; true if OpenCode, and not the user, began it
 	mode, model string
 }
 
@@ -37,8 +37,8 @@ func newWorker(since int64) worker {
 // an entry if both `prompt` and `subagent` are "". At most one of them is set.
 type workEntry struct {
 	entry    record.Entry
-	prompt   string // if set, this is a placeholder for the prompt with this id
-	subagent string // if set, this is a placeholder for the tokens of the subagent in this conversation
+	prompt   string // id of the prompt that replaces this entry later; otherwise ""
+	subagent string // the subagent's conversation whose tokens replace this entry later; otherwise ""
 }
 
 // eventData contains the fields that Coleo reads of an event.
@@ -54,9 +54,9 @@ type eventInfo struct {
 	ID      string `json:"id"`
 	Parent  string `json:"parentID"`
 	Agent   string `json:"agent"`
-	ModelID string `json:"modelID"` // only in a reply
+	ModelID string `json:"modelID"` // id of the model; only in a reply
 	Model   struct {
-		ID string `json:"modelID"` // only in a prompt
+		ID string `json:"modelID"` // id of the model; only in a prompt
 	} `json:"model"`
 	Summary json.RawMessage `json:"summary"` // true in a reply that is a summary of the conversation
 	Error   eventError      `json:"error"`
@@ -76,14 +76,14 @@ type eventPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Synthetic bool   `json:"synthetic"`
-	Auto      bool   `json:"auto"` // only in a compaction: OpenCode itself began it
+	Auto      bool   `json:"auto"` // true if OpenCode itself, and not the user, began the compaction
 	Time      struct {
 		End int64 `json:"end"`
 	} `json:"time"`
 	Call  string     `json:"callID"`
 	Tool  string     `json:"tool"`
 	State eventState `json:"state"`
-	Error eventError `json:"error"` // only in a part of the type retry
+	Error eventError `json:"error"` // why a request failed; only in a part of the type retry
 	Info             // the tokens and the cost of a step
 }
 
@@ -213,7 +213,8 @@ func (w *worker) part(e eventData) []workEntry {
 		w.shell[p.Message] = true
 	case p.Type == "compaction":
 		w.compactions[p.Message] = p.Auto
-	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "": // only a reply's text has an end
+	// This is the text of a prompt, because only the texts of replies have an end.
+	case p.Type == "text" && p.Time.End == 0 && !p.Synthetic && p.Text != "":
 		return []workEntry{{prompt: p.Message, entry: record.Entry{Position: w.seq}}}
 	case p.Type == "text" && p.Time.End > 0 && p.Text != "":
 		if automatic, compacts := w.compactions[p.Message]; compacts {
@@ -319,7 +320,8 @@ func callOf(p eventPart) coleo.ToolCall {
 	_ = json.Unmarshal(p.State.Input, &in)
 	m := unaccepted.FindStringSubmatch(in.Error)
 	switch {
-	case m == nil: // OpenCode does not have the tool, so it keeps no arguments
+	// The model has called a tool that OpenCode does not have. OpenCode keeps no arguments of such a call.
+	case m == nil:
 		return coleo.ToolCall{ID: p.Call, Name: in.Tool, Kind: coleo.ToolOther}
 	case m[1] != "":
 		return record.MalformedCall(p.Call, in.Tool, kindOf(in.Tool), m[2])

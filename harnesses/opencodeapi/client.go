@@ -13,7 +13,7 @@ import (
 // the conversation of a server.
 type Client struct {
 	Program string   `json:"program"`
-	Env     []string `json:"env,omitempty"` // does not contain the password
+	Env     []string `json:"env,omitempty"` // environment of the server, without the password
 }
 
 // clientEnv lists the server's variables that the terminal program also receives. A name that ends

@@ -52,7 +52,7 @@ func (f *facts) replace(now facts) {
 	for i := range now.requests {
 		for _, was := range f.requests {
 			if was.id == now.requests[i].id {
-				now.requests[i].answers = was.answers // Coleo has not sent these answers to the server yet
+				now.requests[i].answers = was.answers // the server does not know these answers, because Coleo has not sent them yet
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 	spec.Launch.Parts = slices.DeleteFunc(slices.Clone(screen.Launch.Parts), func(p rules.Part) bool {
 		return len(p.Args) > 0
 	})
-	if len(spec.Limits) == 0 { // the server uses the same error texts as the terminal program
+	// The server uses the same error texts as the terminal program, so the same limits are the default.
+	if len(spec.Limits) == 0 {
 		spec.Limits, spec.LimitForgets = screen.Limits, screen.LimitForgets
 	}
 	return &Harness{spec: spec, hold: hold, records: records}, nil

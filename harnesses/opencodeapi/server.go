@@ -228,7 +228,7 @@ func (s *server) events(ctx context.Context, take func(event) error) error {
 		if err != nil {
 			return told(err)
 		}
-		quiet.Stop() // the server does not count as silent while take runs
+		quiet.Stop() // while `take` runs, the server must not count as silent
 		var e event
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && json.Unmarshal(data, &e) == nil {
 			if err := take(e); err != nil {

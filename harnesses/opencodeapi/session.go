@@ -30,7 +30,7 @@ type Session struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	record     *record.Follower // nil if the place of the record is unknown
+	record     *record.Follower // reads the record; nil if the record's place is unknown
 	opened     time.Time        // when this session was opened
 	conversing chan struct{}    // closed when the server listens and the conversation exists
 
@@ -38,7 +38,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	handle  coleo.Handle
-	server  *server // nil until the server listens
+	server  *server // sends requests to the server; nil until the server listens
 	facts   facts
 	reading coleo.Reading
 	output  time.Time

@@ -31,7 +31,7 @@ func (s *Session) takeMessage(session string, raw json.RawMessage) {
 
 // takeID stores the id of a message of the user. The caller must hold mu.
 func (s *Session) takeID(message string) {
-	if message > s.prompted { // ids grow with time, and the server reports old messages again
+	if message > s.prompted { // the ids grow with time, so a smaller id means that the server repeats an old message
 		s.prompted, s.untold = message, !s.delivering
 	}
 }
@@ -75,7 +75,7 @@ func (s *Session) follow(conversation string) bool {
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()
 	s.catchUp()
-	_ = s.resync(srv) // if this fails, events report the state later
+	_ = s.resync(srv) // if this request fails, the next events report the state
 	return true
 }
 

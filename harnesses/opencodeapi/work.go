@@ -48,7 +48,9 @@ func (s *Session) onEntries(entries []record.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {
-		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier session has reported the older turns
+		// Only a prompt of this session begins a turn that must be reported. An earlier session has reported older
+		// turns.
+		if e.Kind != record.Prompt || e.Time.Before(s.opened) {
 			continue
 		}
 		s.addWork(name, entries[reported:i])

@@ -96,7 +96,8 @@ func (l recordLine) state() []record.Entry {
 	case "tool_result":
 		return l.result()
 	case "system":
-		if l.Payload.Event.Name == failed { // not always the last line of the turn: Qwen Code may try again
+		// This is the end of the turn, unless Qwen Code tries the request again and writes further lines of the turn.
+		if l.Payload.Event.Name == failed {
 			return []record.Entry{{Kind: record.End, Ending: record.Failed, Time: l.Time}}
 		}
 	}

@@ -65,7 +65,7 @@ type Facts struct {
 	Started      time.Time `json:"started"`
 	Account      string    `json:"account,omitempty"` // path of the file with the used tokens; see launch.AccountPath
 	Version      string    `json:"version,omitempty"` // version of the agent CLI; "" if unknown
-	Fork         bool      `json:"fork,omitempty"`    // the conversation began as a copy of another one
+	Fork         bool      `json:"fork,omitempty"`    // true if the conversation began as a copy of another one
 }
 
 // Hooks contains Go code for questions that a Spec cannot answer. Each field can be nil.

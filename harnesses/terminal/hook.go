@@ -7,7 +7,7 @@ import (
 
 // hookFollower follows the reports of the agent CLI's hook.
 type hookFollower struct {
-	file  *hook.Reader  // nil if there is no hook
+	file  *hook.Reader  // reads the reports; nil if there is no hook
 	woken chan struct{} // receives a value after new reports; nil if there is no hook
 	done  chan struct{}
 }

@@ -17,7 +17,7 @@ import (
 type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
-	catchUp func() bool                        // reads the record to its end, and reports whether there are entries
+	catchUp func() bool                        // reads the record to its end, and reports whether there are new entries
 	work    func(recordEntries, coleo.Reading) // reports the work in entries, after the Reader has received them
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type live struct {
 	// entries that the Reader holds back, in order; Coleo reports the work in them after the Reader has
 	// released them
 	held       []recordEntries
-	looked     chan struct{} // closed and replaced after each look at a complete picture and each report
+	looked     chan struct{} // closed and replaced after each look at a complete picture, and after each report
 	lastOutput time.Time     // when output last came; zero if none has come since the session was opened
 }
 

@@ -43,7 +43,7 @@ func NewFloods() *Floods { return &Floods{slow: map[*pace]time.Time{}} }
 // bucket is an allowance in bytes that refills up to floodBurst. A new bucket is full.
 type bucket struct {
 	spent  int64
-	filled time.Time // when spent was last updated
+	filled time.Time // when the field `spent` was last updated
 }
 
 // spend removes n bytes from the bucket, which refills at the given rate in bytes per second.
@@ -118,7 +118,7 @@ func (s *session) keepPace(n int, now time.Time) {
 		return
 	}
 	s.pace.given = rate
-	go func() { // the holder may be busy with another request
+	go func() { // in the background, because the holder may be busy with another request
 		defer s.pace.busy.Store(false)
 		_ = s.client.Pace(rate)
 	}()

@@ -36,7 +36,8 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	if err := s.catchUp(r, dir, replay); err != nil {
 		if start, _, err := journal.Span(dir); err == nil && start > r.End() {
 			r = s.beginAt(at, start, replay)
-			_ = s.catchUp(r, dir, replay) // the stream contains the rest
+			// An error is harmless here, because the stream from the holder contains all output that is still missing.
+			_ = s.catchUp(r, dir, replay)
 		}
 	}
 	return r, replay

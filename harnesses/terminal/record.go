@@ -11,10 +11,10 @@ import (
 
 // recordFollower follows the agent CLI's own record of the conversation.
 type recordFollower struct {
-	follower *record.Follower // nil if there is no record
+	follower *record.Follower // reads the record; nil if there is no record
 	started  time.Time        // when the agent CLI was started
 	woken    chan struct{}    // receives a value after new entries
-	done     chan struct{}    // closed when the following has ended
+	done     chan struct{}    // closed when the follower has ended
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
@@ -53,7 +53,7 @@ func (s *session) followRecord() *recordFollower {
 func (s *session) whereRecorded() record.Where {
 	f := s.factsNow()
 	if f.Conversation == "" && s.harness.hooks.Conversation != nil {
-		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // if the id is unknown, there is no record yet
+		f.Conversation, _ = s.harness.hooks.Conversation(s.ctx, f) // after an error, the id stays "": there is no record yet
 	}
 	return record.Where{Home: f.Home, Conversation: f.Conversation, Since: f.Started}
 }

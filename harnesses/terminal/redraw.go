@@ -17,8 +17,8 @@ const viewerGone = 5 * time.Second
 // viewers stores whether somebody watches the terminal, or types into it by hand.
 type viewers struct {
 	mu   sync.Mutex
-	open int       // requests for output that have not ended
-	last time.Time // when a request last ended, or a key was last typed by hand
+	open int       // number of requests for output that have not ended
+	last time.Time // when a request for output last ended, or somebody last typed a key by hand
 }
 
 func (v *viewers) onOpen() {

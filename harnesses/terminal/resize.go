@@ -34,7 +34,7 @@ type sizes struct {
 	next  past.Size   // the pending size
 
 	awaited bool   // the program has not yet drawn the whole frame for its last size
-	frames  uint64 // the screen's WholeFrames just before the program received its last size
+	frames  uint64 // the screen's number of whole frames just before the program received its last size
 }
 
 // postpone reports whether a size must wait. If so, it keeps the size as the pending size. A size

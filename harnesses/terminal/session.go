@@ -31,7 +31,7 @@ type session struct {
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the read loop has ended
 	reread  chan struct{} // wakes the read loop after a new Spec was set
-	pace    pace          // only the read loop uses it
+	pace    pace          // counts the output of the session; only the read loop uses it
 
 	log          *Changes
 	live         *live

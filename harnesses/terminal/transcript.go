@@ -74,7 +74,7 @@ func ReadWrittenIn(folder, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if _, err := file.Seek(-most, io.SeekEnd); err != nil { // the file has fewer bytes than most
+	if _, err := file.Seek(-most, io.SeekEnd); err != nil { // seeking fails if the file has fewer bytes than `most`
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}

@@ -361,7 +361,7 @@ func matchesWild(pattern []byte, special []bool, name string) bool {
 		return false
 	}
 	var expr strings.Builder
-	expr.WriteString(`(?is)^`) // an option of the shell can make patterns ignore case
+	expr.WriteString(`(?is)^`) // the flag i is set, because an option of the shell can make patterns ignore case
 	for i, c := range pattern {
 		switch {
 		case special[i] && c == '*':
@@ -373,5 +373,6 @@ func matchesWild(pattern []byte, special []bool, name string) bool {
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // a name too many is harmless, because each name is judged too
+	// A match that the shell does not make is harmless, because it only means that one more name is judged.
+	return err != nil || re.MatchString(name)
 }

@@ -73,7 +73,7 @@ func (p Paths) Trust(seen Project) error {
 func (p Paths) Distrust(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		real = dir // the folder may no longer exist
+		real = dir // use the path as given, because the folder may no longer exist
 	}
 	if real, err = filepath.Abs(real); err != nil {
 		return "", err

@@ -86,7 +86,7 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 					return fmt.Errorf("%s leads to a folder", path)
 				}
 			}
-			continue // most recursive programs do not follow links to folders
+			continue // skip the link, because most recursive programs do not follow links to folders
 		}
 		folder := w.Machine.IsFolder(path)
 		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {

@@ -74,8 +74,8 @@ func (o options) withCommits() options {
 type gitCommand struct {
 	options
 	patches bool // the command can show the content of files
-	always  bool // the command shows content even without an option
-	named   bool // for an operand REVISION:FILE, the command shows only this file
+	always  bool // the command shows the content of files even without an option
+	named   bool // the command shows only FILE for an operand REVISION:FILE
 	paths   bool // the words after -- are paths
 	texts   bool // the command prints only names or settings; `check` judges its operands and the words after --
 	check   func(w Workspace, dir string, a arguments) error

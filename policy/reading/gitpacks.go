@@ -142,7 +142,7 @@ func (p gitPack) readObject(offset int64, deltas int) (kind, content string, err
 	case 4:
 		content, err = inflated(data[at:])
 		if content != "" {
-			err = nil // the compressed data may be cut off
+			err = nil // the data may be cut off, which is no error if there is content
 		}
 		return "tag", content, err
 	case 6:

@@ -16,7 +16,7 @@ import (
 type Line struct {
 	Text  string
 	Shell commandline.Shell
-	Dir   string // absolute path of the folder in which it runs
+	Dir   string // absolute path of the folder in which the line runs
 	// Shadowed lists the names of programs for which a start file of the shell defines aliases or
 	// functions.
 	Shadowed []string

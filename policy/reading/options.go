@@ -20,7 +20,7 @@ const (
 	count                     // the value is a number
 	file                      // the value is a path that the program reads
 	optional                  // the value is optional, comes after =, and is no path
-	lastText                  // the value is no path, and is missing if the option is the last word
+	lastText                  // the value is no path; if the option is the last word, it has no value
 )
 
 // options lists the harmless options of a program: those that change only what the program prints.

@@ -48,7 +48,7 @@ func Shadowed(home string) []string {
 		seen[path] = true
 		data, err := os.ReadFile(path)
 		if err != nil {
-			continue // most of these files are missing
+			continue // this is no error, because most of these files are missing
 		}
 		data = data[:min(len(data), largestStart)]
 		text.Write(data)

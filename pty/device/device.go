@@ -60,7 +60,7 @@ func Start(c Command) (*Terminal, error) {
 	}
 	master, err := interruptible(blocking)
 	if err != nil {
-		_ = blocking.Close() // sends HUP to the program
+		_ = blocking.Close() // closing the terminal sends HUP to the program
 		_, _ = cmd.Process.Wait()
 		return nil, fmt.Errorf("start %s on a pseudo-terminal: %w", c.Path, err)
 	}

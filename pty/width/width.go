@@ -49,7 +49,7 @@ type propertyRange struct {
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
-	Narrow bool // a character with U+FE0F takes one cell
+	Narrow bool // true if a character with U+FE0F takes only one cell
 }
 
 // Standard returns the standard table. It builds the table only once.
@@ -127,7 +127,7 @@ func (s State) after(p uint8) (State, bool) {
 		return State{kind, width}, false
 	}
 	if kind == kindRegional {
-		return State{Other, 2}, true // the flag is complete; a third indicator begins another flag
+		return State{Other, 2}, true // the flag is complete, and a third regional indicator begins another flag
 	}
 	return State{kind, max(width, s.Cells)}, true
 }

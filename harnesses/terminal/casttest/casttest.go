@@ -205,7 +205,8 @@ func Labels(t testing.TB, folder string) map[string]string {
 func Description(t testing.TB, folder string) (path string, data []byte) {
 	t.Helper()
 	harness, _, _ := strings.Cut(folder, "-")
-	switch harness { // the harnesses of these agent CLIs have other names
+	// These are the agent CLIs whose harness has another name than the recordings' folder.
+	switch harness {
 	case "claude":
 		harness = "claudecode"
 	case "continue":

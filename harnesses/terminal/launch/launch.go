@@ -30,7 +30,7 @@ type launchFacts struct {
 	Sandboxed                      bool // the agent CLI runs in a sandbox
 	MCPServers                     []coleo.MCPServer
 	AllowedTools                   []allowedTool // the allowed tools of all servers
-	Hook                           *hookFacts    // nil if there is no hook
+	Hook                           *hookFacts    // the values for the hook; nil if there is no hook
 }
 
 // Plan turns a configuration into the Launch that the holder runs. It sets the defaults in c. If the

@@ -17,7 +17,7 @@ type feature struct {
 	negated        bool
 	re             *regexp.Regexp
 	own            bool // a rule or dialog of the description already has this condition
-	hits, misses   int  // on how many wrongly read pictures, and on how many others, the condition holds
+	hits, misses   int  // on how many wrongly read pictures, and on how many other pictures, the condition holds
 }
 
 func (f feature) holds(p *rules.Picture) bool {
@@ -37,8 +37,8 @@ func (f feature) String() string {
 const (
 	mostFeatures = 10  // number of conditions that are tried as a rule
 	mostPairs    = 4   // number of second conditions that are tried with each condition
-	mostOthers   = 160 // number of pictures of other states
-	mostTables   = 8   // number of dialogs that are copied for a new dialog
+	mostOthers   = 160 // number of pictures of other states on which a new rule is checked
+	mostTables   = 8   // number of existing dialogs from which copies are made for a new dialog
 )
 
 // featureParts are the parts of the screen in which a new condition can search, smaller parts
@@ -93,7 +93,8 @@ func (e *editor) deriveByTitle(list []feature) {
 			return
 		}
 		title := feature{where: where, pattern: pattern, re: re}
-		title.own = true // as cheap as an existing condition, because most dialogs have one for their title
+		// The title costs no more than an existing condition, because most dialogs have a condition for their title.
+		title.own = true
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
@@ -358,7 +359,9 @@ func (e *editor) derive(list []feature) {
 	}
 	at := e.doc.find("rule", e.group.rule)
 	if at < 0 && e.doc.find("dialog", e.group.rule) >= 0 {
-		return // an existing dialog decides, and Coleo would try a new rule only after all dialogs
+		// An existing dialog has decided the state. A new rule could not help, because Coleo tries rules after all
+		// dialogs.
+		return
 	}
 	name := e.freeName("rule", string(e.group.want.state)+"-seen")
 	table := fmt.Sprintf("[[rule]]\nname = %q\nstate = %q\n%s", name, e.group.want.state, when)

@@ -10,7 +10,7 @@ const diffContext = 3
 
 // line is one line of a diff.
 type line struct {
-	sign byte // ' ', '-' or '+'
+	sign byte // '-' for a removed line, '+' for an added line, ' ' for a common line
 	text string
 	a, b int // the number of this line in each text; if a text lacks the line, the number of its next line
 }

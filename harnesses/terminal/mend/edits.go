@@ -23,13 +23,13 @@ type change struct {
 // changed characters is added to the cost. A kind of change costs less if it is often right.
 const (
 	costAnchor = 1  // for each row by which a part of the screen grows or shrinks
-	costRegion = 8  // another part of the screen
-	costWord   = 4  // another text in a pattern
-	costBoth   = 6  // two texts instead of one
+	costRegion = 8  // a condition looks at another part of the screen
+	costWord   = 4  // a pattern matches another text instead of its old one
+	costBoth   = 6  // a pattern matches another text in addition to its old one
 	costParts  = 6  // two parts of a pattern change places
 	costLoose  = 12 // an anchor of a pattern is removed
 	costNarrow = 20 // a dialog no longer matches, although only its title is wrong
-	costMove   = 5  // for each rule that a rule is moved past
+	costMove   = 5  // for each rule past which a rule is moved
 	costRule   = 60 // a new rule
 
 	costWiped   = 40 // with the change, a screen without its composer reads as idle
@@ -38,10 +38,10 @@ const (
 
 // These constants limit a search. Each limit is several times what a typical change needs.
 const (
-	mostAway  = 24 // rows of another part of the screen
-	mostRows  = 15 // rows by which a part of the screen grows or shrinks
-	mostFound = 8  // texts that are found on one picture for a gap of a pattern
-	mostTexts = 4  // texts that one change puts into a gap of a pattern
+	mostAway  = 24 // largest number of rows of another part of the screen that a condition may look at
+	mostRows  = 15 // largest number of rows by which a part of the screen grows or shrinks
+	mostFound = 8  // number of texts on one picture that are tried in a gap of a pattern
+	mostTexts = 4  // number of texts that one change puts into a gap of a pattern
 )
 
 // editor collects changes to one description that may mend a group, which is a set of wrongly read
@@ -150,7 +150,7 @@ func (e *editor) changeRegions(f field, c rules.Cond, must bool) {
 	if err != nil {
 		return
 	}
-	all := matchesAll(c.Pattern) // the condition only checks whether the screen shows the part
+	all := matchesAll(c.Pattern) // true if the condition only checks that the screen shows this part
 	try := func(where string, cost int) bool {
 		n := 0
 		if all && where != "composer" {
@@ -380,7 +380,7 @@ func (e *editor) changes() []change {
 func (e *editor) changeItem(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {
-		return // only the base contains the item
+		return // the item stands only in the base, which is another file
 	}
 	holds := e.countHolding(when)
 	if meansLabel && holds < len(e.pictures) {

@@ -28,8 +28,8 @@ const forever = math.MaxFloat64
 const (
 	Working  coleo.State = "working"  // processing or executing
 	Unjudged coleo.State = "unjudged" // accepts any state
-	Changing coleo.State = "changing" // accepts the state before and the state after
-	AnyTitle             = "*"        // accepts any title of a dialog; written without quotes
+	Changing coleo.State = "changing" // accepts the state before it and the state after it
+	AnyTitle             = "*"        // accepts any title of a dialog; a label contains it without quotes
 )
 
 // allows reports whether state t of a label accepts a reading.

@@ -68,8 +68,8 @@ func (s shot) reread(spec *rules.Spec) shot {
 // Break is a period of a recording in which the reading differs from the label.
 type Break struct {
 	Recording string   `json:"recording"`
-	From      float64  `json:"from"`  // seconds
-	Until     float64  `json:"until"` // seconds; -1 for the end of the recording
+	From      float64  `json:"from"`  // start of the period, in seconds
+	Until     float64  `json:"until"` // end of the period, in seconds; -1 for the end of the recording
 	Want      string   `json:"want"`  // the labelled state, and the title of a dialog
 	Got       string   `json:"got"`   // the state that was read, and the title of a dialog
 	Rule      string   `json:"rule"`  // the rule that decided the state

@@ -14,7 +14,7 @@ type tokenKind string
 const (
 	literal tokenKind = "literal" // one character of text
 	class   tokenKind = "class"   // [...]
-	escape  tokenKind = "escape"  // for example \d, or a dot
+	escape  tokenKind = "escape"  // an escape such as \d, or a dot
 	anchor  tokenKind = "anchor"  // ^ and $
 	other   tokenKind = "other"   // a group, or |
 )
@@ -22,9 +22,9 @@ const (
 // token is one piece of a pattern.
 type token struct {
 	kind       tokenKind
-	text       string // the character of a literal
+	text       string // the character, if the token is a literal
 	start, end int    // offsets in the pattern, without a repetition such as *
-	repeat     int    // offset of the end of the repetition; the same as end if there is none
+	repeat     int    // offset of the end of the repetition; the same as `end` without a repetition
 	depth      int    // number of groups around the token
 }
 
@@ -95,7 +95,7 @@ const (
 	gapRun   gapKind = "words"  // one word or several
 	gapWord  gapKind = "word"   // one word
 	gapGlyph gapKind = "glyph"  // one character
-	gapClass gapKind = "class"  // one more character for a class
+	gapClass gapKind = "class"  // a character that a class such as [ab] lacks
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 

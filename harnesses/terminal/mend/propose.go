@@ -23,13 +23,13 @@ const DefaultTime = 5 * time.Minute
 
 // These are the limits of a search.
 const (
-	mostSteps    = 4   // steps of one proposal; an agent CLI that needs more counts as another program
-	mostGroups   = 4   // groups in one round
+	mostSteps    = 4   // steps of one proposal; if more are needed, the agent CLI has changed too much to be mended
+	mostGroups   = 4   // groups of wrongly read pictures in one round
 	mostTried    = 160 // changes of one kind that are tried on pictures, for each group of wrongly read pictures
 	mostReplayed = 12  // changes that are tried on recordings, for each group of wrongly read pictures
-	mostSample   = 5   // wrongly read recordings on which a change is tried first
-	mostShots    = 12  // pictures of a group
-	mostGood     = 120 // pictures that are read as labelled
+	mostSample   = 5   // wrongly read recordings on which a change is tried before all others
+	mostShots    = 12  // pictures of a group that are used for the search
+	mostGood     = 120 // pictures that are already read as labelled, and must stay so
 	mostNearest  = 5   // failed changes that a Result names
 )
 
@@ -58,7 +58,7 @@ type search struct {
 	until   time.Time
 	random  *rand.Rand
 	result  Result
-	nearest []Attempt // changes that failed on recordings, by round
+	nearest []Attempt // the changes that failed on recordings, in the order of the rounds
 }
 
 // Propose reads the new recordings with a description. If some of them do not read as labelled, Propose

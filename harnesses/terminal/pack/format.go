@@ -143,7 +143,8 @@ func (e envelope) read(file string, data []byte) (*Pack, error) {
 	if i := bytes.IndexByte(e.body, 0); i >= 0 || !utf8.Valid(e.body) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s: the text is not UTF-8, or it has a NUL byte", file)
 	}
-	text := append([]byte(strings.Repeat("\n", headLines)), e.body...) // makes the line numbers in errors right
+	// Empty lines in place of the head make the line numbers in errors right.
+	text := append([]byte(strings.Repeat("\n", headLines)), e.body...)
 	var c content
 	if err := config.Decode(file, text, &c); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // Installed is a pack in a Store.
 type Installed struct {
 	Harness string
-	Pack    *Pack // nil if the file cannot be read
+	Pack    *Pack // the content of the pack; nil if its file cannot be read
 	Wrong   error // why the pack is not used; nil if it is used
 }
 

@@ -113,7 +113,7 @@ type Order struct {
 	Serial   int64
 	Expires  string
 	File     string // the name of the file with the rules, for error messages
-	Rules    []byte // the text of that file: only rules, dialogs and a composer
+	Rules    []byte // the text of the file with the rules; it may contain only rules, dialogs and a composer
 }
 
 // Make returns a pack that is signed with the key in keyFile. The error is EInvalid if the rules
@@ -150,7 +150,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 
 // seal returns a signed pack file. The parameter `body` is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
-	public, _ := key.Public().(ed25519.PublicKey) // an ed25519.PublicKey, as the package documents
+	public, _ := key.Public().(ed25519.PublicKey) // the documentation of ed25519 promises this type
 	signature := ed25519.Sign(key, signedBytes(public, body))
 	head := firstLine + keyLine + KeyText(public) + "\n" + signatureLine +
 		base64.StdEncoding.EncodeToString(signature) + "\n\n"

@@ -146,7 +146,7 @@ func (a *archive) oldestTime() (time.Time, bool) {
 			return m.Time, true
 		}
 	}
-	return snapshot.Time.Truncate(time.Millisecond), true // the index has no mark of output after the snapshot
+	return snapshot.Time.Truncate(time.Millisecond), true // the index contains no later output
 }
 
 func tooOld(at, oldest time.Time, kept bool) error {
@@ -219,7 +219,7 @@ func Record(handle coleo.Handle, from int64) (coleo.Recording, error) {
 	switch {
 	case from < a.start:
 		if first, err = a.paint(&out); err != nil || len(out.Events) > 0 && len(out.Events[0].Data) > pieceBytes {
-			return out, err // the oldest screen alone fills the piece
+			return out, err // if there is no error, the oldest screen alone fills the piece
 		}
 	case from == 0:
 		for m := range a.index.From(0) {

@@ -14,7 +14,8 @@ const readChunk = 64 << 10
 // Replay contains the facts that a session needs about output from before the session was opened:
 // the size of the terminal at each offset, and the queries that were answered.
 type Replay struct {
-	Until    int64 // end of the output when the session was opened; the session reads the screen for the first time there
+	// offset of the end of the output when the session was opened, where the session first reads the screen
+	Until    int64
 	Answered int64 // the holder has replied to all queries up to this offset
 
 	resizes []journal.Mark // the resizes that Resize must still apply, in order
@@ -73,7 +74,8 @@ func (r *Replay) Next(offset int64, n int) int {
 	if len(r.resizes) > 0 && r.resizes[0].Offset > offset {
 		n = min(n, int(r.resizes[0].Offset-offset))
 	}
-	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize)) // a snapshot may be due at the end of a segment
+	// Stop at the end of a segment, because a snapshot may be due there.
+	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize))
 }
 
 // Resize applies the resizes up to the given offset to the screen, unless it has applied them before.

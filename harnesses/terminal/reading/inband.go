@@ -17,8 +17,8 @@ type protocol struct {
 	name   string
 	kind   pty.NoticeKind
 	read   func(text string) (word, detail string, ok bool)
-	claims map[string]coleo.State // by word: the state that the word claims; any other word claims none
-	weak   bool                   // less reliable, because tools that the agent CLI runs use this protocol too
+	claims map[string]coleo.State // for each word, the state that it claims; a word that is missing here claims none
+	weak   bool                   // less reliable than other protocols, because tools of the agent CLI use it too
 }
 
 // protocols returns the protocols with which programs report their state in their output: the

@@ -29,7 +29,7 @@ const (
 // painting stores whether the agent CLI is painting a picture, and whether the picture is complete.
 type painting struct {
 	begun time.Time // when the first output after the last look came; zero if none has come
-	whole bool      // the last output ended a synchronized update
+	whole bool      // the picture is complete, because the last output ended a synchronized update
 }
 
 // UntilWhole returns how long to wait until the screen counts as a complete picture, or 0 if it is complete
@@ -121,7 +121,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
 	if r.noteUnchanged(now) {
-		r.settlingSince = time.Time{} // settle anew: a growing answer above the composer means work
+		// The rows above the composer have changed. A growing answer there means work, so the wait for idle begins
+		// again.
+		r.settlingSince = time.Time{}
 	}
 	wait := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)

@@ -50,7 +50,8 @@ func (r *Reader) askPack() {
 	r.packed.own = r.verdict.State
 	r.verdict, r.packed.raised = Combine(r.spec, r.packed.running, r.verdict, theirs)
 	if r.packed.own == "" && r.verdict.State != "" && r.picture.Composer == nil {
-		r.picture = picture // somebody has tested the pack with this version, so its composer counts
+		// The pack decides, so it was tested with this version. Its description of the composer then counts too.
+		r.picture = picture
 	}
 }
 
@@ -103,7 +104,7 @@ func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, 
 	judged := pack.Judged(version)
 	decides := judged && !slices.Contains(s.Checked, version)
 	more := theirs.State != "" && coleo.MoreCautious(own.State, theirs.State) != own.State
-	if own.State == coleo.Initializing { // the agent CLI is not ready yet
+	if own.State == coleo.Initializing { // the agent CLI is not ready yet, so only work or a dialog is more cautious
 		more = theirs.State.Working() || theirs.State == coleo.WaitingApproval
 	}
 	switch {

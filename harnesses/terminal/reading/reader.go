@@ -48,7 +48,7 @@ type Reader struct {
 
 	reading       coleo.Reading
 	shownMode     string    // the agent CLI's mode on the last picture; "" if none is shown
-	settlingSince time.Time // since when idle or error has lasted without being accepted; else zero
+	settlingSince time.Time // since when the screen shows idle or error that the Reader has not accepted yet; else zero
 	news          news
 	unknown       unknown
 	redraws       redraws

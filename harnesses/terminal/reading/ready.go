@@ -26,10 +26,10 @@ const ruleStarting = "starting"
 // prompt could answer that question.
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
-	awaited  bool      // the sign is still to come
+	awaited  bool      // the sign that the agent CLI is ready has not come yet
 	restart  bool      // the agent CLI has announced that it will end and start again
-	fork     bool      // the sign is that the screen shows the copy of a conversation
-	idle     time.Time // since when the screen is idle without the sign; zero if it is not idle
+	fork     bool      // true if the agent CLI is ready only when the screen shows the copy of a conversation
+	idle     time.Time // since when the screen is idle, but no sign shows that the agent CLI is ready; else zero
 }
 
 // ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If nowStarting is
@@ -71,7 +71,7 @@ func (r *Reader) announceStart() {
 // starting. It returns 0 if the start is over, after readyAfter, and for any other state of the screen.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.restart && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
-		r.ready = readiness{expected: true} // the agent CLI has released the terminal
+		r.ready = readiness{expected: true} // without bracketed paste, the agent CLI has released the terminal
 	}
 	sign := r.spec.Ready
 	if r.ready.fork {

@@ -25,7 +25,7 @@ type recordEvidence struct {
 // recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or has put the
 // prompt into its own queue.
 type recordedPrompt struct {
-	text  string // in the form of rules.Hook.Bare
+	text  string // the prompt's text, as rules.Hook.Bare returns it
 	taken time.Time
 }
 
@@ -88,12 +88,12 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Prompt {
 		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
 		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-			r.turn.waits = false // the record has the newest prompt, even if the agent CLI has reworded it
+			r.turn.waits = false // the record contains the newest prompt, perhaps reworded by the agent CLI
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
-		if !at.Before(r.began) { // older turns may have ended long ago
-			r.Judge(now) // judge before the next entry, which may end the turn
+		if !at.Before(r.began) { // a turn from before the Reader needs no reading, because it may have ended long ago
+			r.Judge(now) // the turn's work needs a reading of its own before the next entry, which may end the turn
 		}
 	}
 }
@@ -179,7 +179,7 @@ const newsFor = 2 * time.Second
 type news struct {
 	// reports whether the caller has such entries; nil if there is no record
 	come  func() bool
-	since time.Time // since when such entries delay idle or error; zero if they do not
+	since time.Time // since when entries that are still to come delay idle or error; zero if none do
 }
 
 // SetEntryCheck gives the Reader a function that reports whether the caller has new entries for AddEntry.

@@ -132,7 +132,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	case r.verdict.State == "":
 		after := redrawUnknown
 		if r.redraws.unhelped == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
-			after = 0 // the unknown pictures keep changing
+			after = 0 // redraw at once, because no unknown picture stays the same for long
 		}
 		r.redraws.needRedraw(text(), "no rule knew the screen", after, now)
 	case r.verdict.State.Working():
@@ -143,7 +143,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if left := r.redraws.untilBegin(now); left > 0 {
 		return left
 	}
-	return redrawRetry // by then, the session has begun the redraw or has refused it
+	return redrawRetry // after this time, the session has begun the redraw or has refused it
 }
 
 // awaitRedraw returns how much longer a redraw may change a picture that no rule knows. Until then, Coleo

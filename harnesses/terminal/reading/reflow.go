@@ -21,7 +21,7 @@ const reflowWithin = 30 * time.Second
 type earlier struct {
 	at          time.Time // when the size changed, or when the question was hidden
 	text, title string    // as in appearances
-	words       string    // the identity without blanks; see wordsOf
+	words       string    // the identity of the dialog without blanks; see wordsOf
 	since       time.Time
 	n           int
 	list        optionList

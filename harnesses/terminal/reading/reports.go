@@ -24,14 +24,14 @@ type hookReports struct {
 	witness witness
 	spec    *rules.Hook
 	prompts []turn // the newest prompts that the agent CLI took, with their answers
-	tools   []tool // the newest tools of the present turn, reported before they ran
+	tools   []tool // the newest tools that the hook has reported in the present turn, before they ran
 }
 
 // turn is a prompt that the agent CLI took, and its answer once the turn has ended.
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
-	prompt string // the prompt in the form of Hook.Bare
+	prompt string // the prompt's text, as rules.Hook.Bare returns it
 	answer string
 	over   bool
 }

@@ -29,7 +29,7 @@ type Submission struct {
 
 // sentText is a prompt that Coleo has submitted.
 type sentText struct {
-	bare string // in the form of rules.Hook.Bare
+	bare string // the text, as rules.Hook.Bare returns it
 	time time.Time
 	lost bool // Coleo has reported the prompt as lost
 }
@@ -47,12 +47,12 @@ type newestTurn struct {
 	waits       bool      // no sign has shown that the turn of the newest prompt has begun
 	queued      bool      // the newest prompt was submitted during an earlier turn
 	worked      bool      // the screen has shown work since the newest prompt
-	endReported bool      // the record or the hook has reported an end, and no work afterwards
+	endReported bool      // the record or the hook has reported the end of the turn, and no work afterwards
 	// since when the screen has been idle although another source claims work; zero if that is not the case
 	denied         time.Time
-	blind          bool      // the last turn of at least blindAfter has shown no sign of work on the screen
+	blind          bool      // the last turn that took at least blindAfter showed no work on the screen
 	above          []string  // the rows above the composer on the last idle screen
-	unchangedSince time.Time // since when those rows have not changed
+	unchangedSince time.Time // since when the rows in `above` have not changed
 }
 
 // blindAfter is the length of the shortest turn that can prove that a screen is blind: it never shows a

@@ -11,7 +11,7 @@ import (
 // screen shows which of the two has happened only after the dialog has closed.
 type unsettled struct {
 	Submission
-	echoes int // how often the transcript showed the prompt before the submit
+	echoes int // how often the transcript showed the prompt before the submit key was pressed
 }
 
 // proofAfter is how long the Reader waits for proof of an unsettled prompt: a prompt that was submitted

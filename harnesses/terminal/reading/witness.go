@@ -35,12 +35,12 @@ type witness struct {
 	word   string
 	detail string
 	claim  coleo.State // the state that the word adds to the screen's verdict; "" for none
-	weak   bool        // its claims only make Coleo more cautious
+	weak   bool        // the claims of this witness can only make Coleo more cautious
 	at     time.Time   // when the word was reported
 	// when the claim last changed to another state, or to none
 	since               time.Time
 	lapsed              bool
-	refuted             time.Time // when the last claim lapsed because of the screen; else zero
+	refuted             time.Time // when the last claim lapsed because the screen refuted it; else zero
 	contradictedSince   time.Time // since when the screen has contradicted the claim; zero if it does not
 	silentSince         time.Time // when the witness last withdrew its claim
 	disagreementEmitted bool      // the Reader has emitted the present disagreement

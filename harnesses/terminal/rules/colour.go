@@ -166,7 +166,7 @@ func (p *Picture) backgroundOf(y int) pty.Colour {
 
 // optionMark is the place and the colors of one option in the rows of a dialog.
 type optionMark struct {
-	row, tail   int        // tail is the offset in the row of the ✔ or other sign of an earlier choice, or -1
+	row, tail   int        // row is the index of the row; tail is the offset of a sign of an earlier choice (✔), or -1
 	label, sign pty.Colour // the color of the label's first character, and the color of the row's last character
 	mark        pty.Colour // color of the mark; the default color if the option is not marked
 }
@@ -220,7 +220,7 @@ func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optio
 	if tail := d.tail.FindStringIndex(row); tail != nil {
 		o.tail = tail[0]
 	}
-	before := max(0, strings.Index(w.plain[i], row)) // length of the text that `strip` has removed at the left
+	before := max(0, strings.Index(w.plain[i], row)) // length of the text at the row's left that `strip` has removed
 	colour := func(at int) pty.Colour {
 		if p.cell == nil {
 			return 0

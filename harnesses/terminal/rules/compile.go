@@ -24,10 +24,10 @@ const (
 	maxRules    = 100       // number of rules, and also of dialogs
 	maxSettings = 60        // number of [[setting]] tables
 	maxAsks     = 60        // number of [[asks]] tables
-	maxConds    = 16        // conditions of a rule or dialog
+	maxConds    = 16        // number of conditions of a rule or dialog
 	maxPattern  = 1000      // length of a pattern in bytes
-	maxProgram  = 2000      // compiled steps of a pattern; each step can run at each character
-	maxLineText = 200       // characters of a name or of another one-line text
+	maxProgram  = 2000      // number of compiled steps of a pattern; each step can run at each character
+	maxLineText = 200       // number of characters of a name or of another one-line text
 	maxTime     = 600_000   // a time in ms; no agent CLI takes that long for anything
 )
 

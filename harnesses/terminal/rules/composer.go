@@ -23,7 +23,7 @@ func (c *Composer) cutSidebar(rows []string) {
 	}
 	edge := pty.Cells(last[0][:at[0]])
 	for i, row := range rows {
-		if len(row) > edge { // the length in bytes is never less than the number of cells
+		if len(row) > edge { // a row with fewer bytes has fewer cells too, so it does not reach the edge
 			rows[i] = pty.Cut(row, edge)
 		}
 	}

@@ -192,7 +192,7 @@ type DialogRule struct {
 	state, tail, text, unnumbered  *regexp.Regexp
 	submit, tabs, tab, all, more   *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
-	answers                        answerer // the style that the key `select` names
+	answers                        answerer // the style of answering that the key `select` names
 }
 
 func (c *compiler) dialog(path string, d *DialogRule) {
@@ -277,7 +277,7 @@ func (v Verdict) SubjectIsPartOf(input string) bool { return v.by.showsPartOf(v.
 func (d *DialogRule) showsPartOf(shown []string, input string) bool {
 	input = squeeze(input)
 	var all strings.Builder
-	changes := map[string][]string{} // the changed rows, by sign
+	changes := map[string][]string{} // the changed rows of a diff, by their sign, such as + or -
 	for _, row := range shown {
 		text := squeeze(strings.Trim(d.withoutGutter(row), boxDrawing+"…"))
 		all.WriteString(text)

@@ -32,7 +32,7 @@ type Cond struct {
 
 	where   region
 	pattern *regexp.Regexp
-	needs   []string // pattern can match only a text with at least one of these words
+	needs   []string // a text can match `pattern` only if it contains at least one of these words
 }
 
 // match reports whether a condition holds. It also returns the text of the pattern's group "detail", and
@@ -65,7 +65,8 @@ func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 		return outcome{ok: true}
 	}
 	a := outcome{ok: true, from: strings.Count(text[:m[0]], "\n")}
-	a.from = min(a.from, len(rows)) // a region without rows has an empty text
+	// A region without rows has an empty text, which can match. The minimum keeps the result inside of the rows.
+	a.from = min(a.from, len(rows))
 	a.end = min(a.from+strings.Count(text[m[0]:m[1]], "\n")+1, len(rows))
 	if i := c.pattern.SubexpIndex("detail"); i >= 0 && m[2*i] >= 0 {
 		a.detail = text[m[2*i]:m[2*i+1]]

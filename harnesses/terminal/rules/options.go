@@ -25,7 +25,7 @@ type optionRows struct {
 	numbers    []string
 	ticks      []Tick
 	unnumbered bool // the list has no numbers; see DialogRule.Unnumbered
-	submit     Tick // the row that submits the ticks: Ticked with the mark, NoTick if it is out of sight
+	submit     Tick // Ticked if the mark is at the submit row, NoTick if that row is out of sight
 	more       bool // options may be out of sight; see DialogRule.More
 	page       bool // the picture shows only some of the known options
 }

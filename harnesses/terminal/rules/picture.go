@@ -14,7 +14,7 @@ type Picture struct {
 	rows     []string  // the screen's lines, with normal blanks in place of no-break blanks
 	spec     *Composer // the description of the composer
 	Composer *ComposerView
-	cell     func(x, y int) pty.Cell // nil if the picture has only text
+	cell     func(x, y int) pty.Cell // returns one cell of the screen; nil if the picture has only text
 	memo     Memo                    // results of conditions on earlier pictures; if nil, every condition is evaluated
 }
 
@@ -41,7 +41,7 @@ type Memo map[region]*regionMemo
 // regionMemo contains the results of the conditions on one region, and the content of the region for which
 // they were computed.
 type regionMemo struct {
-	picture  *Picture // the picture that rows and present come from
+	picture  *Picture // the picture from which the fields `rows` and `present` come
 	rows     []string
 	present  bool
 	text     string // rows joined by \n

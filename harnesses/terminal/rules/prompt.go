@@ -14,7 +14,7 @@ import (
 // the prompt has no such form, the error is EInvalid.
 func (s *Spec) PromptText(prompt string) (string, error) {
 	c, prompt := &s.Composer, plainPrompt(prompt)
-	begin := strings.TrimLeftFunc(prompt, cutOff) // an agent CLI may remove these characters
+	begin := strings.TrimLeftFunc(prompt, cutOff) // drop leading characters that an agent CLI may remove
 	switch {
 	case strings.TrimLeftFunc(prompt, invisible) == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")

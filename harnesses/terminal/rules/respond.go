@@ -16,7 +16,7 @@ import (
 type Steps struct {
 	Keys     string // names of keys for KeySequence; "" if the mark must be moved
 	Option   int    // index of the option, from 0; -1 if the option for Text is out of sight
-	Back, On string // the keys that move the mark to a lower or a higher index
+	Back, On string // Back moves the mark to a lower index, and On moves it to a higher one
 	Text     string // the text to type at the option before ENTER; "" for nothing
 	// Ticking is set if several options are ticked. All other fields are then empty.
 	Ticking *Ticking
@@ -176,7 +176,7 @@ func (v Verdict) digit(n int) (string, error) {
 // byMark moves the mark of the list to an option, and presses ENTER when the screen shows the mark
 // there.
 type byMark struct {
-	back, on string // the keys that move the mark to a lower and to a higher index
+	back, on string // `back` moves the mark to a lower index, and `on` moves it to a higher one
 }
 
 // check makes Coleo answer only if the screen shows the mark. ENTER chooses the marked option, so if
@@ -213,7 +213,7 @@ func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
 		if len(v.by.Options) != 1 {
 			return Steps{}, notOffered(v.Dialog, d)
 		}
-		d.Choice = coleo.ChoiceApprove // the keys of approve choose the only option
+		d.Choice = coleo.ChoiceApprove // the dialog has only one option, and the keys for "approve" choose it
 	}
 	keys := map[coleo.Choice]string{coleo.ChoiceApprove: v.by.Approve, coleo.ChoiceApproveAlways: v.by.Always,
 		coleo.ChoiceDeny: v.by.Deny}[d.Choice]

@@ -41,7 +41,7 @@ func (c *compiler) ticks(at string, d *DialogRule) {
 	}
 	if d.Tick != tickIsDigit {
 		c.keys(at+"tick", d.Tick)
-		d.Default = -1 // Coleo must see the mark
+		d.Default = -1 // Coleo ticks the marked option, so it must see where the mark is
 	}
 	if d.option == nil || d.option.SubexpIndex("tick") < 0 {
 		c.fail(at+"tick", "dialog %q: tick needs an option with a group called tick", d.Name)
@@ -197,7 +197,8 @@ func (v Verdict) takesOne(d coleo.Decision) bool {
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {
-	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == tickIsDigit: // with digits, Coleo sees no mark
+	// If options are ticked with digits, Coleo sees no mark that it could move to the free-text option.
+	case n < 0 && !v.options.more || v.by.text == nil || v.by.Tick == tickIsDigit:
 		return Steps{}, noText(v.Dialog)
 	case d.Option > 0 && d.Option != n+1, len(d.Options) > 0:
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "the dialog %q takes one answer: an option or a text", v.Dialog.Title)

@@ -119,7 +119,7 @@ const (
 // terminal.
 type wrappedRows struct {
 	rows  []string // the rows after `strip`, to which the patterns of a dialog are applied
-	plain []string // the rows on the screen
+	plain []string // the same rows as the screen shows them
 	cols  int
 }
 
@@ -149,10 +149,10 @@ func (w wrappedRows) join(text string, i int) string {
 	first, _, _ := strings.Cut(next, " ")
 	last := text[strings.LastIndexByte(text, ' ')+1:]
 	if w.end(i) >= w.cols-fullMargin && pty.Cells(last+first) > w.cols-wrapMargin {
-		return text + next // one word that is longer than a row
+		return text + next // a word that is longer than a row was broken here
 	}
 	if len(last) > 1 && strings.HasSuffix(last, "-") {
-		return text + next // one word that was broken at its hyphen
+		return text + next // a word was broken at its hyphen
 	}
 	return text + " " + next
 }

@@ -69,7 +69,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	w := wrappedRows{rows, plain, p.Screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
-		out.Truncated = d.Subject != "" // the subject is out of sight
+		out.Truncated = d.Subject != "" // the dialog is not whole without its title, so its subject counts as cut off
 		return out, nil, options
 	}
 	d.dropTails(p, w, last)

@@ -25,7 +25,7 @@ type ownTexts struct {
 	typed   []string // newest first
 	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it
 	torn    bool     // only the beginning of the newest text was typed
-	probed  bool     // the composer may contain a probe
+	probed  bool     // the composer may contain the probe, a dot that Coleo typed as a test
 	// text of somebody else that was removed from the composer, until a receipt or an error reports it; see
 	// coleo.Receipt.Cleared
 	removed string

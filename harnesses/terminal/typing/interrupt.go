@@ -170,7 +170,7 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 		key, most = len(keys)-1, haltTimeout
 	case phaseRunning:
 		most = armedTimeout
-	case phaseUnbegun, phaseHalted: // no key would have an effect
+	case phaseUnbegun, phaseHalted: // no key would have an effect in these phases
 		return armedTimeout, nil
 	}
 	if err = t.typeIf(ctx, t.inPhase(now.phase), keys[key]); err == nil {

@@ -46,7 +46,8 @@ func (t *Typist) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt,
 	text, err := t.Spec().PromptText(p.Text)
 	if err != nil {
 		if now := t.state(); now.State == coleo.WaitingApproval {
-			return coleo.Receipt{}, coleo.Blocked(now.Dialog) // if a dialog is open, this error is more useful
+			// If a dialog is open, this error is more useful to the caller than the error in the text of the prompt.
+			return coleo.Receipt{}, coleo.Blocked(now.Dialog)
 		}
 		return coleo.Receipt{}, err
 	}

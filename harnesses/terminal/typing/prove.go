@@ -70,7 +70,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt, past Past) (coleo.P
 	}
 	if !proven {
 		left, done := t.turn.take()
-		left.text = text // the prompt may still be on its way to the agent CLI
+		left.text = text // keep the text, because it may still be on its way to the agent CLI
 		t.turn.own.noteTyping(text)
 		done()
 		t.view.Update(func(r *reading.Reader) bool { r.FoundLost(found); return false })

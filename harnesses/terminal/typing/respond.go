@@ -83,7 +83,7 @@ func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 		return nil
 	}
 	if !t.view.Await(ctx, trustTimeout, over) {
-		return ctx.Err() // the sign of a finished start has not come: answer without it
+		return ctx.Err() // no sign shows that the start has finished, so the dialog is answered without the sign
 	}
 	return pause(ctx, t.Spec().Timing.DialogGap.Duration())
 }
@@ -224,7 +224,7 @@ func (t *Typist) findText(ctx context.Context, same Check, on string) (int, erro
 			return 0, err
 		case d.TextOption > 0:
 			return d.TextOption - 1, nil
-		case d.Default <= last: // the mark has jumped from the end to the top, or is not visible
+		case d.Default <= last: // the mark is not visible, or has jumped from the last option to the first
 			return 0, coleo.Errorf(coleo.EUnsupported,
 				"the dialog %q takes no words: pick an option, or deny and send a prompt", d.Title)
 		}

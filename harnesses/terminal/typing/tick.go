@@ -164,7 +164,7 @@ func (k *ticker) tickByDigits(ctx context.Context) error {
 		switch i := l.dialog.Default; {
 		case err != nil:
 			return err
-		case i >= 0 && !k.mayEnd(l, i): // some submit keys act on the marked option
+		case i >= 0 && !k.mayEnd(l, i): // submit keys that act on the marked option would not submit the list here
 			return coleo.Errorf(coleo.EUnsupported, "the mark is at option %d (%s), where keys do not submit", i+1,
 				l.dialog.Options[i])
 		}

@@ -35,7 +35,7 @@ type View interface {
 type Keys struct {
 	ID     string // keys with the same id are typed at most once
 	Data   []byte
-	IfSeen bool  // type nothing if the program has written output after the offset Seen
+	IfSeen bool  // true to type nothing if the program has written output after the offset Seen
 	Seen   int64 // end of the output that the caller has seen, in bytes
 	// Inside means that the keys change an open dialog without answering it. For example, they tick an option.
 	// The caller waits for that change. If a picture without the dialog comes meanwhile, the dialog still

@@ -64,7 +64,7 @@ type growth struct {
 	// variables that can hold a text that the script has concatenated or changed.
 	long, joined map[string]bool
 	factor       int // the largest factor by which a record can become longer
-	added, once  int // the number of bytes that the script adds per record, and in BEGIN and END
+	added, once  int // the bytes that the script adds: `added` for each record, `once` in BEGIN and END
 }
 
 func (g *growth) check() error {

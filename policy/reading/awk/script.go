@@ -28,7 +28,7 @@ type reader struct {
 	loops  []string
 	inFor  int    // the number of counting loops that enclose the current statement
 	inAny  int    // the number of all loops that enclose the current statement
-	around []loop // these loops, outermost first
+	around []loop // all loops that enclose the current statement, outermost first
 	isOnce bool   // the current statement is in BEGIN or END
 	// fresh contains the variables that hold only parts of the current record.
 	fresh  map[string]bool
@@ -37,7 +37,7 @@ type reader struct {
 	// must not set. `patterns` lists variables that the script uses as patterns, and must not set either.
 	given           map[string]bool
 	fixed, patterns []string
-	large           []string // the variables in given whose value can be a large number
+	large           []string // the variables in `given` whose value can be a large number
 	bounds          []bound
 	// `counted` contains the variables that are set to the result of split. `stepped` contains those that ++
 	// increments outside of loops. `set` contains the variables that are set in any other way.

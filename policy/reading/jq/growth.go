@@ -48,7 +48,7 @@ type growth struct {
 	words  []string
 	factor int
 	bound  bool // the filter has set a variable with `as`
-	many   bool // such a variable takes many values
+	many   bool // a variable that the filter has set with `as` takes many values
 	repeat bool // the filter goes through many values while a variable is set
 }
 
