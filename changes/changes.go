@@ -79,8 +79,8 @@ type Kind string
 const (
 	Added    Kind = "added"
 	Deleted  Kind = "deleted"
-	Modified Kind = "modified" // the content or the mode changed
-	Renamed  Kind = "renamed"  // the content may have changed too
+	Modified Kind = "modified" // the file's content or mode changed
+	Renamed  Kind = "renamed"  // the file was renamed, and its content may have changed too
 	Retyped  Kind = "retyped"  // a file became a symbolic link, or a link became a file
 )
 
@@ -107,8 +107,8 @@ type File struct {
 	Committed bool `json:"committed,omitempty"` // in commits since Base
 	Staged    bool `json:"staged,omitempty"`    // in the index
 	Unstaged  bool `json:"unstaged,omitempty"`  // in the work folder
-	Untracked bool `json:"untracked,omitempty"` // in the work folder; git does not know the file
-	Conflict  bool `json:"conflict,omitempty"`  // a merge left it with conflicts
+	Untracked bool `json:"untracked,omitempty"` // in the work folder, as a file that git does not know
+	Conflict  bool `json:"conflict,omitempty"`  // a merge left the file with conflicts
 	// Offset and Length are the position and the size of the file's part of the patch, in bytes. Length is 0
 	// if the patch does not contain the file.
 	Offset int    `json:"offset,omitempty"`
@@ -154,7 +154,7 @@ type Hunk struct {
 // Why names the tool call that made a hunk, and the run of this call. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
-	Note      string `json:"note"` // for people: what the certainty means here
+	Note      string `json:"note"` // a text for people that says what Certainty means for this hunk
 	Run       string `json:"run,omitempty"`
 	Prompt    string `json:"prompt,omitempty"`
 	Call      string `json:"call,omitempty"` // the id of the call
@@ -201,12 +201,12 @@ const (
 // Checkpoint is the state of an arm's files at one time.
 type Checkpoint struct {
 	N      int       `json:"n"`      // its number, from 0
-	Commit string    `json:"commit"` // a commit outside of all branches; its tree contains the files
+	Commit string    `json:"commit"` // the id of a commit outside of all branches, whose tree contains the files
 	Parent string    `json:"parent,omitempty"`
 	Tree   string    `json:"tree"`
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason" enum:"start,turn,before restore,restore"`
-	Run    string    `json:"run,omitempty"`  // the run whose turn has ended
+	Run    string    `json:"run,omitempty"`  // the id of the run whose turn has ended
 	From   *int      `json:"from,omitempty"` // after a restore: the checkpoint that was restored
 	Left   []Left    `json:"left,omitempty"` // files that the checkpoint leaves out
 }

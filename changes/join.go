@@ -16,7 +16,7 @@ func PrefixRenames(patch []byte, folder string) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(patch) {
 		for _, word := range renameLines {
-			if rest, is := bytes.CutPrefix(line, word); is { // lines of a file's content begin differently
+			if rest, is := bytes.CutPrefix(line, word); is { // a header of git, because a file's content begins differently
 				out.Write(word)
 				if quoted, is := bytes.CutPrefix(rest, []byte{'"'}); is {
 					out.WriteByte('"')

@@ -87,7 +87,7 @@ func hunkOf(line []byte) (Hunk, bool) {
 // whole patch that git can apply.
 func CutPatch(patch []byte) []byte {
 	last := bytes.LastIndex(patch, append([]byte("\n"), fileStart...))
-	return patch[:last+1] // the patch is empty if it had only one file
+	return patch[:last+1] // the result is empty if the patch had only one file
 }
 
 // Assemble returns the files of the entries, with their positions in the patch. The patch must contain the same files

@@ -32,7 +32,7 @@ type Entry struct {
 type Status struct {
 	Head    string // the commit id; "" before the first commit
 	Entries []Entry
-	Nested  []string // folders that are repositories of their own, each ending with a slash
+	Nested  []string // folders that are repositories of their own; each path ends with a slash
 	Unread  []Left   // folders that git could not read
 }
 

@@ -53,7 +53,7 @@ func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) 
 		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false
 	}
 	schema, err := Compile("schema", c.Schema)
-	if err != nil { // possible if another version of Coleo has accepted the schema
+	if err != nil { // this can happen if another version of Coleo has accepted the schema
 		return coleo.Validated{Error: err.Error()}, false
 	}
 	raw, err := Extract(end.Answer)

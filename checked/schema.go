@@ -144,7 +144,7 @@ func valueStep(keys string) string {
 		"unevaluatedProperties":
 		return "/*"
 	}
-	return "" // the inner schema checks the same value
+	return "" // for a keyword such as allOf, the inner schema checks the same value
 }
 
 // maxFault is the largest length of a fault, in characters. A fault quotes the part of the answer

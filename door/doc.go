@@ -36,7 +36,7 @@ const maxKey = 64
 
 // Request asks the door for a call of a tool.
 type Request struct {
-	Key       string          `json:"key"` // random, at most 64 bytes; the caller chooses it
+	Key       string          `json:"key"` // a random text that the caller chooses, of at most 64 bytes
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Got means that the request calls no tool. It reports that the caller has passed on the result
@@ -48,7 +48,7 @@ type Request struct {
 type Response struct {
 	Key     string   `json:"key"`
 	Waiting string   `json:"waiting,omitempty"` // id of the coleo.Suspension (a question) that the call waits for
-	Result  *string  `json:"result,omitempty"`  // the text for the model
+	Result  *string  `json:"result,omitempty"`  // the result of the call, a text for the model
 	Error   *Failure `json:"error,omitempty"`
 }
 

@@ -123,7 +123,7 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	defer cancel()
 	lines := make(chan []byte, 1)
 	d.running.Go(func() {
-		defer cancel() // stop the running call, because the caller has disconnected
+		defer cancel() // stops the running call when reading has ended, usually because the caller has disconnected
 		defer close(lines)
 		read(conn, lines)
 	})
@@ -147,7 +147,7 @@ func read(conn net.Conn, lines chan<- []byte) {
 	for scanner.Scan() {
 		select {
 		case lines <- append([]byte(nil), scanner.Bytes()...):
-		default: // another request already waits behind the one that is carried out
+		default: // give up, because another request already waits behind the one that is being carried out
 			return
 		}
 	}

@@ -169,7 +169,7 @@ func (w *Watcher) deliver(kernel *fsnotify.Watcher, c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kernel != kernel {
-		return // in the meantime, all folders were removed
+		return // the change is old: since then, all folders were removed from the Watcher
 	}
 	if c.Lost {
 		for _, l := range w.listeners() {

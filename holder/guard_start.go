@@ -32,7 +32,7 @@ const (
 	guardLifeline = 3
 	guardMaster   = 4
 	guardLock     = 5
-	guardPipe     = 6 // pipe of the intake, with output that is not in the journal yet; Linux only
+	guardPipe     = 6 // the intake's pipe, which holds output that is not in the journal yet; Linux only
 )
 
 // restartGuard is the pause before a new guard starts after one has ended early. Without the pause,

@@ -53,16 +53,16 @@ type request struct {
 	Version int    `json:"version,omitempty"` // for hello
 	Nonce   string `json:"nonce,omitempty"`   // for hello
 	From    int64  `json:"from,omitempty"`    // for stream and covered
-	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent: see Client.Lead
+	Host    bool   `json:"host,omitempty"`    // for a stream request: the client is the host agent: see Client.Lead
 	// for stream, if Host is true: the limit for unread bytes; 0 means unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
 	Cols   int           `json:"cols,omitempty"`
 	Rows   int           `json:"rows,omitempty"`
 	Signal int           `json:"signal,omitempty"`
-	Rate   int64         `json:"rate,omitempty"`   // for pace: bytes per second
-	Grace  time.Duration `json:"grace,omitempty"`  // for stop: time between TERM and KILL
-	Permit time.Duration `json:"permit,omitempty"` // for permit: end of the permit on package boottime's clock
+	Rate   int64         `json:"rate,omitempty"`   // for a pace request: the limit for reading output, in bytes per second
+	Grace  time.Duration `json:"grace,omitempty"`  // for a stop request: the time between TERM and KILL
+	Permit time.Duration `json:"permit,omitempty"` // for a permit request: the end of the permit, on boottime's clock
 }
 
 // response is the answer to a request. If the request failed, Error is set. Otherwise the fields
@@ -71,7 +71,7 @@ type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
 	Wrote  *Wrote       `json:"wrote,omitempty"`
-	Left   []int        `json:"left,omitempty"` // for stop: pids of the processes of the arm that could not be ended
+	Left   []int        `json:"left,omitempty"` // for a stop request: pids of processes of the arm that could not be ended
 }
 
 // WriteKind says where typed bytes come from.
@@ -120,7 +120,7 @@ func (w *Write) overdue() time.Duration {
 // Wrote is the outcome of a Write.
 type Wrote struct {
 	Applied   bool  `json:"applied"`
-	Duplicate bool  `json:"duplicate,omitempty"` // not typed, because a write with this ID was applied earlier
+	Duplicate bool  `json:"duplicate,omitempty"` // nothing was typed, because a write with this ID was applied earlier
 	End       int64 `json:"end"`                 // end of the journal when the holder decided about the write
 }
 

@@ -59,16 +59,16 @@ type server struct {
 	rows            int
 	answered        int64
 	hostRead        int64         // the host agent has read the output before this offset
-	leadLimit       int64         // limit for output that the host agent has not read, in bytes; 0 means unreadLimit
+	leadLimit       int64         // how many bytes of output the host agent may leave unread; 0 means unreadLimit
 	readFurther     chan struct{} // closed when the host agent has read more; nil if nobody waits for that
 	doneWrites      map[string]bool
 	doneOrder       []string
 	blocked         string
-	permittedUntil  time.Duration // end of the permit on package boottime's clock, if NeedsPermit is set
-	coveredUntil    int64         // a snapshot of the screen replaces the output before this offset
+	permittedUntil  time.Duration // if NeedsPermit is set: until when the holder may type, on package boottime's clock
+	coveredUntil    int64         // a snapshot of the screen can replace the output before this offset
 	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
-	stopCause       stopCause // why the channel stopping was closed
+	stopCause       stopCause // why the channel `stopping` was closed
 	exited          chan struct{}
 	stopping        chan struct{} // closed when somebody orders the end of the arm
 	stopOnce        sync.Once
@@ -80,7 +80,7 @@ type server struct {
 	memory         memory.Releaser
 	guardMu        sync.Mutex
 	guard          *guard        // nil if there is no guard
-	guardDismissed chan struct{} // closed when the arm has ended in an orderly way
+	guardDismissed chan struct{} // closed when the arm has ended in an orderly way and needs no guard any more
 	guardsGone     chan struct{} // closed when the last guard has ended
 }
 

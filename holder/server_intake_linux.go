@@ -82,7 +82,7 @@ func (in *intake) take(master int) (int, error) {
 			in.inPipe += n
 			total += n
 			if n >= spliceSize/2 {
-				continue // there can be more output
+				continue // so much was read that there can be more output
 			}
 		}
 		if total > 0 {

@@ -100,7 +100,7 @@ func openToAppend(path string) (*os.File, error) {
 		switch info, err := file.Stat(); {
 		case err != nil:
 			return nil, errors.Join(err, file.Close())
-		case !isAt(info, path): // another process has renamed the file since it was opened
+		case !isAt(info, path): // try again, because another process has renamed the file since it was opened
 		case info.Size() < maxFile:
 			return file, nil
 		default:

@@ -42,7 +42,7 @@ const Verb = "hook"
 // Line is one report, which is one line of the file.
 type Line struct {
 	Time    time.Time                  `json:"time"`    // when the hook program received the payload
-	Payload map[string]json.RawMessage `json:"payload"` // as the agent CLI sent it
+	Payload map[string]json.RawMessage `json:"payload"` // the payload as the agent CLI sent it
 	Cut     []string                   `json:"cut,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type Reader struct {
 	pipe *os.File
 	file *os.File
 	rest []byte // beginning of a line whose end has not arrived yet
-	skip bool   // the current line is too long or has no beginning, so it is left out
+	skip bool   // true while the rest of a line is skipped that is too long or has no beginning
 }
 
 // Open returns a Reader of the reports in the file at path. The Reader begins with the oldest
@@ -39,7 +39,7 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(fmt.Errorf("%s is not a pipe", wakePath(path)), err, pipe.Close())
 	}
 	r := &Reader{path: path, pipe: pipe}
-	r.file, _ = os.Open(oldPath(path)) // usually there is no such file
+	r.file, _ = os.Open(oldPath(path)) // an error does not matter, because usually there is no older, full file
 	return r, nil
 }
 

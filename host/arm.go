@@ -33,7 +33,7 @@ type arm struct {
 	// The parts of the arm.
 	lease   lease.Lease       // the right to type by hand
 	meter   *metering.Meter   // counts the arm's model calls, and enforces its budgets
-	choices *choosing.Chooser // the mode and the model that a user orders
+	choices *choosing.Chooser // carries out a user's orders about the mode and the model
 	dialogs *judge.Dialogs    // judges the approval dialogs by the arm's policy
 	driving armfolder.Lock    // this process's lock on the arm's folder
 	door    doorway
@@ -43,7 +43,7 @@ type arm struct {
 	// Each of these locks is held for a whole action. They guard no fields.
 	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of these runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
-	delivering sync.Mutex   // held while one prompt is sent
+	delivering sync.Mutex   // held while a prompt is sent, so that only one is sent at a time
 	// interrupting is held during an interrupt. takeSettled, which ends a run, holds it too. So no run
 	// ends before it is known whether the interrupt has typed a key.
 	interrupting sync.Mutex
@@ -58,7 +58,7 @@ type arm struct {
 	// The session.
 	session     coleo.Session      // nil if this host agent has no live session of the arm
 	harness     coleo.Harness      // the harness object that started the session or attached to it
-	rules       string             // the last note about a change of the harness: see noteRules
+	rules       string             // the text that noteRules has recorded last; empty if there is none
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
 	unfollow    context.CancelFunc // ends the goroutines that follow the session and send prompts from the queue
 	reading     coleo.Reading
@@ -67,18 +67,18 @@ type arm struct {
 	settledCursor coleo.Cursor
 
 	// The runs and the queue.
-	run     *coleo.Receipt // the newest open run; the older open runs are in record
-	late    []work         // work whose run has not begun yet
+	run     *coleo.Receipt // the newest open run; nil if no run is open; the older open runs are in record
+	late    []work         // reported work of the agent CLI whose run has not begun yet
 	sending queueSending
 	watched chan struct{} // closed when the arm may have changed; nil if nobody waits for a change
 
 	// The life of the arm.
-	busy    bool   // the arm is being started, attached to or ended
+	busy    bool   // true while the arm is being started, attached to or ended
 	done    bool   // the host agent is ending the arm, because its work is done
-	gone    bool   // another host has taken the arm
+	gone    bool   // another host has taken the arm, or the arm was removed
 	blocked string // the reason why the arm cannot continue; "" if it can
-	silent  bool   // the holder did not reply when the host agent tried to attach
-	asleep  bool   // a signal had stopped the holder when the host agent tried to attach
+	silent  bool   // the arm's holder did not reply when the host agent tried to attach
+	asleep  bool   // the arm's holder was stopped by a signal when the host agent tried to attach
 }
 
 // newArm returns an arm with the given record. The arm has no session yet.
@@ -342,7 +342,7 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	err := a.host.write(ctx, p, diskWrite{events: events, put: a, tools: tools})
 	if err == nil || p != intended {
 		a.notePast(events)
-		a.wakeQueue() // the queue may have a prompt that can be sent now
+		a.wakeQueue() // after the change, it may be possible to send a prompt of the queue
 		return err
 	}
 	a.undo(was, changed)

@@ -181,7 +181,7 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		if err := h.setBudget(ctx, a, *o.Budget); err != nil {
 			return nil, err
 		}
-		for _, one := range h.allArms() { // the budget also applies to the arm's subarms
+		for _, one := range h.allArms() { // all arms, because the budget also applies to the arm's subarms
 			one.renewParked(ctx)
 		}
 	}

@@ -109,7 +109,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return err
 	}
 	if record.Handle != nil && process.Look(record.Handle.Holder) == process.Stopped {
-		process.Wake(record.Handle.Holder) // a stopped holder cannot end the arm
+		process.Wake(record.Handle.Holder) // continues the stopped holder, which could not end the arm otherwise
 	}
 	a.fileOrLog()
 	unmark := func() {}
@@ -226,7 +226,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
-	a.typing.Lock() // wait for a running order about the queue
+	a.typing.Lock() // waits until no order about the queue is running
 	a.mu.Lock()
 	a.gone = true
 	dropped := len(armrecord.Queue(&a.record).Entries)
@@ -263,7 +263,7 @@ func endOthers(in armfolder.Folder, arm, name string) error {
 	for _, n := range in.Occupied() {
 		client, err := holder.Dial(in.Start(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
-			continue // the dead holder's guard ends the other processes
+			continue // the holder is dead, and its guard ends the other processes of the start
 		}
 		if err == nil {
 			err = endProven(client, arm, n)
@@ -298,14 +298,14 @@ func endProven(client *holder.Client, arm string, generation int) error {
 type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 
-	looking sync.Mutex // held during a look, so that only one look runs at a time; locked before mu
+	looking sync.Mutex // held during a search, so that only one runs at a time; locked before mu
 	mu      sync.Mutex
-	next    *look // the look that begins next; nil if no caller waits for it
+	next    *look // the search that begins next; nil if no caller waits for it
 }
 
 // look is one search of all processes.
 type look struct {
-	waiting int // the number of callers that share this look
+	waiting int // the number of callers that share this search
 	done    bool
 	found   map[string][]int
 }
@@ -326,7 +326,7 @@ func (t *markSearch) generationsOf(arm string) []int {
 		return mine.found[arm]
 	}
 	t.mu.Lock()
-	t.next = nil // later callers wait for a new look
+	t.next = nil // this search begins now, so later callers must wait for a new one
 	t.mu.Unlock()
 	mine.found, mine.done = t.look(), true
 	return mine.found[arm]

@@ -77,14 +77,16 @@ func (h *Host) takeFolders(ctx context.Context) error {
 // tellNameless records which processes run in the folder of an unknown arm. An arm is unknown if
 // neither the database nor the folder has its record.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
-	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
+	// Only the host agent records unknown arms. The host "local" is serve itself, and does not record
+	// them.
+	if _, there := known[id]; there || h.ID == coleo.LocalHost {
 		return
 	}
 	folder := armfolder.Of(h.Dir, id)
 	for _, n := range folder.Occupied() {
 		client, err := holder.Dial(folder.Start(n), "")
 		if err != nil {
-			continue // only a guard is left, which is about to end
+			continue // no holder replies: only its guard is left, which is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()
@@ -118,11 +120,11 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 		kept.Handle = findHandle(kept)
 	}
 	if there && kept.Queue == nil && kept.Generation == r.Generation {
-		kept.Queue = r.Queue // the folder has no queue: see writeFolder
+		kept.Queue = r.Queue // keep the queue of the database, because the folder's record has none: see writeFolder
 	}
 	err := h.DB.PutArm(ctx, kept)
 	if coleo.ErrorCode(err) == coleo.EConflict {
-		kept.Name = kept.ID // another arm has taken the name
+		kept.Name = kept.ID // the arm gets its id as its name, because another arm has the name by now
 		err = h.DB.PutArm(ctx, kept)
 	}
 	if err == nil {

@@ -117,7 +117,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // if n is not 0, stay at this arm, which can have more old events
+			arm = next // nothing was deleted, so this arm has no more old events
 		}
 		if next == "" {
 			break
@@ -159,11 +159,11 @@ const (
 // diskWrite is one transaction: events, and the update or the removal of an arm's record.
 type diskWrite struct {
 	events []coleo.Event
-	put    *arm              // write the record of this arm, as it is at the time of the write
-	traced *arm              // write only the trace of this arm, as it is at the time of the write
-	cost   []store.Spending  // the cost of the work in the trace; only if traced is set
-	forget string            // the id of the arm whose record is removed
-	tools  *store.ToolChange // alone, or together with put
+	put    *arm              // the arm whose record is written, in its state at the time of the write
+	traced *arm              // the arm of whose record only the trace is written, in its state at that time
+	cost   []store.Spending  // what the model calls in `events` have cost; only if `traced` is set
+	forget string            // the id of the arm whose record is removed; empty if none is
+	tools  *store.ToolChange // a change of the state of Coleo's tools; only `put` may be set at the same time
 }
 
 // owedWrites contains, in order, the writes that wait because the disk is full.
@@ -248,7 +248,9 @@ func (h *Host) flushOwedWrites(ctx context.Context) error {
 		if store.NoRoom(err) {
 			return err
 		}
-		if err != nil { // give up this write, which would block all later writes forever
+		// The disk has room, so the write has failed for another reason. Give it up, because it would
+		// block all later writes forever.
+		if err != nil {
 			h.Log.Error("record what has happened", "error", err)
 		}
 		for _, e := range first.events {

@@ -149,7 +149,7 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 	}
 	p.Text = checked.Text(p.Text, p.Check)
 	kept := *p.Check
-	kept.Input = nil // the text contains the input
+	kept.Input = nil // the prompt's text contains the input now
 	return &kept, nil
 }
 
@@ -191,7 +191,7 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 // and only on one host. The folder has the prompts that the arm had on earlier hosts. The caller
 // holds the lock adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
-	a.writing.Lock() // so that the record and the log do not change between the two reads
+	a.writing.Lock() // keeps the record and the log unchanged while both are read below
 	defer a.writing.Unlock()
 	r := a.recordNow()
 	if hasPrompt(&r, id) {
@@ -199,7 +199,7 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	}
 	var e coleo.Event
 	had := false
-	err := a.host.write(ctx, intended, diskWrite{}) // first writes events that wait for room
+	err := a.host.write(ctx, intended, diskWrite{}) // writes the events that wait for room on the disk
 	if err == nil {
 		e, had, err = a.host.DB.NewestOfPrompt(ctx, r.ID, id)
 	}
@@ -239,7 +239,7 @@ func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 func (a *arm) keepPast(ctx context.Context) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	if err := a.host.write(ctx, intended, diskWrite{}); err != nil { // first writes events that wait for room
+	if err := a.host.write(ctx, intended, diskWrite{}); err != nil { // writes the events that wait for room on the disk
 		return err
 	}
 	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)

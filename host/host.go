@@ -42,10 +42,10 @@ type Config struct {
 	Platform  string
 	Version   string
 	Dir       string   // the state folder; this package owns its subfolder arms
-	Path      []string // folders in which agent CLIs are looked for first
+	Path      []string // the folders in which Coleo looks for agent CLIs first
 	Environ   []string // the user's environment; each harness passes on the variables in its allow-list
 	MaxArms   int      // the largest number of arms that may run; 0 means no limit
-	Keep      int64    // bytes of output to keep for each arm; 0 means the holder's default
+	Keep      int64    // how many bytes of output are kept for each arm; 0 means the holder's default
 	AllowSudo bool     // agent CLIs may gain privileges: see coleo.SpawnConfig
 	// ScriptedModel is the command that starts the scripted model. Its arguments are --addr ADDR
 	// [--script FILE] -- PROGRAM [ARG...]. After the command has started the model, it replaces
@@ -70,7 +70,7 @@ type Config struct {
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time
 	Ready     func()           // called when Run begins to carry out orders; can be nil
-	Now       func() time.Time // the time of day; nil means time.Now
+	Now       func() time.Time // returns the present time; nil means time.Now
 	Registry  *registry.Registry
 	DB        *store.HostDB
 	Bus       *bus.Conn
@@ -95,14 +95,14 @@ type Host struct {
 
 	pulseMark pulseNumber
 	full      fullDisk
-	read      atomic.Uint64 // serve has read the log up to this event number
+	read      atomic.Uint64 // the number of the newest event that serve has read from the log
 	rules     rereader      // used only by Run
 
 	threads threads
 	diffs   *diffs.Diffs
 	ledger  *spending.Ledger // nil before adoptAll
 
-	instance string    // random, so that another host agent with the same id has another value
+	instance string    // a random text, which tells this process from another host agent with the same id
 	began    time.Time // when this process began to use the id
 }
 
@@ -252,7 +252,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // the end of the arm was ordered, and is not yet recorded
+			case record.Desired != coleo.DesiredRunning: // the end of the arm was ordered, but is not yet recorded
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}

@@ -31,7 +31,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	}
 	defer a.begin()()
 	if o.Request != "" && a.carriedOut(o) {
-		return a.report(), nil // an earlier serve has sent the same order
+		return a.report(), nil // the order was carried out before, when an earlier serve had sent it
 	}
 	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		h.delist(a)
@@ -103,7 +103,8 @@ func (h *Host) delist(a *arm) {
 // start starts the next generation of the arm. It refuses to do so if a process of an earlier
 // generation still runs. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
-	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
+	// If another host has started later generations, the number in the order is the higher one.
+	next := max(a.newest()+1, o.Config.Generation)
 	if err := a.clearBeforeStart(o, next); err != nil {
 		return err
 	}

@@ -129,7 +129,8 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	ctx = context.WithoutCancel(ctx)
 	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 		var events []coleo.Event
-		if restart { // otherwise SwitchModel has already recorded the change
+		// Without a restart, SwitchModel has already recorded the change.
+		if restart {
 			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
 		q := armrecord.Queue(r)

@@ -73,7 +73,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		return a.busyError("it has no live session, or somebody types into it by hand")
 	}
 	unfollow()
-	<-followed // from here on, nothing changes the record
+	<-followed // waits for the goroutine that follows the session; after its end, nothing changes the record
 	a.mu.Lock()
 	ended := a.session == nil
 	a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	}
 	if err != nil {
 		a.letGo()
-		a.host.runs.Go(a.adoptOrLog) // the attach waits until the caller has released the locks
+		a.host.runs.Go(a.adoptOrLog) // attaches to the arm again, as soon as the caller has released the locks
 		return err
 	}
 	a.mu.Lock()

@@ -191,7 +191,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // record the reason now, not only at the next beat
+	a.noteBlocked(ctx, r.Blocked) // records at once why the arm is blocked, without waiting for the next report
 	x.Blocked = r.Blocked
 	if a.host.ID == coleo.LocalHost {
 		x.Local = coleo.LocalNote
@@ -221,7 +221,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 		}
 	}
 	if err := h.Workspaces.Rename(ctx, a.record.ID, o.Name); err != nil {
-		renameBack() // the arm may have several worktrees, some of them with the new name
+		renameBack() // some of the arm's worktrees may already have the new name
 		return nil, err
 	}
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -230,7 +230,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	})
 	if err != nil {
 		a.mu.Lock()
-		a.record.Name = old // the database still has the old name
+		a.record.Name = old // restore the old name, which the database still has
 		a.mu.Unlock()
 		renameBack()
 		return nil, err

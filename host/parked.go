@@ -193,7 +193,8 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 // prompt's run. Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
 	var e *coleo.Error
-	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss
+	// An EPromptLost with a screen is the session's report that the prompt is lost.
+	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil
 	err := errors.New("nothing proves that it has arrived")
 	if !told {
 		err = a.settle(ctx, s, run)

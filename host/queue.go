@@ -18,7 +18,7 @@ import (
 // times for a prompt. An agent CLI can stop responding while it reads a long prompt.
 const (
 	followUpTime  = 90 * time.Second
-	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
+	followUpPerKB = 6 * time.Second // the additional time for each 1,000 bytes of the prompt
 )
 
 // queueSending is the state of the goroutine that sends the prompts of an arm's queue.
@@ -27,10 +27,10 @@ type queueSending struct {
 	// changes counts events after which the agent CLI may accept a refused prompt: changes of the
 	// session, orders about the queue, and ends of leases.
 	changes uint64
-	tried   uint64 // the value of `changes` when the last refused attempt began; 0 if there was none
+	tried   uint64 // the value of `changes` when the last refused attempt to send a prompt began; 0 if none was refused
 
-	unpermitted bool // the last attempt was refused because the arm had no permit
-	unrecorded  bool // the last attempt could not be recorded, for example on a full disk
+	unpermitted bool // the last prompt was refused because the arm had no permit, serve's permission to type
+	unrecorded  bool // the last attempt to send a prompt could not be recorded, for example on a full disk
 
 	// pastError means that a person has resumed the queue while the session showed the error of the
 	// last turn. The next prompt may then be sent despite the error. The next turn clears
@@ -192,7 +192,7 @@ func (a *arm) onPermit() {
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
 	lease := time.NewTimer(0) // fires when a lease, a person's right to type, ends; and once at the beginning
 	defer lease.Stop()
-	wake := time.NewTimer(maxWake) // fires when a parked arm may continue
+	wake := time.NewTimer(maxWake) // fires when the arm may continue, if it is parked
 	defer wake.Stop()
 	for {
 		select {
@@ -210,7 +210,7 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 				wake.Reset(wait)
 			}
 		}
-		if until := a.leasedUntil(); !until.IsZero() { // somebody may have taken the lease meanwhile
+		if until := a.leasedUntil(); !until.IsZero() { // a person may have taken the lease since the check above
 			lease.Reset(time.Until(until))
 		}
 	}
@@ -247,13 +247,13 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	}
 	end, err := a.beginTyping("")
 	if err != nil {
-		return // when the lease ends, sendQueue tries again
+		return // a person has the arm's lease; when the lease ends, sendQueue tries again
 	}
 	defer end()
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
 	if err == nil {
 		if err = a.meter.MayBegin(ctx, text); coleo.ErrorCode(err) == coleo.EConflict {
-			return // the arm is parked or about to end, and the entry is in its queue
+			return // the arm is parked or about to end, and the prompt stays in its queue
 		}
 	}
 	if err == nil {
@@ -306,7 +306,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
 		a.choices.ForgetInstructions(lasting)
-		a.endRun(lasting, s) // the turn may have ended before its run began
+		a.endRun(lasting, s) // ends the run at once if its turn has ended before the run began
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)
 	case a.host.ctx.Err() != nil: // this host agent is ending; the next one looks for the prompt

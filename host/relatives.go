@@ -155,7 +155,7 @@ func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 // lastAnswer returns a text for the model of the arm's parent. The text contains `how`, which is
 // the result of restCondition, and the outcome and the answer of the arm's newest run.
 func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
-	a.writing.Lock() // waits for the end of the run, which may be on its way to the log
+	a.writing.Lock() // waits while the end of the arm's run is being written to the log
 	name := a.name()
 	a.writing.Unlock()
 	e, found, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventRunEnd)
@@ -193,7 +193,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 			refusal = err
 		}
 		if refusal != nil {
-			c = store.ToolChange{} // so that changeWith writes nothing
+			c = store.ToolChange{} // after a refusal, changeWith must not write the change of the tools
 			return nil
 		}
 		return append(armrecord.SetQueue(r, q, coleo.QueueAdded, e.ID), events...)

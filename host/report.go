@@ -43,7 +43,7 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 type pulseNumber struct {
 	mu     sync.Mutex
 	number int
-	last   map[string]bus.ArmPulse // the pulses with the present number
+	last   map[string]bus.ArmPulse // the reports that belong to the present number, by arm
 }
 
 // pulses returns a report about each arm, and the number of the present reports: see pulseNumber.
@@ -98,7 +98,7 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 // processSight is what the host agent sees of the process of an arm's session.
 type processSight struct {
 	mu        sync.Mutex     // guards the fields below
-	watch     *process.Watch // nil if the process is not watched
+	watch     *process.Watch // watches the process; nil if it is not watched
 	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
@@ -187,7 +187,7 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	for _, of := range o.Arms {
 		a, err := h.arm(of.Arm)
 		if err != nil || o.Clock != h.instance {
-			continue // the order was meant for an earlier process of this host agent
+			continue // skip an unknown arm, and an order for an earlier process of this host agent
 		}
 		passing.Go(func() {
 			if err := a.permit(of.Generation, o); err != nil {

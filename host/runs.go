@@ -20,7 +20,7 @@ import (
 // agent is killed after it has stored the prompt, the next host agent finds out whether the prompt
 // has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
-	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
+	a.delivering.Lock() // while it is locked, no prompt of the queue is sent
 	defer a.delivering.Unlock()
 	return a.promptHeld(ctx, o)
 }
@@ -132,7 +132,7 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
-	a.endRun(ctx, s) // the turn may have ended before its run began
+	a.endRun(ctx, s) // ends the run at once if its turn has ended before the run began
 	return receipt, nil
 }
 
@@ -277,7 +277,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 
 // work is a part of the agent CLI's work, as one source has reported it.
 type work struct {
-	record string // the name of the source: see coleo.Change.Record
+	record string // the name of the source, a record of the agent CLI: see coleo.Change.Record
 	list   []coleo.Activity
 }
 

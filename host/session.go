@@ -21,8 +21,8 @@ const rereadEvery = 2 * time.Second
 
 // rereader records which changes of the user's harnesses the arms have already received.
 type rereader struct {
-	revision int  // the revision of the registry that the arms have received
-	again    bool // an arm was too busy to change to the new description
+	revision int  // the arms were given all changes up to this revision of the registry
+	again    bool // try again, because an arm was too busy to take over a new description
 }
 
 // The host's method reread gives the changed descriptions of the user's harnesses to the running
@@ -56,7 +56,7 @@ func (a *arm) reread(ctx context.Context) bool {
 	newest, err := a.host.Registry.Get(harness)
 	reloader, can := session.(coleo.Reloader)
 	if err != nil || newest == by || !can {
-		return true // if the description was deleted, the arm keeps the old one
+		return true // nothing to do: an arm whose description was deleted keeps the old one
 	}
 	switch err := reloader.Reload(newest); coleo.ErrorCode(err) {
 	case "":
@@ -204,7 +204,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.mu.Lock()
 	a.asleep = asleep
 	a.mu.Unlock()
-	if asleep { // a stopped holder cannot reply, so do not wait
+	if asleep { // a stopped holder cannot reply, so do not try to attach
 		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silenceReason(*handle)))
 	}
 	a.openDoorAgain()
@@ -220,7 +220,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // a cursor counts the changes of one session object, and this is a new one
+		run.Cursor = 0 // a cursor counts the changes of one session object, and `s` is a new object
 		a.run = &run
 	}
 	a.mu.Unlock()

@@ -85,10 +85,10 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 	moved []coleo.Queued, err error) {
 	a.typing.RLock()
 	defer a.typing.RUnlock()
-	a.delivering.Lock() // so that no prompt is being sent meanwhile
+	a.delivering.Lock() // while it is locked, no prompt is sent
 	defer a.delivering.Unlock()
 	if s, err := a.liveSession(); err == nil {
-		a.endRun(ctx, s) // the turn may have just ended
+		a.endRun(ctx, s) // ends the run if its turn has just ended
 	}
 	var refusal error
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -167,7 +167,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 			return armrecord.SetQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
 		})
 		if err != nil {
-			return err // the next host agent will do it
+			return err // the next host agent will try again
 		}
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {

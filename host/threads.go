@@ -21,7 +21,8 @@ type threads struct {
 
 func newThreads(c Config) threads {
 	name := "threads"
-	if c.ID == coleo.LocalHost { // only one process can use an index
+	// Serve, the host "local", needs an index of its own, because only one process can use an index.
+	if c.ID == coleo.LocalHost {
 		name = "threads-local"
 	}
 	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}

@@ -37,7 +37,7 @@ func (d *doorway) open(path string, arm armfolder.Folder, v visitor) error {
 	switch {
 	case d.door != nil && d.path == path:
 		return nil
-	case d.door != nil: // an earlier start was in another sandbox, so the door has another path
+	case d.door != nil: // the door is open at another path, because an earlier start was in another sandbox
 		_ = d.door.Close()
 		d.door = nil
 	}

@@ -211,7 +211,7 @@ func interpreterOf(file string) string {
 		return ""
 	}
 	defer f.Close()
-	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // the kernel itself reads only 256 bytes
+	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // 512 bytes suffice, because the kernel itself reads only 256
 	text, ok := strings.CutPrefix(string(line), "#!")
 	words := strings.Fields(text)
 	if !ok || len(words) == 0 {

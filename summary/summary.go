@@ -21,7 +21,7 @@ import (
 const (
 	promptText    = 400  // characters of one prompt
 	answerText    = 1200 // characters of the answer
-	recentPrompts = 3    // prompts after the first one
+	recentPrompts = 3    // how many prompts are shown after the first one
 	mostFiles     = 20
 	mostTasks     = 20
 	lineText      = 120 // characters of a path or a task
@@ -39,7 +39,7 @@ type Maker struct {
 	out   coleo.ThreadSummary
 	files []string // the file that was changed last is at the end
 	tasks coleo.Event
-	owns  bool // the present arm is in this conversation
+	owns  bool // true while the events of the present arm belong to this conversation
 }
 
 // New returns the Maker of a conversation that has no messages yet.

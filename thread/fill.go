@@ -157,7 +157,7 @@ func readMessages(p Place, s stale) []message {
 		}
 		m := message{e.Kind, cut(e.Text), e.Time}
 		if m.text == "" || len(out) > 0 && m.kind == record.Answer && out[len(out)-1].text == m.text {
-			continue // the record contains the same answer twice
+			continue // skip an empty message, and an answer that the record contains twice
 		}
 		out = append(out, m)
 	}

@@ -117,7 +117,8 @@ func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 var errOther = errors.New("the index has another layout")
 
 func open(ctx context.Context, path string) (*Index, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would create a file that other users can read
+	// Create the file here, because SQLite would create a file that other users can read.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	}
 	switch has {
 	case want:
-		_, err := x.db.ExecContext(ctx, "SELECT count(*) FROM threads") // fails if the index is damaged
+		_, err := x.db.ExecContext(ctx, "SELECT count(*) FROM threads") // this query fails if the index is damaged
 		return err
 	case 0:
 	default:

@@ -18,7 +18,7 @@ type Query struct {
 }
 
 const (
-	usualLimit = 50  // threads in a list if the query sets no limit
+	usualLimit = 50  // the number of threads in a list if the query sets no limit
 	mostLimit  = 500 // the largest number of threads in a list
 	mostPage   = 200 // the largest number of messages on a page
 )

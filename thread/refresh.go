@@ -57,7 +57,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 		unread += left
 		delete(all, at)
 	}
-	for _, rows := range all { // the threads of places that are gone
+	for _, rows := range all { // forget the threads of all places that no longer exist
 		if err := x.forget(ctx, rows); err != nil {
 			return unread, failed, err
 		}

@@ -20,7 +20,7 @@ func Replace(path string, content []byte, mode fs.FileMode) error {
 	folder := filepath.Dir(path)
 	err := renameio.WriteFile(path, content, mode, renameio.WithTempDir(folder), renameio.IgnoreUmask())
 	if err == nil {
-		err = syncFolder(folder) // otherwise a loss of power could bring the old content back
+		err = syncFolder(folder) // without this, a loss of power could bring the old content back
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

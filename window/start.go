@@ -47,8 +47,8 @@ func Open(ctx context.Context, w Window, environ []string) error {
 	var said bytes.Buffer
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Env, cmd.Stderr = environ, &said
-	cmd.WaitDelay = openTime                             // a window can keep the stderr pipe open
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that the window outlives the caller's terminal
+	cmd.WaitDelay = openTime                             // needed because a window can keep stderr open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // lets the window outlive the caller's terminal
 	if err := cmd.Start(); err != nil {
 		return coleo.Errorf(coleo.EInternal, "no window was opened: start %s: %v", path, err)
 	}

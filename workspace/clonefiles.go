@@ -18,7 +18,7 @@ import (
 // These constants bound the files of a commit that comes from a clone. They are necessary because a few small tree
 // objects of git can describe any number of files, if each tree contains another one many times.
 const (
-	mostListed    = 128 << 20 // bytes of the list of the ids of all files: about 3 million files
+	mostListed    = 128 << 20 // size of the list of all files' ids, in bytes: about 3 million files
 	mostFileBytes = 16 << 30  // total size of a commit's files, minus that of the files in the commit where the work began
 )
 
@@ -62,7 +62,7 @@ func sizeOfFiles(ctx context.Context, r *git.Repo, commit string) (size int64, e
 		Most: 2 * mostListed, Stdin: strings.NewReader(strings.Join(slices.Collect(maps.Keys(times)), "\n") + "\n")})
 	for line := range strings.Lines(string(out)) {
 		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		one, _ := strconv.ParseInt(text, 10, 64) // 0 for the commit of a submodule, which this repository lacks
+		one, _ := strconv.ParseInt(text, 10, 64) // 0 if this repository lacks the object, such as the commit of a submodule
 		if n := times[id]; n != nil {
 			size += one * *n
 		}

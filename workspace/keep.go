@@ -108,10 +108,10 @@ func refName(w Workspace) string {
 type keptContent struct {
 	header  header
 	files   []file
-	parents []string          // commits that nothing else contains
-	objects map[string]string // other objects, with their types
+	parents []string          // the ids of commits that nothing else contains
+	objects map[string]string // the types of other objects that nothing else contains, by id
 	tags    map[string][]byte // contents of annotated tags, kept as files because a commit cannot refer to a tag
-	failed  error             // the error with which write has stopped
+	failed  error             // the error that has stopped the method write; nil if there is none
 	roots   []*os.Root        // the folders of the areas
 }
 
@@ -136,7 +136,8 @@ func (k *keptContent) findAll(ctx context.Context, tree, common *git.Repo) error
 	// These files are not kept. Some file systems treat COMMONDIR like commondir, so each found name is turned into
 	// lower case before it is compared with these names.
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
-	if w.Clone { // the objects go into the main repository
+	// Of a clone, these files are left out too. Its objects go into the main repository instead.
+	if w.Clone {
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
 		}

@@ -43,7 +43,7 @@ func (f *file) open() (*os.File, error) {
 func (k *keptContent) list(area, dir string, skip func(string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) && area == areaWork {
-		return nil // the work folder can be missing while its git folder exists
+		return nil // nothing to add: the work folder can be missing while its git folder exists
 	}
 	if err != nil {
 		return err

@@ -79,17 +79,18 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 		return err
 	}
 	made := path.Join("lfs/tmp", "coleo-"+path.Base(name))
-	if err := to.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed copyLFS has left it
+	if err := to.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed copyLFS can have left this file
 		return err
 	}
 	out, err := to.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = to.Remove(made) }() // after the renaming, there is nothing to remove
+	defer func() { _ = to.Remove(made) }() // if the file was renamed, this does nothing
 	_, same, err = copyHashed(ctx, &withHoles{file: out}, io.LimitReader(in, size), name)
 	err = errors.Join(err, out.Truncate(size))
-	if err = errors.Join(err, out.Close()); err != nil || !same { // if !same, the arm has changed the file in the meantime
+	// If `same` is false, the arm has changed the file in the meantime. The file is then left out.
+	if err = errors.Join(err, out.Close()); err != nil || !same {
 		return err
 	}
 	return to.Rename(made, name)

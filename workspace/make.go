@@ -71,7 +71,7 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	switch {
 	case again && exists(w.Path):
 		return w, checkFits(w, o)
-	case again: // somebody has deleted the folder
+	case again: // make the worktree again, because somebody has deleted its folder
 		if o.Branch == "" {
 			o.Branch = w.Branch
 		}

@@ -20,7 +20,7 @@ type several struct {
 	trees  Workspaces
 	top    string
 	again  bool        // whether the folder `top` existed before this call
-	whole  []Workspace // worktrees that were ready before this call
+	whole  []Workspace // the arm's worktrees that were ready before this call
 	making []*pendingWorktree
 }
 
@@ -142,7 +142,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 			m.whole, m.top = append(m.whole, w), w.Top
 			return checkFits(w, fits)
 		}
-		o.Branch, m.top = w.Branch, w.Top // somebody has deleted the folder
+		o.Branch, m.top = w.Branch, w.Top // make the worktree again, because somebody has deleted its folder
 		if err := m.trees.clear(ctx, w); err != nil {
 			return err
 		}
@@ -278,7 +278,8 @@ func (m *several) carryOut(ctx context.Context) error {
 // true and an error.
 func (m *several) make(ctx context.Context) (made bool, err error) {
 	first := m.first()
-	if first.Status == Ready { // after a kill, Prune must undo the new worktrees
+	// Take the new worktrees off the list of ready ones, so that Prune undoes them after a kill.
+	if first.Status == Ready {
 		first.Whole = slices.DeleteFunc(slices.Clone(first.Whole), func(id string) bool {
 			return slices.ContainsFunc(m.making, func(one *pendingWorktree) bool { return one.ID == id })
 		})

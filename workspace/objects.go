@@ -83,7 +83,7 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string, type
 
 // replacedCommits returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replacedCommits(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
+	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // if there is no reflog, `data` is empty
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return nil, err

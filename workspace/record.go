@@ -25,11 +25,11 @@ type Status string
 
 // These are the statuses of a worktree.
 const (
-	Making    Status = "making"     // being made; nobody has worked in it yet
-	SettingUp Status = "setting_up" // only in events; meanwhile the record contains Making
-	Ready     Status = "ready"      // an arm may work in it
-	Removing  Status = "removing"   // being deleted; its contents are saved elsewhere
-	Restoring Status = "restoring"  // Coleo is writing it from a kept ref, and does not delete the ref
+	Making    Status = "making"     // the worktree is being made; nobody has worked in it yet
+	SettingUp Status = "setting_up" // this status is only in events; meanwhile the record contains Making
+	Ready     Status = "ready"      // the worktree is ready, and an arm may work in it
+	Removing  Status = "removing"   // the worktree is being deleted; its contents are saved elsewhere
+	Restoring Status = "restoring"  // Coleo is writing the worktree from a kept ref, and does not delete the ref
 )
 
 // Workspace is the record of one worktree. All paths are absolute.

@@ -119,7 +119,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 		defer r.Close()
 		if checkFree(r, w.ref()) == nil {
 			_, err = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
-			branchDeleted = err == nil // fails if the branch has new commits
+			branchDeleted = err == nil // git does not delete the branch if it has new commits
 		}
 	}
 	return branchDeleted, s.end(w)
@@ -178,7 +178,9 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 		case w.Status != Ready:
 			p.Mended, err = s.mendLocked(ctx, w)
 		case inUse(w), !exists(s.recordPath(w.ID)), w.Arm != "" && exists(s.recordPath(w.Arm)):
-			continue // further worktrees are removed together with the arm's first one
+			// Leave a worktree that is in use, and one that was just removed. Prune removes the arm's
+			// further worktrees together with the first one.
+			continue
 		default:
 			var done Removal
 			done, err = s.Remove(ctx, w.ID, false)

@@ -158,7 +158,7 @@ func (s Workspaces) looseFiles(all []Workspace) (names []string) {
 		return nil
 	}
 	if group, err := s.Group(all[0].ArmID()); err == nil {
-		all = append(group, all...) // `all` may lack worktrees that the arm keeps; they are not loose files either
+		all = append(group, all...) // add the arm's worktrees that `all` lacks, because they are no loose files either
 	}
 	top := all[len(all)-1].Top
 	entries, _ := os.ReadDir(top)

@@ -42,9 +42,9 @@ type repository struct {
 	dir     string   // its git folder
 	saved   string   // the git folder of the same submodule in the main repository
 	base    []string // the commits that the submodule had when the worktree was made
-	checked bool     // the files of the submodule's work folder were compared
+	checked bool     // true if the files of the submodule's work folder were compared already
 
-	found map[string]commitFound // what is in the commits of base
+	found map[string]commitFound // what the commits of `base` contain
 }
 
 // submodules contains the submodules of one worktree.
@@ -335,7 +335,9 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 	}
 	defer dir.Close()
 	if info, err := dir.Stat(); err != nil || !info.IsDir() {
-		return nil, err // a file in place of the folder is reported as a change of the worktree
+		// If err is nil, there is a file in place of the folder. It is reported as a change of the
+		// worktree.
+		return nil, err
 	}
 	if _, err := dir.ReadDir(1); errors.Is(err, io.EOF) {
 		return nil, nil

@@ -235,7 +235,7 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 type ref struct {
 	name, kind, id string
 	made           int64  // the date of an annotated tag, or 0
-	commit         string // the commit, or the object that an annotated tag names
+	commit         string // the id of the commit, or of the object that an annotated tag names
 	dated          int64  // the date of the commit, or 0 if the object is not a commit
 }
 

@@ -18,9 +18,9 @@ import (
 // Unsaved lists what would be lost with a worktree, or could be forgotten. The lists contain paths below the
 // worktree, or lines for people.
 type Unsaved struct {
-	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
+	Uncommitted []string `json:"uncommitted,omitempty"` // files that are changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
-	Ignored     []string `json:"ignored,omitempty"` // made or changed after the end of the set-up
+	Ignored     []string `json:"ignored,omitempty"` // ignored files that were made or changed after the end of the set-up
 	// Unseen contains files that git never reports: git folders among the files, and folders that cannot be
 	// read.
 	Unseen []string `json:"unseen,omitempty"`
@@ -284,7 +284,7 @@ func lastField(entry string, n int) string {
 // takeIndex adds to u the files whose changes are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, head commitFound) error {
 	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--"}, u.Uncommitted
-	if !head.exists { // without a commit, each file is new
+	if !head.exists { // there is no commit yet, so each file in the index is new
 		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
 	}
 	out, err := r.Output(ctx, args...)

@@ -25,7 +25,7 @@ func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo, head commitFound)
 			return failed
 		case errors.Is(err, fs.ErrNotExist), name == ".git", u.nested[name+"/"]:
 			return skipError(d)
-		case err != nil: // for example because of permissions, or because the path is too long for the system
+		case err != nil: // the folder cannot be read, for example without permission or because its path is too long
 			u.Unseen = append(u.Unseen, "unreadable: "+reason(err)+": "+name+"/")
 			return skipError(d)
 		case d.Name() == ".git":

@@ -50,7 +50,7 @@ func (x *Indexes) remember(gitDir string, paths []path) {
 type ahead struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	begun   chan struct{} // closed when index is known
+	begun   chan struct{} // closed when `index` is known
 
 	index []byte // the index that git compares with the files; nil if no git was started
 	out   []byte

@@ -160,7 +160,7 @@ func (f *Folder) sinceBase(ctx context.Context, base string, status changes.Stat
 	for name, p := range all {
 		was, head := before[name], version{p.entry.Mode, p.entry.ID}
 		if head == (version{}) && !p.entry.Staged && !p.entry.Conflict {
-			head = listed[name] // git status shows no difference, so HEAD has the version of the index
+			head = listed[name] // git status shows no difference, so HEAD has the same version as the index
 		}
 		committed[name] = head != was
 		p.mode, p.id = was.mode, was.id

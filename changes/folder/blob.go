@@ -60,7 +60,7 @@ func (s store) storeText(text []byte) (id string, err error) {
 	if err := z.Close(); err != nil {
 		return "", err
 	}
-	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // the prefix makes git gc delete a file left by a kill
+	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // after a kill, git gc deletes a file with this prefix
 	if err := writeNew(s.objects, draft, packed.Bytes(), 0o444); err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@ import (
 // These constants belong to the extension of git's index that lists the trees: see gitformat-index in git's manual.
 const (
 	treesSignature = "TREE"
-	noTree         = -1 // stands for the number of files of a folder whose tree is unknown
+	noTree         = -1 // in the place of a folder's number of files, it says that the folder's tree is unknown
 )
 
 // regularModes lists the modes that a file of a tree can have, as in the index.
@@ -22,7 +22,7 @@ var regularModes = []uint32{0o100644, 0o100755, 0o120000, 0o160000}
 // time (git 2.39).
 type trees struct {
 	hash  hash.Hash
-	open  []*tree // the top folder, and the folders down to the last file
+	open  []*tree // the folders on the path to the last file, beginning with the top folder
 	last  string  // the name of the last file
 	wrong bool    // the index is not sorted, or has an invalid name or a very long one, so no tree is known
 }
@@ -65,7 +65,7 @@ func (t *trees) add(e indexEntry) {
 	mode := binary.BigEndian.Uint32(e.about[modeAt:])
 	isAdded := e.flags()&extended != 0 && binary.BigEndian.Uint16(e.bits[2:])&intentToAdd != 0
 	if isAdded || e.flags()&stages != 0 || !slices.Contains(regularModes, mode) {
-		in.files = noTree // a commit would not contain this entry
+		in.files = noTree // the folder's tree is unknown, because a commit would not contain this entry
 	}
 	in.add(mode, file, e.id, 1)
 }

@@ -27,7 +27,7 @@ type comparison struct {
 	request     changes.DiffRequest
 	where       map[string]changes.Entry
 	committed   map[string]bool
-	more        bool // more files changed than the diff may contain
+	more        bool // true if more files changed than the diff may contain
 	head        int  // the largest size of git's list before the patch, in bytes; 0 if not known
 
 	early *ahead // a comparison that was begun in advance; nil if there is none

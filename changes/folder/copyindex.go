@@ -24,7 +24,7 @@ const (
 	assumed      = 0x8000 // a flag: git assumes that the file is unchanged, and does not check it
 	skipWorktree = 0x4000 // an extended flag: git does not look for the file in the work folder
 	stages       = 0x3000 // the two flag bits that are set for a file in conflict
-	moreBytes    = 0x80   // a bit in a byte of a number in version 4: another byte follows
+	moreBytes    = 0x80   // for the numbers in version 4: if this bit of a byte is set, another byte follows
 )
 
 // index returns the path of the work folder's index.
@@ -43,7 +43,7 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return os.RemoveAll(path) // without an index, nothing is staged
+		return os.RemoveAll(path) // delete an older copy, because there is no index any more and so nothing is staged
 	case err != nil:
 		return err
 	case len(data) > mostIndex:

@@ -225,7 +225,7 @@ func (f *Folder) changedSince(ctx context.Context, baseCommit string,
 func pathsOf(status changes.Status) map[string]path {
 	all := map[string]path{}
 	for _, e := range status.Entries {
-		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
+		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has the same path
 			old.entry.Untracked = old.entry.Untracked || e.Untracked
 			all[e.Path] = old
 			continue

@@ -94,7 +94,9 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not point to %s, the git folder of the "+
 			"arm's clone: git is not run there", dir, c.Git)
 	}
-	c.Work, c.Ignores = repo.Work, c.Main // so that an arm cannot hide files with ignore rules in its own git folder
+	// The ignore rules of the main repository count. Otherwise an arm could hide files with ignore
+	// rules in its own git folder.
+	c.Work, c.Ignores = repo.Work, c.Main
 	return program.OpenClone(ctx, c)
 }
 

@@ -10,7 +10,7 @@ import (
 // These constants belong to the format of git's index: see gitformat-index in git's manual.
 const (
 	indexSignature = "DIRC"
-	indexVersion   = 3 // the first version with extended flags
+	indexVersion   = 3 // the first version of git's index that has extended flags
 	indexHeader    = 12
 	// statSize is the number of bytes of an entry's times, device, inode, mode, owner and size.
 	statSize = 40
@@ -75,6 +75,7 @@ func (f *Folder) writeEntry(out *bytes.Buffer, e lookResult) error {
 		out.Write(binary.BigEndian.AppendUint16(nil, intentToAdd))
 	}
 	out.WriteString(e.name)
-	out.Write(make([]byte, alignment-(out.Len()-begin)%alignment)) // at least one zero byte ends the name
+	// Pad the entry with zero bytes. At least one of them must end the name.
+	out.Write(make([]byte, alignment-(out.Len()-begin)%alignment))
 	return nil
 }

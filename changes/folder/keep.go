@@ -22,7 +22,7 @@ import (
 const (
 	MaxKept      = 20_000    // files that differ from HEAD
 	MaxKeptFile  = 50 << 20  // bytes of one file
-	MaxKeptBytes = 500 << 20 // bytes of all files that differ from HEAD
+	MaxKeptBytes = 500 << 20 // size of all files that differ from HEAD, in bytes
 	// MaxCheckpoints is how many checkpoints of an arm are kept, in addition to the first one.
 	MaxCheckpoints = 200
 )
@@ -30,8 +30,8 @@ const (
 // Note is the reason for which a checkpoint is made.
 type Note struct {
 	Reason string // one of the reasons in package changes
-	Run    string // the run whose turn has ended
-	From   *int   // the checkpoint that a restore has restored
+	Run    string // the id of the run whose turn has ended; empty for any other reason
+	From   *int   // the number of the checkpoint that a restore has restored; nil for any other reason
 	Time   time.Time
 }
 
@@ -96,7 +96,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	if err := k.all(ctx, paths); err != nil {
 		return "", nil, err
 	}
-	env := f.private()[:1] // only the index is private: the objects go into the repository
+	env := f.private()[:1] // only the index is private, because the objects must go into the repository
 	run := func(stdin string, args ...string) (string, error) {
 		out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin)})
 		return strings.TrimSpace(string(out)), err
@@ -221,7 +221,7 @@ func (k *checkpointFiles) file(name string, info fs.FileInfo) error {
 		k.left = append(k.left, changes.LeaveOut(name, err.Error()))
 		return nil
 	}
-	k.bytes += int64(len(text)) // the file may have grown since checkSizes
+	k.bytes += int64(len(text)) // the size is checked again, because the file may have grown since checkSizes
 	if err := checkKept(k.bytes, k.f); err != nil {
 		return err
 	}

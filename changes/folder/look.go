@@ -100,7 +100,7 @@ func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why str
 		}
 		return true, ""
 	default:
-		return false, "" // git ignores a pipe, a socket or a device
+		return false, "" // there is a pipe, a socket or a device, which git ignores
 	}
 }
 

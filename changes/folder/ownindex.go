@@ -53,7 +53,7 @@ type ownIndex struct {
 	used int // the value of Indexes.uses at the last use; guarded by Indexes.mu
 
 	mu sync.Mutex
-	of identity // the version of the index that was copied; zero if there is no copy
+	of identity // identifies the version of the index that was copied; zero if there is no copy
 
 	last []path // the files that the last diff has found; guarded by Indexes.mu
 }
@@ -76,16 +76,18 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, map[st
 		if own.clearRecent(store{format: f.format}, before, since) != nil {
 			own.forget()
 		}
-		if len(s.Unread) > 0 { // git warns about an unreadable folder only when it lists untracked files anew
+		// Forget the copy and its list of untracked files, because git warns about an unreadable folder
+		// only while it makes a new list.
+		if len(s.Unread) > 0 {
 			own.forget()
 		}
 		if err == nil || ctx.Err() != nil {
 			return s, listed, err
 		}
-		own.forget() // the copy may be damaged
+		own.forget() // git status has failed, so the copy may be damaged
 	}
 	path := filepath.Join(f.own, "status")
-	_ = os.Remove(path) // an earlier status has noted times there
+	_ = os.Remove(path) // start without this file, in which an earlier status has noted times
 	if err := f.copyIndex(ctx, path); err != nil {
 		return changes.Status{}, nil, err
 	}

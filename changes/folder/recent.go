@@ -70,7 +70,7 @@ func clearSince(data []byte, idSize int, second int64) (cleared bool, err error)
 	}
 	stats, err := folderStats(data[end:len(data)-idSize], idSize)
 	for ; len(stats) > 0; stats = stats[listStat:] {
-		if isRecent(stats) { // git reads a folder again if its times in the list are wrong
+		if isRecent(stats) { // wrong times make git read the folder again, so its times are cleared
 			clear(stats[:listStat])
 			cleared = true
 		}
@@ -96,9 +96,9 @@ func madeIn(stat []byte) int64 { return int64(binary.BigEndian.Uint32(stat[madeA
 // two files with ignore rules at the beginning of the list are left out, because git reads these files in each run.
 func listStats(list []byte, idSize int) ([]byte, error) {
 	r := listReader{rest: list}
-	r.take(r.number()) // where the list can be used
+	r.take(r.number()) // skips the text that says where the list can be used
 	r.take(2*listStat + listFlags + 2*idSize)
-	r.text() // the name of files with rules
+	r.text() // skips the name of the files with ignore rules
 	folders := r.number()
 	if folders == 0 {
 		return nil, r.err
@@ -107,7 +107,7 @@ func listStats(list []byte, idSize int) ([]byte, error) {
 		files := r.number()
 		r.number() // subfolders
 		for i := 0; i <= files && r.err == nil; i++ {
-			r.text() // the name of the folder, then of each file
+			r.text() // skips the name of the folder, and then the names of its files
 		}
 	}
 	valid := r.bitmap()

@@ -33,7 +33,7 @@ func (f *Folder) Restore(
 	if err != nil {
 		return r, err
 	}
-	var also []string // the files that the checkpoint's commit changed; git may ignore some of them by now
+	var also []string // the files that the checkpoint's commit changed, some of which git may ignore by now
 	changed := map[string]bool{}
 	for _, e := range own {
 		also, changed[e.Path] = append(also, e.Path), true

@@ -15,8 +15,8 @@ import (
 // CastEdit describes what WriteCast adds to the output in the journal, and what WriteCast hides.
 type CastEdit struct {
 	Marks []CastMark // markers in the order of their times
-	Typed bool       // add an input event without data each time that keys were typed
-	Hide  []string   // paths that MaskPath replaces; in a path on two rows, it replaces only the first row
+	Typed bool       // if true, an input event without data is added each time that keys were typed
+	Hide  []string   // paths that MaskPath replaces; of a path that is split over two rows, only the first row
 }
 
 // CastMark is a marker: a time with a label.

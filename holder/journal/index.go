@@ -39,7 +39,7 @@ func OpenIndex(dir string) (*Index, error) {
 // damaged mark. The caller does not notice this, because From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
-		for m := range x.From(i) { // use only the first intact mark at or after i
+		for m := range x.From(i) { // the loop uses only the first intact mark at or after i
 			return isPast(m)
 		}
 		return true

@@ -74,7 +74,7 @@ type Reader struct {
 	dir    string
 	offset int64
 	file   *os.File
-	start  int64 // offset of the first byte in file
+	start  int64 // the journal's offset at the beginning of the open file
 }
 
 // NewReader returns a Reader for the journal in dir. It reads from the given offset on. The first

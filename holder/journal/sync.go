@@ -41,7 +41,7 @@ func (j *Writer) syncWithin(d time.Duration) {
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
-	if s.running { // the disk is slower than the output: try again later
+	if s.running { // another sync is still running, because the disk is slow: try again later
 		s.timer.Reset(syncEvery)
 		j.mu.Unlock()
 		return

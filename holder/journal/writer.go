@@ -40,7 +40,7 @@ type Mark struct {
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // for MarkResize
-	Lost       int // for MarkGap: number of bytes; on disk it takes the place of Cols and Rows
+	Lost       int // for MarkGap: how many bytes are missing; on disk, Lost is in the place of Cols and Rows
 }
 
 // markSize is the size of a mark on disk, in bytes. A mark has these parts, in this order. Numbers

@@ -50,7 +50,9 @@ func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 	}
 	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil ||
 		os.WriteFile(groupFile(dir), []byte(g.dir), 0o600) != nil {
-		_ = os.Remove(g.dir) // Linux before 5.14 has no cgroup.kill
+		// The group cannot be used: Linux before 5.14 has no cgroup.kill, or the path of the group could
+		// not be recorded.
+		_ = os.Remove(g.dir)
 		return Group{}
 	}
 	return g

@@ -29,7 +29,7 @@ func Children(pid int) []int {
 		return nil
 	}
 	var out []int
-	for _, t := range tasks { // each thread has its own list
+	for _, t := range tasks { // each thread of the process has its own list of children
 		raw, err := readFile(dir + "/" + t.Name() + "/children")
 		if err != nil {
 			continue

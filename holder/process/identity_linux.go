@@ -94,7 +94,7 @@ func pidfdInode(pid int) (uint64, error) {
 	case nil:
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ESRCH:
 		return 0, err
-	default: // no pidfds: before Linux 5.3, or forbidden by seccomp
+	default: // there are no pidfds, because Linux is older than 5.3 or seccomp forbids them
 		return 0, nil
 	}
 	defer unix.Close(fd)

@@ -15,7 +15,7 @@ import (
 // lives. So callers also ask the holder for its nonce.
 func identify(pid int) (coleo.Identity, error) {
 	err := syscall.Kill(pid, 0)
-	if err == syscall.EPERM { // the pid belongs to a process of another user
+	if err == syscall.EPERM { // the pid belongs to another user's process, so the wanted process has ended
 		err = syscall.ESRCH
 	}
 	if err != nil {

@@ -14,9 +14,9 @@ type Liveness string
 // The values of Liveness.
 const (
 	Alive   Liveness = "alive"
-	Stopped Liveness = "stopped" // stopped by a signal, such as SIGSTOP, or by a tracer
-	Dead    Liveness = "dead"    // ended; another process can have the same pid
-	Unknown Liveness = "unknown" // not known, for example because no file descriptor was free
+	Stopped Liveness = "stopped" // the process was stopped by a signal, such as SIGSTOP, or by a tracer
+	Dead    Liveness = "dead"    // the process has ended; another process can have the same pid by now
+	Unknown Liveness = "unknown" // it is unknown if the process lives, for example because no file descriptor was free
 )
 
 // Look returns the Liveness of the process with the identity id.

@@ -20,7 +20,7 @@ func awaitEnd(list []procEntry, limit time.Duration) {
 // ends watches the ends of processes.
 type ends struct {
 	open []unix.PollFd // a pidfd for each process that has not ended
-	old  bool          // the kernel has no pidfds: before Linux 5.3
+	old  bool          // the kernel has no pidfds, because it is older than Linux 5.3
 }
 
 // watchEnds begins to watch the processes in list. The caller must close the result.

@@ -77,7 +77,8 @@ func EndMarked(g Group, arm string, which func(generation int, start string) boo
 	for {
 		tree := markedTree(g, arm, which)
 		now := time.Since(start)
-		wait := max(maxPoll, grace-now+time.Millisecond) // the first check after the grace time sends the KILL
+		// Wait at most until the grace time has passed, because the first check after it sends the KILL.
+		wait := max(maxPoll, grace-now+time.Millisecond)
 		switch {
 		case len(tree) == 0 || now > grace+KillTimeout:
 			return pidsOf(tree)

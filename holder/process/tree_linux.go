@@ -21,8 +21,8 @@ const maxPoll = 100 * time.Millisecond
 // their reaper.
 type Tree struct {
 	Group   Group      // control group of the arm
-	Program func() int // pid of the arm's program; another goroutine waits for the program
-	Guard   func() int // pid of the guard, a child that does not belong to the arm; 0 if there is none
+	Program func() int // returns the pid of the arm's program, for whose end another goroutine waits
+	Guard   func() int // returns the pid of the guard, a child that is not part of the arm; 0 if there is none
 
 	// Exited is closed when the program has ended. It is not used on Linux.
 	Exited <-chan struct{}
@@ -146,7 +146,7 @@ func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 			onLeft(left)
 		}
 		if len(left) == 0 {
-			time.Sleep(PollEvery) // the list is empty, but a group below the arm's group has processes
+			time.Sleep(PollEvery) // no process is listed, but a control group below the arm's one has some
 			continue
 		}
 		awaitEnd(left, min(maxPoll, time.Until(deadline)))

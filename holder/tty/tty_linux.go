@@ -103,7 +103,7 @@ func (t *Terminal) Start(argv, env []string, dir string, group process.Group) er
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
 			return nil
 		}
-		attr.Sys.UseCgroupFD = false // try again without the group
+		attr.Sys.UseCgroupFD = false // start the program again, without the control group
 	}
 	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err

@@ -30,7 +30,7 @@ const (
 type Lock struct {
 	mu       sync.Mutex
 	file     *os.File // the locked file; nil if this process does not have the lock
-	inAction bool     // a start, an attach, an end or a move runs
+	inAction bool     // true while this process starts, attaches to, ends or moves the arm
 }
 
 // Take locks an arm's folder, unless this process already has the lock. It returns EConflict if

@@ -58,7 +58,7 @@ func (f Folder) ReadPast() (Past, error) {
 	}
 	for line := range bytes.Lines(lines) {
 		var p pastLine
-		if json.Unmarshal(line, &p) == nil && p.ID != "" { // skip a line that a kill or a full disk has cut off
+		if json.Unmarshal(line, &p) == nil && p.ID != "" { // this skips a line that a kill or a full disk has cut off
 			past[p.ID] = p.PastPrompt
 		}
 	}

@@ -86,7 +86,7 @@ func EndRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 		return nil
 	}
 	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // these runs began while the answer was read
+	if later := open[last+1:]; len(later) > 0 { // runs that began while the answer was read stay open
 		r.Run = &later[len(later)-1]
 		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
 	}

@@ -26,7 +26,7 @@ type Config struct {
 	// caller must call `end` when it has finished typing.
 	BeginTyping func(lease string) (end func(), err error)
 	Interrupt   func(ctx context.Context) (coleo.Interruption, error)
-	Record      func() store.ArmRecord // a copy of the arm's record
+	Record      func() store.ArmRecord // returns a copy of the arm's record
 	// Change and Intend change the record, and write it with the events. Change is for something
 	// that has happened, and Intend is for something that is about to happen. On a full disk, only
 	// Intend fails.
@@ -35,7 +35,7 @@ type Config struct {
 	// Background runs the function in the background. The arm does not move to another host
 	// meanwhile.
 	Background func(func(ctx context.Context))
-	Ended      func() <-chan struct{} // closed when the host agent ends
+	Ended      func() <-chan struct{} // returns a channel that is closed when the host agent ends
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -53,7 +53,7 @@ type Chooser struct {
 	// switching means that a switch of the mode is running. If the mode changes during the switch,
 	// the switch has caused the change.
 	switching bool
-	seen      coleo.Cursor  // the newest change that is in the log
+	seen      coleo.Cursor  // the cursor of the session's newest change that is in the log
 	moved     chan struct{} // closed and replaced when `seen` changes; nil if nobody waits
 }
 

@@ -41,7 +41,7 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 	if err != nil {
 		return bus.ModelReport{}, err
 	}
-	record := ch.chosenNow // the agent CLI has the model already
+	record := ch.chosenNow // the function that records the choice: the agent CLI has the model now
 	if out.Pending {
 		record = ch.choose
 	}
@@ -50,7 +50,7 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 			c.SetThread(conversation, o.Model)
 			return
 		}
-		delete(c.Threads, conversation) // otherwise the conversation would keep its model
+		delete(c.Threads, conversation) // without this, the conversation would keep the model that was chosen for it
 		mode := s.State().Mode
 		if c.Model = o.Model; c.Modes[mode] != "" {
 			c.SetMode(mode, o.Model)
@@ -95,7 +95,7 @@ func (ch *Chooser) setDefaultModel(ctx context.Context, model string) (bus.Model
 	from := ModelOf(ch.Record())
 	err := ch.choose(ctx, func(c *coleo.Chosen) {
 		c.Model = model
-		delete(c.Modes, c.Mode) // otherwise the model that was chosen for this mode would win
+		delete(c.Modes, c.Mode) // without this, the model that was chosen for this mode would win
 	})
 	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: ch.Chosen()}, err
 }

@@ -85,8 +85,8 @@ type Diffs struct {
 // keeper is what Diffs knows about one arm.
 type keeper struct {
 	files   sync.Mutex // held while checkpoints are written or restored
-	waiting bool       // a checkpoint waits for its turn; Diffs.mu guards it
-	none    bool       // the folder is too large for checkpoints; Diffs.mu guards it
+	waiting bool       // a call of Keep waits for the lock keeping; guarded by Diffs.mu
+	none    bool       // the arm gets no checkpoints, because its folder is too large; guarded by Diffs.mu
 }
 
 // piecewise is a diff that a caller reads in pieces.

@@ -37,7 +37,7 @@ const (
 
 // lastRead is the last diff that was read for a request.
 type lastRead struct {
-	number int // the number of changes when the reading of the diff began
+	number int // how many changes of the files were reported before the diff was read
 	mark   string
 	ended  time.Time
 	took   time.Duration

@@ -45,7 +45,7 @@ type tree struct {
 	root, gitDir string
 	listener     *filewatch.Listener
 	pollers      int         // Diffs.mu guards it
-	ending       *time.Timer // closes the tree; Diffs.mu guards it
+	ending       *time.Timer // closes the tree when it fires; guarded by Diffs.mu
 
 	adding sync.Mutex // held while folders are added
 
@@ -54,7 +54,7 @@ type tree struct {
 	changed chan struct{}   // closed at the next change
 	told    bool            // changed is closed
 	fresh   map[string]bool // new paths that could be folders
-	relist  bool            // all folders must be listed again
+	relist  bool            // true if all folders must be listed again
 	last    map[string]lastRead
 }
 
@@ -139,7 +139,8 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 	}
 	if relist {
 		for _, dir := range watchedInGit {
-			_ = t.listener.Add(filepath.Join(t.gitDir, dir)) // git creates some of them only later
+			// An error does not matter, because git creates some of these folders only later.
+			_ = t.listener.Add(filepath.Join(t.gitDir, dir))
 		}
 		t.leaveOthers(list)
 	}

@@ -58,7 +58,7 @@ func (l *Dialogs) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	of := l.Arm(s)
 	p, err := Decide(ctx, l.Rules, of, s, d)
 	if err != nil {
-		return // somebody has answered the dialog
+		return // there is nothing to judge, because somebody has answered the dialog
 	}
 	l.Judged(p)
 	if of.Config.Policy == coleo.PolicyRead && p.Decision != string(policy.Ask) {

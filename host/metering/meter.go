@@ -76,9 +76,9 @@ type Meter struct {
 
 	mu      sync.Mutex        // guards the fields below; while it is held, no other lock is taken
 	context int               // tokens of the conversation after the last call; 0 if unknown
-	warned  coleo.BudgetState // the budget of the last recorded warning; Spent is not set
+	warned  coleo.BudgetState // the budget that the last recorded warning is about; Spent is not set
 	ending  bool              // a goroutine is ending the arm
-	told    bool              // the log says that the turn could not be interrupted
+	told    bool              // the log already says that the turn could not be interrupted
 	loops   watchedRun
 
 	stops    sync.Mutex // guards stopping; held while a Meter reads the arm's facts for an interrupt

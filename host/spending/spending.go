@@ -25,7 +25,7 @@ const (
 	fleet    = "fleet"
 	ofArm    = "arm:"
 	project  = "project:"
-	projects = "projects:" // the folders follow, as JSON
+	projects = "projects:" // followed by the folders, as JSON
 )
 
 // Ledger holds the sums of all accounts. It is safe for concurrent use.
@@ -102,7 +102,7 @@ func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budge
 	dollars, source := cost.Of(entry, l.prices())
 	call := budget.Call{Model: coleo.ModelName(m.Provider, m.Name), Context: u.Input, Output: u.Output, Counted: true}
 	if source != coleo.PriceUnknown || u.Total() == 0 {
-		call.Price = &coleo.Price{Source: source} // the call is counted already, so its rates are not needed
+		call.Price = &coleo.Price{Source: source} // a price without rates suffices, because the call is counted already
 	}
 	return call, l.add(a, dollars, now)
 }

@@ -36,11 +36,11 @@ type Arms interface {
 type Relative struct {
 	ID      string
 	Name    string
-	Parent  bool // true for the parent, false for a subarm
+	Parent  bool // true if the relative is the arm's parent, false if it is a subarm
 	Ended   bool
 	State   coleo.State
 	Asks    bool // a dialog or a request of the arm waits for a person
-	Queued  int  // number of prompts in its queue
+	Queued  int  // number of prompts in the arm's queue
 	Workdir string
 	// Elsewhere means that this host does not have the relative now, because the relative is moving
 	// between two hosts or has ended on another host. State, Asks and Queued are then unknown.

@@ -31,8 +31,8 @@ type Facts struct {
 	Harness string
 	Workdir string
 	Run     string   // the newest open run; "" if none is open
-	Prompt  string   // the prompt of that run
-	Tools   []string // the tools that the arm has
+	Prompt  string   // the prompt of the newest open run
+	Tools   []string // the names of the tools that the arm has
 
 	// Config is the configuration of the arm's start. Permissions contains all permission modes
 	// that the arm's agent CLI may have now.
@@ -53,9 +53,9 @@ type Dispatcher struct {
 	// MoveWait is how long a call waits for a subarm or a parent that is moving between two hosts.
 	MoveWait time.Duration
 
-	mu      sync.Mutex               // held while a call reads and changes the state
-	answers map[string]chan struct{} // the key is the id of a suspension; closed when the suspension changes
-	beats   map[string]string        // the last heartbeat, by arm
+	mu      sync.Mutex               // held while a call reads and changes the state of the tools
+	answers map[string]chan struct{} // by the id of a suspension; each channel is closed when its suspension changes
+	beats   map[string]string        // the text of the last heartbeat that the arm's model has reported, by the arm's id
 }
 
 // tool carries out one tool for an arm. The caller holds d.mu.

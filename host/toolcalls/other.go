@@ -15,7 +15,7 @@ import (
 // These constants limit the texts that a model can report, and the files that an arm can claim. A text
 // must fit into an event.
 const (
-	maxRemark = 16 << 10 // bytes of a note, a heartbeat or a report
+	maxRemark = 16 << 10 // size of a note, a heartbeat or a report, in bytes
 	maxPath   = 4 << 10  // bytes
 	maxClaims = 1000     // number of claims of one arm
 )
@@ -70,7 +70,8 @@ var reportStatuses = []string{"on_track", "blocked", "issues_found", "needs_revi
 func (d *Dispatcher) statusReport(ctx context.Context, c call) (string, error) {
 	var in struct {
 		coleo.StatusReport
-		NextSteps    []string `json:"nextSteps"` // the tool has its own names for these three fields
+		// The tool's arguments have their own names for these three fields of a StatusReport.
+		NextSteps    []string `json:"nextSteps"`
 		FilesChanged []string `json:"filesChanged"`
 		TestsStatus  string   `json:"testsStatus"`
 	}

@@ -13,8 +13,8 @@ import (
 
 // These constants limit what one arm can ask.
 const (
-	maxText    = 64 << 10 // bytes of a question, a plan or an answer in words
-	maxOptions = 50       // a person cannot read more options
+	maxText    = 64 << 10 // size of a question, a plan or an answer in words, in bytes
+	maxOptions = 50       // number of options of a question; a person cannot read more
 	maxOption  = 2 << 10  // bytes
 	maxWaiting = 20       // number of waiting questions of one arm
 )

@@ -51,13 +51,13 @@ func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) err
 		return err
 	}
 	var notes []string
-	if !known { // for a known worktree, the notes were reported when it was created
+	if !known { // the notes about a known worktree were reported when it was created
 		notes = notesOf(all)
 	}
 	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: cmp.Or(w.Top, w.Path), From: from, NoSetup: c.Worktree.NoSetup,
 		Clone: w.Clone, With: c.Worktree.With, Notes: notes}
 	c.Workdir = w.Workdir()
-	if c.Sandbox.On() { // git in the sandbox needs the whole clone
+	if c.Sandbox.On() { // the sandbox contains the whole clone, because git needs all of it
 		box := *c.Sandbox
 		box.Folder = c.Worktree.Path
 		c.Sandbox = &box

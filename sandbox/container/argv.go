@@ -10,8 +10,8 @@ import (
 
 // These are the labels of a container.
 const (
-	armLabel   = "dev.coleo.arm"   // the id of the arm
-	startLabel = "dev.coleo.start" // the mark of the start
+	armLabel   = "dev.coleo.arm"   // the label whose value is the id of the arm
+	startLabel = "dev.coleo.start" // the label whose value is the mark ARM/GENERATION/START: see identify
 )
 
 // identity contains the arm and the start to which a container belongs.
@@ -88,7 +88,7 @@ func (m Mount) String() string {
 func (p Plan) limits() (out []string) {
 	if l := p.Limits.Memory; l > 0 {
 		bytes := strconv.FormatInt(l, 10)
-		out = append(out, "--memory", bytes, "--memory-swap", bytes) // equal values mean that there is no swap
+		out = append(out, "--memory", bytes, "--memory-swap", bytes) // with equal values, the container has no swap
 	}
 	if l := p.Limits.PIDs; l > 0 {
 		out = append(out, "--pids-limit", strconv.Itoa(l))

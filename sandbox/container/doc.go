@@ -48,10 +48,10 @@ const Linked = "/run/coleo.link"
 type Plan struct {
 	Kind    coleo.SandboxKind `json:"kind"`
 	Program string            `json:"program"` // path of docker or podman
-	Environ []string          `json:"environ"` // environment of Program: see Environ
+	Environ []string          `json:"environ"` // the environment of Program: see the function Environ
 	Image   string            `json:"image"`
-	Coleo   string            `json:"coleo"` // path of a Coleo program; the same inside and outside
-	Link    string            `json:"link"`  // path of the link outside of the container
+	Coleo   string            `json:"coleo"` // path of a Coleo program, inside and also outside of the container
+	Link    string            `json:"link"`  // path of the link, a unix socket, outside of the container
 	Home    string            `json:"home"`  // an empty folder, except for mounts that lie within it
 	Workdir string            `json:"workdir"`
 	Mounts  []Mount           `json:"mounts"`

@@ -194,7 +194,7 @@ func (e engine) remove(ctx context.Context, id identity) error {
 			if one.name != id.name() || one.mark != id.mark {
 				return coleo.Errorf(coleo.EConflict, "the container %s is not of this start: Coleo leaves it alone", one.name)
 			}
-			_, err = e.ask(ctx, e.removal(one.id)...) // the engine may be removing the container itself at this moment
+			_, err = e.ask(ctx, e.removal(one.id)...) // this fails if the engine is already removing the container
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s cannot remove the container %s: %w", e.kind, id.name(), err)
@@ -205,7 +205,7 @@ func (e engine) remove(ctx context.Context, id identity) error {
 
 // removal returns the arguments that end and remove a container at once.
 func (e engine) removal(container string) []string {
-	if e.kind == coleo.SandboxPodman { // podman would wait until the first process ends by itself
+	if e.kind == coleo.SandboxPodman { // without --time, podman first waits for the end of the first process
 		return []string{"rm", "--force", "--volumes", "--time", "0", container}
 	}
 	return []string{"rm", "--force", "--volumes", container}
@@ -251,7 +251,8 @@ func (e engine) list(ctx context.Context, filter string) (out []listed, err erro
 	}
 	for _, id := range strings.Fields(text) {
 		text, err := e.ask(ctx, "container", "inspect", "--format", `{{.Name}} {{index .Config.Labels "`+startLabel+`"}}`, id)
-		if name, mark, ok := strings.Cut(text, " "); err == nil && ok { // otherwise the container has just been removed
+		// Without a result, the container has just been removed, so it is left out.
+		if name, mark, ok := strings.Cut(text, " "); err == nil && ok {
 			out = append(out, listed{id, strings.TrimPrefix(name, "/"), mark})
 		}
 	}

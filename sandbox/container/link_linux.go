@@ -24,7 +24,7 @@ import (
 // order describes what to run in a container.
 type order struct {
 	Argv    []string
-	Env     []string // added to the environment of the image
+	Env     []string // variables that are added to the environment of the image
 	Workdir string
 	// Terminal means that standard input is a terminal. It becomes the terminal of a new session.
 	Terminal bool

@@ -72,7 +72,7 @@ func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 func filter(arch uint32) []unix.SockFilter {
 	out := []unix.SockFilter{
 		load(callArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1},
-		fails(unix.ENOSYS), // the program has 32 bits, so its calls have other numbers
+		fails(unix.ENOSYS), // refuses the calls of a 32-bit program, which have other numbers
 		load(callNumber), skipUnless(unix.BPF_JGE, x32Bit, 1), fails(unix.ENOSYS),
 	}
 	for _, call := range refusedCalls {

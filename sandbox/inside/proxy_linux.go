@@ -77,7 +77,7 @@ func awaitEnd(pidfd int) error {
 // proxy.
 type entrances struct {
 	listen  []string
-	forward map[string]proxy.Rule // servers by the address inside
+	forward map[string]proxy.Rule // the server to which an address inside of the sandbox leads, by this address
 }
 
 // waysIn returns the addresses at which a sandbox listens for the given rules. The name localhost

@@ -11,8 +11,8 @@ type kind int
 const (
 	public  kind = iota // a server on the internet
 	private             // this machine or a private network
-	special             // another use, such as the machine's own network segment
-	never               // no server, or many servers at once
+	special             // an address with another use, such as one of the machine's own network segment
+	never               // an address that no server has, or that many servers have at once
 )
 
 // privateRanges are the addresses of private networks and of this machine: RFC 1918, RFC 6598,

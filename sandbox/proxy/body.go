@@ -38,7 +38,7 @@ func (b body) copyTo(w io.Writer, r *bufio.Reader) error {
 			return err
 		}
 	}
-	var trailers headers // trailers are not passed on
+	var trailers headers // the trailers, headers after the last chunk, are read but not passed on
 	left := maxHead
 	if err := trailers.read(r, &left); err != nil {
 		return err

@@ -31,7 +31,9 @@ func (s *Server) exchange(ctx context.Context, p pair) {
 		switch err := t.send(); {
 		case err == nil:
 			closeWrite(p.server)
-		case !t.serverLost.Load(): // the server still receives, so the client may receive the rest of the answer
+		// The fault is on the client's side. If the server has stopped receiving, the client may still
+		// receive the rest of the answer.
+		case !t.serverLost.Load():
 			_ = p.client.Close()
 			_ = p.server.Close()
 		}

@@ -68,7 +68,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // for example, the process has too many open files
+		if err != nil { // this can happen if the process has too many open files
 			time.Sleep(acceptPause)
 			continue
 		}

@@ -48,7 +48,7 @@ func Run(dir string, environ []string) error {
 		return err
 	}
 	r := Record{ID: o.ID, Terminal: o.Terminal, Title: o.Title, Process: me, Began: time.Now().UTC()}
-	signals := make(chan os.Signal, 8) // a buffer for more signals than Notify can send here at once
+	signals := make(chan os.Signal, 8) // the buffer holds more signals than can arrive at once
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	if err := r.write(dir); err != nil {

@@ -95,7 +95,7 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 	case s.ctx.Err() == nil:
 		withdraw(s.dir)
 		s.changeState(coleo.WindowFailed, err.Error())
-	} // if Shown was released, leave the order and the window to the next session
+	} // in the other case, Shown was released, and the next session takes over the order and the window
 	return err
 }
 

@@ -61,7 +61,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwn(ctx); err != nil { // again, because the arm may have changed the folder in the meantime
+	if err := from.checkOwn(ctx); err != nil { // check again, because the arm may have changed the folder in the meantime
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -73,10 +73,10 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 // These constants limit what one call of Bring copies. The sizes are those of the unpacked objects, because a
 // few bytes of a pack can contain an object of any size.
 const (
-	mostObject   = 2 << 30   // bytes of one object; the usual git servers accept less
-	mostBytes    = 16 << 30  // bytes of all objects
+	mostObject   = 2 << 30   // size of one object, in bytes; the usual git servers accept less
+	mostBytes    = 16 << 30  // size of all objects together, in bytes
 	mostObjects  = 5_000_000 // a large project has this many objects in its whole history
-	windowMemory = "256m"    // memory in which git compares objects while it packs them
+	windowMemory = "256m"    // the memory in which git compares objects while it packs them, as git's option
 )
 
 // checkSizes returns an error if Bring would copy too many or too large objects. It runs before git reads a large
@@ -86,7 +86,7 @@ func (r *Repo) checkSizes(ctx context.Context, ids, without []string) error {
 	if len(without) > 0 {
 		wanted += "^" + strings.Join(without, "\n^") + "\n"
 	}
-	const most = mostObjects * 65 // 65 bytes are the longest id and a line break
+	const most = mostObjects * 65 // the longest id and its line break have 65 bytes
 	list, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--no-object-names", "--stdin"},
 		Stdin: strings.NewReader(wanted), Most: most})
 	if errors.Is(err, ErrTooLarge) {

@@ -60,7 +60,7 @@ func hashOf(object []byte, length int) string {
 
 // LooseKinds returns the types of the objects, if looseObject finds the type of each. Otherwise it returns nil.
 func (r *Repo) LooseKinds(ids []string) map[string]string {
-	const most = 8 // for more objects, git is as fast
+	const most = 8 // with more objects, one call of git is as fast
 	if len(ids) > most {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (r *Repo) linksIn(entries []byte, idBytes int, prefix string, left *int, li
 		id := hex.EncodeToString(rest[:idBytes])
 		entries = rest[idBytes:]
 		switch mode {
-		default: // git takes some odd modes for others
+		default: // leave an odd mode to git, which treats some of them as other modes
 			return nil, false
 		case "100644", "100755", "120000":
 		case "160000":
@@ -169,7 +169,7 @@ const mayTrackBytes = 64 << 20
 // MayTrack returns true, only git can tell whether there is such a file. MayTrack always returns true for an index of
 // version 4, which abbreviates paths. It also does so for a split or sparse index, which has only some of the paths.
 func (r *Repo) MayTrack(text string) bool {
-	const begin, at = "DIRC\x00\x00\x00", 7 // the byte at this place is the version
+	const begin, at = "DIRC\x00\x00\x00", 7 // the beginning of an index, and the place of the byte with its version
 	index, err := ReadRegular(filepath.Join(r.Git, "index"), mayTrackBytes)
 	if err != nil || len(index) <= at || len(index) == mayTrackBytes || string(index[:at]) != begin ||
 		index[at] != 2 && index[at] != 3 {

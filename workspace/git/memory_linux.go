@@ -91,7 +91,7 @@ var canBound = sync.OnceValue(func() bool {
 	}
 	bounded := boundData(cmd.Process.Pid, memoryLimit()) == nil
 	in.Close()
-	_ = cmd.Wait() // read fails at the end of the input
+	_ = cmd.Wait() // the shell fails, because `read` finds the end of the input
 	return bounded
 })
 
@@ -123,7 +123,7 @@ func boundData(pid int, limit uint64) error {
 
 // dataOf returns how many bytes of data a process has, or 0 if the process has ended.
 func dataOf(pid int) uint64 {
-	const dataField = 5 // of statm, in pages; see proc_pid_statm(5)
+	const dataField = 5 // the place in statm of the data's size, in pages; see proc_pid_statm(5)
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := strings.Fields(string(raw))
 	if err != nil || len(fields) <= dataField {

@@ -94,7 +94,7 @@ func (c *ownCheck) entry(ctx context.Context, path string, e fs.DirEntry) error 
 	case c.seen > mostOwn:
 		return coleo.Errorf(coleo.EConflict, "%s has more than %d files: git is not run there; run 'git gc' in a "+
 			"sandbox, or save what you need and delete the clone", filepath.Dir(c.hooks), mostOwn)
-	case path == c.hooks, kind&fs.ModeSocket != 0: // git never waits at a socket
+	case path == c.hooks, kind&fs.ModeSocket != 0: // Coleo runs no hooks, and git never waits at a socket
 		return nil
 	case kind.IsRegular():
 		return c.size(path, e)
@@ -119,7 +119,7 @@ func (c *ownCheck) size(path string, e fs.DirEntry) error {
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= mostOwnFile {
-		return nil // a git of the arm may have deleted the file in the meantime
+		return nil // the file is small enough, or a git of the arm has deleted it in the meantime
 	}
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func openRegular(path string) (*os.File, error) {
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
-	if err != nil { // without settings, the repository can still be used
+	if err != nil { // ignore the error, because the repository can be used without settings
 		settings = nil
 	}
 	for _, name := range []string{"hooks", "config.worktree", "config", "commondir"} {

@@ -85,8 +85,8 @@ func (p Program) environment(more ...setting) []string {
 		"GIT_PAGER=cat", "PAGER=cat",
 		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // git uses no network, and starts no program for it
 		"GIT_NO_LAZY_FETCH=1",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git shows no replacements of objects
-		"GIT_OPTIONAL_LOCKS=0", // git status must not write the index
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git ignores all replacements of objects
+		"GIT_OPTIONAL_LOCKS=0", // keeps git status from writing the index
 		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for n, s := range settings {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.value))
@@ -106,7 +106,7 @@ var forced = []setting{
 	{"core.sshCommand", "false"},
 	{"core.gitProxy", ""},
 	{"core.alternateRefsCommand", "false"},
-	{"credential.helper", ""}, // an empty value empties the list
+	{"credential.helper", ""}, // an empty value empties git's list of credential helpers
 	{"commit.gpgSign", "false"},
 	{"tag.gpgSign", "false"},
 	{"push.gpgSign", "false"},
@@ -131,7 +131,7 @@ var forced = []setting{
 	// With this setting, git writes a ref to the disk before it deletes anything that the ref
 	// keeps.
 	{"core.fsync", "reference"},
-	{"fastimport.unpackLimit", "0"}, // makes git write a pack, which is on the disk before its ref
+	{"fastimport.unpackLimit", "0"}, // makes fast-import always write a pack, which is on the disk before its ref
 	// These settings keep git from running in submodules, because it would read the configuration
 	// of each submodule there.
 	{"submodule.recurse", "false"},
@@ -146,7 +146,7 @@ var forced = []setting{
 	{"diff.noprefix", "false"},
 	{"diff.mnemonicPrefix", "false"},
 	{"diff.relative", "false"},
-	{"diff.autoRefreshIndex", "true"}, // omits files of which only the times have changed
+	{"diff.autoRefreshIndex", "true"}, // git diff omits files of which only the times have changed
 	{"diff.colorMoved", "no"},
 	{"diff.context", "3"},
 	{"diff.interHunkContext", "0"},
@@ -173,5 +173,5 @@ var ownIndex = []setting{
 // untracked files: see Call.OwnLists.
 var ownLists = []setting{
 	{"core.untrackedCache", "true"},
-	{"status.showUntrackedFiles", "all"}, // git keeps its list of untracked files only with this setting
+	{"status.showUntrackedFiles", "all"}, // only with this setting does git store its list of untracked files in the index
 }

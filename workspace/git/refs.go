@@ -43,7 +43,8 @@ func (r *Repo) loose(branch string) string {
 	if !strings.HasPrefix(branch, branches) || !filepath.IsLocal(branch) || filepath.Clean(branch) != branch {
 		return ""
 	}
-	data, err := ReadRegular(filepath.Join(r.Common, branch), maxLine) // a symbolic link is a symbolic ref
+	// ReadRegular refuses a symbolic link, which git treats as a symbolic ref.
+	data, err := ReadRegular(filepath.Join(r.Common, branch), maxLine)
 	line := strings.TrimSuffix(string(data), "\n")
 	if err != nil || !wholeID.MatchString(line) {
 		return ""

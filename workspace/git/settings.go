@@ -66,7 +66,7 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		key, value, valued := strings.Cut(entry, "\n")
 		if !valued {
-			value = "true" // a key without a value means true
+			value = "true" // in git, a key without a value means true
 		}
 		switch {
 		case onlyElsewhere(key):

@@ -84,7 +84,7 @@ var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "
 // stays complete if r deletes objects. Copy returns EUnsupported if r itself lacks objects.
 func (r *Repo) Copy(ctx context.Context, dir, commit string, further ...string) error {
 	if _, err := packsOf(filepath.Join(r.Common, "objects")); err != nil {
-		return err // nothing has been made yet
+		return err // this error leaves nothing behind, because nothing has been made yet
 	}
 	for _, name := range []string{"objects/pack", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
@@ -146,6 +146,8 @@ func (r *Repo) copyObjects(ctx context.Context, to string) error {
 	for range mostCopies {
 		before, err := packsOf(from)
 		if err != nil {
+			// Do not wrap the error. With its code EUnsupported, the caller would believe that nothing
+			// has been copied yet.
 			return fmt.Errorf("%s changes: %v", r.Common, err) //nolint:errorlint // a part has been copied
 		}
 		copied := copyFolder(ctx, from, to)

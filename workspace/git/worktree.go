@@ -15,7 +15,7 @@ type Worktree struct {
 	ID   string // the name of its folder below worktrees
 	Path string // its work folder, which may be gone
 	Git  string // its git folder
-	Head string // the branch as refs/heads/NAME, or a commit
+	Head string // what is checked out: a branch as refs/heads/NAME, or the id of a commit
 	// Locked is the reason why git must not prune the worktree. It is "" if the worktree is not
 	// locked.
 	Locked string

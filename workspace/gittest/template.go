@@ -35,7 +35,7 @@ var empty = &Template{Fill: func(s *Stage) {
 	s.Git(s.Root, "init", "-q", s.Repo)
 	samples, err := filepath.Glob(filepath.Join(s.Repo, ".git/hooks/*.sample"))
 	s.Check(err)
-	for _, path := range samples { // no copy needs the examples that git has put there
+	for _, path := range samples { // remove git's examples of hooks, which no copy needs
 		s.Check(os.Remove(path))
 	}
 }}

@@ -90,7 +90,9 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 	err = coleo.Errorf(coleo.EConflict, "the files in %s could not be updated: nothing was merged: %w", m.Updated,
 		leftLock(err, index))
 	if _, locked := os.Lstat(index + ".lock"); locked == nil {
-		return nil, err // the index is still locked; a later merge or prune puts the files back, by the record
+		// While the index is locked, the files cannot be put back. A later merge or prune does that with
+		// the help of the record.
+		return nil, err
 	}
 	return nil, errors.Join(err, done(false))
 }

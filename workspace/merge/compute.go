@@ -225,7 +225,7 @@ func parseKinds(left fields) (kinds map[string]string, first string) {
 		named := left[:count]
 		left = left[count:]
 		kind, ok := strings.CutPrefix(left.next(), "CONFLICT (")
-		left.next() // skips the text for people
+		left.next() // skips git's message, which is for people
 		if !ok {
 			continue
 		}

@@ -24,7 +24,7 @@ import (
 type unfinishedMerge struct {
 	Common string `json:"common"` // the repository's folder with the objects and refs
 	Folder string `json:"folder"` // the work folder
-	Into   string `json:"into"`   // the branch that is checked out there, without refs/heads/
+	Into   string `json:"into"`   // the branch that is checked out in Folder, without refs/heads/
 	Before string `json:"before"` // the commit of the branch before the merge
 	After  string `json:"after"`  // the commit of the branch after the merge
 }
@@ -50,7 +50,7 @@ func (p unfinishedMerge) write(path string) error {
 type Recovered struct {
 	Folder string `json:"folder"`
 	Text   string `json:"text"`           // for people, in one line; "" if the merge was already complete
-	Left   string `json:"left,omitempty"` // the reason if nothing was done
+	Left   string `json:"left,omitempty"` // why nothing was done; empty if the merge was recovered
 }
 
 // Recover finishes or undoes each merge that a kill has interrupted while it updated the files of a
@@ -63,7 +63,7 @@ func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, 
 	for _, file := range files {
 		p, err := readPending(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process has recovered the merge
+			continue // another process has already recovered the merge
 		}
 		out := Recovered{Folder: p.Folder}
 		if err == nil {

@@ -91,7 +91,7 @@ func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces
 	if err := b.putFiles(); err != nil {
 		return nil, err
 	}
-	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // the exit code only reports that files differ
+	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // an error only means that files differ
 	return b.left, nil
 }
 
@@ -120,7 +120,7 @@ func (b *putBackRun) makeIndex(commit, index string) error {
 	if _, err := b.git(index, "", "read-tree", commit); err != nil {
 		return err
 	}
-	_, _ = b.git(index, "", "update-index", "-q", "--refresh") // the exit code only reports that files differ
+	_, _ = b.git(index, "", "update-index", "-q", "--refresh") // an error only means that files differ
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (b *putBackRun) decideFiles() error {
 	for name, c := range b.changed {
 		const submodule = "160000"
 		if c.before.mode == submodule || c.after.mode == submodule {
-			continue // for submodules, git changes only the index
+			continue // of a submodule, git changes no files, but only its entry in the index
 		}
 		_, missing := b.root.Lstat(name)
 		switch {
@@ -242,7 +242,7 @@ func (b *putBackRun) putFiles() error {
 			return err
 		}
 		for dir := filepath.Dir(name); dir != "." && b.root.Remove(dir) == nil; {
-			dir = filepath.Dir(dir) // the folder was empty, so the next one may be empty too
+			dir = filepath.Dir(dir) // the folder was empty, so the folder above may be empty too
 		}
 	}
 	var names strings.Builder

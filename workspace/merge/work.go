@@ -17,10 +17,10 @@ import (
 
 // work describes what the arm has committed and what it has not.
 type work struct {
-	head   string // the commit of the arm's branch
+	head   string // the newest commit of the arm's branch
 	commit string // the commit to merge: head, or a new commit on top of it
 	made   string // the new commit; "" if there is none
-	tree   string // the tree of the new commit
+	tree   string // the tree of the new commit, with all its files
 	index  string // the hash of the arm's index when the commit was made
 }
 
@@ -28,7 +28,7 @@ type work struct {
 // work commits it. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
-	if j.arm.Clone && j.request.DryRun { // a dry run fetches nothing from the clone
+	if j.arm.Clone && j.request.DryRun { // a dry run fetches nothing from the clone, so look into the clone itself
 		head, err = commitOf(ctx, j.tree, "HEAD")
 	}
 	if err != nil {
@@ -91,9 +91,10 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	}
 	w.tree = strings.TrimSpace(string(tree))
 	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
-		return err // only the arm's index differs
+		return err // if `same`, only the arm's index differs, and there is nothing to commit
 	}
-	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone's own commit already contains all work
+	// The work in a clone was committed before it was fetched, so these changes are newer than that.
+	if j.arm.Clone && !j.within && !j.request.DryRun {
 		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was "+
 			"merged; try again when the arm is idle", j.arm.Name)
 	}

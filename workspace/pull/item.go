@@ -37,8 +37,8 @@ type checks struct {
 type checkRun struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`
-	Status     string `json:"status"`     // completed, or an earlier status
-	Conclusion string `json:"conclusion"` // success, failure or another conclusion
+	Status     string `json:"status"`     // "completed", or the status of a check that has not ended
+	Conclusion string `json:"conclusion"` // "success", "failure" or another conclusion
 	Link       string `json:"html_url"`
 	App        struct {
 		Slug string `json:"slug"`
@@ -102,7 +102,7 @@ func (c *checks) add(r checkRun) {
 	case slices.Contains(bad, r.Conclusion):
 		i := Item{ID: fmt.Sprintf("check:%d", r.ID), Kind: "check", Name: r.Name, Link: r.Link,
 			Text: strings.Join([]string{r.Output.Title, r.Output.Summary, r.Output.Text}, "\n")}
-		if r.App.Slug == "github-actions" { // the check and its job have the same id
+		if r.App.Slug == "github-actions" { // on GitHub Actions, a check and its job have the same id
 			i.job = r.ID
 		}
 		c.failed = append(c.failed, i)
@@ -142,8 +142,8 @@ type comment struct {
 	Body        string `json:"body"`
 	Link        string `json:"html_url"`
 	Path        string `json:"path"`          // file of a comment on a line
-	Line        int    `json:"line"`          // 0 if the line no longer exists
-	Original    int    `json:"original_line"` // the line when the comment was written
+	Line        int    `json:"line"`          // number of the line; 0 if the line no longer exists
+	Original    int    `json:"original_line"` // number of the line when the comment was written
 	State       string `json:"state"`         // state of a review
 }
 

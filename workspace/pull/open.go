@@ -92,7 +92,8 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if base == "" && p.before.Number != 0 {
 		base = p.before.Base
 	}
-	if base == "" { // an earlier call that made no pull request does not decide the base
+	// If an earlier call made no pull request, its base does not count.
+	if base == "" {
 		base = p.arm.Onto
 	}
 	switch base {
@@ -197,7 +198,7 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 	}
 	if err == nil {
 		if found.Number == p.before.Number {
-			p.record.Base = p.before.Base // a push does not change the base of the pull request
+			p.record.Base = p.before.Base // the pull request exists already, and a push does not change its base
 		}
 		p.record.setRequest(found)
 	}

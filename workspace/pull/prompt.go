@@ -23,7 +23,7 @@ const (
 func Prompt(r Record, items []Item) (text string, ids []string) {
 	var b strings.Builder
 	your := "Your"
-	if r.Repo != "" { // each repository of the arm has a branch with this name
+	if r.Repo != "" { // the arm works in several repositories, and each has a branch with this name
 		your = "In the repository " + oneLine(r.Repo) + ", your"
 	}
 	fmt.Fprintf(&b, "%s branch %s has the pull request %d. These checks of it have failed, and these comments are "+

@@ -71,7 +71,7 @@ type Arm interface {
 type Watch struct {
 	Tries      int           // 0 means DefaultTries
 	Every      time.Duration // time between two checks; 0 means DefaultEvery
-	AllAuthors bool          // also send comments by authors without write access
+	AllAuthors bool          // whether to send comments by authors without write access too
 	Arm        Arm
 	Tell       func(line string) // called after each step with a line for people; can be nil
 }
@@ -106,7 +106,7 @@ type follower struct {
 	out     Watched
 
 	commit string    // the newest commit at the last check
-	since  time.Time // when the watch first saw commit
+	since  time.Time // when the watch first saw `commit`
 	// When the watch first saw an item that the arm has not received; zero if there is no such item.
 	firstUnsent time.Time
 }
@@ -206,7 +206,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 	if len(unsent) > 0 && f.firstUnsent.IsZero() {
 		f.firstUnsent = f.now()
 	}
-	if f.record.Last != "" { // the arm must first finish the last prompt
+	if f.record.Last != "" { // before the arm gets another prompt, it must finish the last one
 		if busy, err := f.options.Arm.Busy(ctx, f.record.Last); err != nil || busy {
 			return changed, "", err
 		}

@@ -68,7 +68,7 @@ type follower struct {
 	runs map[string]bool // files that the script runs as scripts
 	next []File
 	own  map[string]bool // the names of the functions that the script declares
-	why  string          // the reason if the script cannot be followed
+	why  string          // why the script cannot be followed; empty if it can
 }
 
 func (f *follower) unclear(format string, a ...any) {
@@ -275,7 +275,7 @@ func staticText(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	if w.Lit() == "[" {
-		return "[", true // the command [; in other words, [ begins a pattern
+		return "[", true // the whole word is the command [; within a longer word, [ begins a pattern
 	}
 	var out strings.Builder
 	for _, part := range w.Parts {

@@ -59,7 +59,7 @@ type Start struct {
 	Script Script
 	Dir    string   // a folder with the files of the commit, in which the script runs
 	Output string   // the file to which the output is written
-	Mark   string   // marks the processes of the script: see Sweep
+	Mark   string   // the text by which Sweep finds the processes of the script
 	Env    []string // additional environment variables
 	Held   *os.File // an open lock file that all processes keep open; nil if there is none
 }

@@ -21,7 +21,7 @@ const maxTrustFile = 4 << 20
 // Trusted is a script that the user trusts in one repository.
 type Trusted struct {
 	Hash  string `json:"hash"`  // the trusted Script.Hash or Script.NamedHash
-	Files []File `json:"files"` // the trusted files, to show a later difference
+	Files []File `json:"files"` // the trusted files, with which Coleo shows how a later script differs
 }
 
 // Trusts provides the scripts that the user trusts.

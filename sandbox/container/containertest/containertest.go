@@ -77,7 +77,7 @@ func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) str
 	folders := map[string]bool{"/tmp": true, "/etc": true, "/run": true, "/proc": true, "/dev": true, "/sys": true}
 	for inside := range files {
 		for dir := filepath.Dir(inside); dir != "/"; dir = filepath.Dir(dir) {
-			folders[dir] = true // docker would make a missing folder with a mode that keeps users out
+			folders[dir] = true // list each folder, because docker would make a missing one with a mode that keeps users out
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
