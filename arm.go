@@ -88,8 +88,9 @@ type Arm struct {
 	Model    string `json:"model,omitempty"`
 	// DefaultModel is the model with which the arm starts if nobody asks for another model. It has
 	// the form PROVIDER/MODEL or MODEL. It can differ from Model: see ModelFallback.
-	DefaultModel  string         `json:"defaultModel,omitempty"`
-	ModelFallback *ModelFallback `json:"modelFallback,omitempty"` // nil if the arm has the requested model
+	DefaultModel string `json:"defaultModel,omitempty"`
+	// the model that the arm has in place of the requested model; nil if the arm has the requested model
+	ModelFallback *ModelFallback `json:"modelFallback,omitempty"`
 	TotalTokens   int            `json:"totalTokens"`
 	TotalCost     float64        `json:"totalCost"`
 
@@ -109,7 +110,7 @@ type Arm struct {
 	// Suspensions contains the open questions that the arm has asked with Coleo's tools. It does not
 	// contain the dialog on the screen, which is in the field Dialog.
 	Suspensions []Suspension `json:"suspensions,omitempty"`
-	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
+	Window      *Window      `json:"window,omitempty"` // the window of the agent CLI; nil if the harness opens none
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as it was last reported
 	// Queue is the summary of the arm's queue. It is nil if the queue is empty and has nothing else to
 	// report, such as a pause.
@@ -271,7 +272,7 @@ type Selector []labelCondition
 // labelCondition is a condition on the label with one key.
 type labelCondition struct {
 	key, value string
-	anyValue   bool // the condition is about the key only
+	anyValue   bool // whether the condition is about the key only, so that any value fits
 	negated    bool
 }
 
@@ -335,7 +336,7 @@ const LocalNote = "runs without a host agent: nobody reads it while serve is dow
 
 // Host is a host agent's description of itself and its machine.
 type Host struct {
-	ID           string    `json:"agentId"` // stays the same after a restart; Event.Host and Arm.AgentID contain it
+	ID           string    `json:"agentId"` // the host agent's id, which stays the same after a restart
 	Hostname     string    `json:"hostname"`
 	Platform     string    `json:"platform"` // "linux/amd64"
 	Version      string    `json:"version"`  // the version of coleo

@@ -22,16 +22,16 @@ const (
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
 	ID      string     `json:"id,omitempty"`      // the id of the browser, or the token's fingerprint or name
-	UID     int        `json:"uid"`               // with CallerSocket: the user id of the process
-	PID     int        `json:"pid,omitempty"`     // with CallerSocket: the pid of the process
-	Program string     `json:"program,omitempty"` // with CallerSocket: the program, from the command line of the process
+	UID     int        `json:"uid"`               // the user id of the process; set only with CallerSocket
+	PID     int        `json:"pid,omitempty"`     // the pid of the process; set only with CallerSocket
+	Program string     `json:"program,omitempty"` // the program in the process's command line; set only with CallerSocket
 }
 
 // Audit is the record of one command that was meant to change something. It says who
 // gave the command, and what the result was. Coleo writes the record before it carries
 // out the command.
 type Audit struct {
-	ID      int64           `json:"id"` // a later command has a higher id
+	ID      int64           `json:"id"` // the id of the record; a later command has a higher id
 	Time    time.Time       `json:"time"`
 	Caller  Caller          `json:"caller"`
 	Command string          `json:"command"`          // the name of the API's operation, such as prompt-arm

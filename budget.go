@@ -85,7 +85,7 @@ type Budgets struct {
 	Policy   BudgetPolicy
 	Day      float64
 	Fleet    float64
-	Projects map[string]float64 // the keys are absolute paths of folders
+	Projects map[string]float64 // the budget of each project; the key is the absolute path of its folder
 	// MaxOutput is the number of tokens that Coleo assumes for the longest reply when it computes
 	// what a call can cost. 0 means budget.MaxOutput.
 	MaxOutput int
@@ -99,7 +99,8 @@ type BudgetState struct {
 	Budget
 	Scope BudgetScope `json:"scope"`
 	Of    string      `json:"of,omitempty"` // the name of the arm, the folder or the day that the budget is for
-	Spent float64     `json:"spent"`        // US dollars; each call counts at the price of its time
+	// the amount in US dollars; each call counts at the price that was valid when the call was made
+	Spent float64 `json:"spent"`
 }
 
 // Line returns the state for people, such as "$1.20 of $2.50 (park)".

@@ -35,10 +35,10 @@ type Check struct {
 	// InputSchema is the schema of the input. If InputSchema is empty, any JSON is accepted.
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 
-	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth retry
+	Attempt  int    `json:"attempt,omitempty"`   // the number of the retry, from 1; 0 for the first prompt
 	RetryOf  string `json:"retry_of,omitempty"`  // for a retry: the id of the run whose answer did not fit
 	Asked    string `json:"asked,omitempty"`     // for a retry: the beginning of the first prompt
-	SpecHash string `json:"spec_hash,omitempty"` // for a retry: Receipt.SpecHash of the first run
+	SpecHash string `json:"spec_hash,omitempty"` // for a retry: the SpecHash in the receipt of the first run
 }
 
 // Validated is the payload of the events input_validated and output_validated.

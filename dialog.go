@@ -28,9 +28,9 @@ const (
 
 // kindTraits contains the properties in which the kinds of dialog differ.
 type kindTraits struct {
-	ofWork   bool // dialogs of the kind appear only while the agent CLI works on a prompt
-	approves bool // the user approves or denies something, instead of only choosing an option
-	redrawn  bool // an agent CLI may redraw every part of the dialog after each key
+	ofWork   bool // whether dialogs of this kind appear only while the agent CLI works on a prompt
+	approves bool // whether the user approves or denies something, instead of only choosing an option
+	redrawn  bool // whether an agent CLI may redraw every part of a dialog of this kind after each key
 }
 
 var dialogKinds = map[DialogKind]kindTraits{
@@ -68,14 +68,14 @@ func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
 // shows only a part of the four fields.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
-	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
+	Title       string      `json:"title"`               // the question, for example "Do you want to create hello.txt?"
 	Subject     string      `json:"subject,omitempty"`   // the command or the file
 	Truncated   bool        `json:"truncated,omitempty"` // whether the screen shows only a part of the dialog
 	Options     []string    `json:"options,omitempty"`   // the labels on the screen, without number, marker and tick
 	Default     int         `json:"default"`             // the index of the marked option in Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
 
-	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
+	Several    bool   `json:"several,omitempty"`     // whether the user can tick several options and then submit them
 	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
 	TextOption int    `json:"text_option,omitempty"` // the number of the free-text option, from 1; 0 if there is none
 	Typed      string `json:"typed,omitempty"`       // the text that was typed into the free-text option
@@ -146,11 +146,11 @@ func Blocked(d *Dialog) *Error {
 	do := "answer"
 	switch {
 	case d.Kind.Approves() && d.Several:
-		do = "answer or deny" // an approval cannot choose options
+		do = "answer or deny" // it does not say "approve", because an approval cannot choose options
 	case d.Kind.Approves():
 		do = "approve or deny"
 	case len(d.Options) == 0:
-		do = "answer, approve or deny" // Coleo cannot read what the dialog asks
+		do = "answer, approve or deny" // any answer is possible, because Coleo cannot read what the dialog asks
 	}
 	e := Errorf(EBlocked, "%s waits for an answer: %q%s; %s it first", what, d.Title, subject, do)
 	e.Dialog = d

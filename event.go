@@ -27,7 +27,7 @@ const (
 	EventRemoved      EventKind = "arm.removed"         // no payload
 	EventState        EventKind = "state"               // Change: the state of the arm has changed
 	EventUnrecognised EventKind = "screen_unrecognised" // Change: no rule recognizes the screen
-	EventWitness      EventKind = "witness"             // Change: a witness contradicts the screen
+	EventWitness      EventKind = "witness"             // Change: a witness, such as a hook, contradicts the screen
 	// Note: the id of the conversation, and sometimes the port of the agent CLI's server
 	EventConversation EventKind = "conversation"
 	EventRunStart     EventKind = "run_start"   // Receipt: a turn has begun
@@ -169,7 +169,7 @@ type MergeChange struct {
 	Before    string    `json:"before,omitempty"`    // the commit of Into before the merge; "" if the branch is new
 	After     string    `json:"after,omitempty"`     // the commit of Into after the merge
 	Committed string    `json:"committed,omitempty"` // the commit that the merge has made from uncommitted work, if any
-	Why       string    `json:"why,omitempty"`       // with MergeFailed: why the merge failed
+	Why       string    `json:"why,omitempty"`       // why the merge failed; set only with MergeFailed
 }
 
 // Worktree is the git worktree of an arm.
@@ -196,7 +196,7 @@ type Worktree struct {
 // Note is the payload of an event that contains only a text.
 type Note struct {
 	Text string `json:"text"`
-	Port int    `json:"port,omitempty"` // only with EventConversation: the port of the agent CLI's server
+	Port int    `json:"port,omitempty"` // the port of the agent CLI's server; set only with EventConversation
 }
 
 // Outcome says how a turn ended, or, with OutcomeAsks, that the turn continues. The log
@@ -230,7 +230,7 @@ func OutcomeOf(s State, interrupted bool) Outcome {
 // RunEnd is the payload of a run_end event.
 type RunEnd struct {
 	Status  State   `json:"status"`            // Idle, Failed or Dead
-	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions
+	Outcome Outcome `json:"outcome,omitempty"` // how the turn ended; empty in events of older versions
 	Answer  string  `json:"answer,omitempty"`
 	Source  string  `json:"source,omitempty"`
 	// Whole means that the turn has finished, and that the agent CLI itself has reported Answer. An
@@ -292,9 +292,9 @@ type Run struct {
 	Parent  string    `json:"parent,omitempty"`  // the id of the parent run, if this run belongs to another run
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Open    bool      `json:"open"`              // true until the run's end is recorded, or the arm no longer exists
+	Open    bool      `json:"open"`              // whether neither the run's end nor the arm's removal is recorded yet
 	Status  State     `json:"status,omitempty"`  // the state at the end: idle, error or dead
-	Outcome Outcome   `json:"outcome,omitempty"` // "" if no end is known
+	Outcome Outcome   `json:"outcome,omitempty"` // how the turn ended; "" if no end is known
 	Origin  Origin    `json:"origin,omitempty"`
 	Compact bool      `json:"compact,omitempty"` // see Receipt.Compact
 
@@ -305,8 +305,8 @@ type Run struct {
 	Whole     bool   `json:"whole,omitempty"` // see RunEnd.Whole
 
 	SpecHash    string      `json:"spec_hash,omitempty"`    // see Receipt.SpecHash
-	AnswerCheck AnswerCheck `json:"answer_check,omitempty"` // "" if the prompt had no schema
-	CheckFault  string      `json:"check_fault,omitempty"`  // with AnswerUnfit: what does not fit, in one line
+	AnswerCheck AnswerCheck `json:"answer_check,omitempty"` // whether the answer fits; "" if the prompt had no schema
+	CheckFault  string      `json:"check_fault,omitempty"`  // what does not fit, in one line; set only with AnswerUnfit
 	RetryOf     string      `json:"retry_of,omitempty"`     // the run whose answer did not fit, which caused this run
 	Retry       string      `json:"retry,omitempty"`        // the run that was caused by an answer that does not fit
 

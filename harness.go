@@ -61,7 +61,7 @@ type Support string
 const (
 	SupportFull     Support = "full"     // the harness claims every capability of the agent CLI, and all are tested
 	SupportPartial  Support = "partial"  // all claimed capabilities are tested; Info.Missing lists what is missing
-	SupportDeclared Support = "declared" // written from notes or source code, never run under Coleo
+	SupportDeclared Support = "declared" // the harness was written from notes or source code, and never ran under Coleo
 )
 
 // Info describes a harness.
@@ -71,7 +71,7 @@ type Info struct {
 	Version string   `json:"version"` // the version of the harness, not of the agent CLI
 	Checked []string `json:"checked"` // the versions of the agent CLI with which the harness was checked
 	Support Support  `json:"support"`
-	Missing []string `json:"missing,omitempty"` // one sentence for each thing that is missing
+	Missing []string `json:"missing,omitempty"` // what the harness cannot do yet, in one sentence each
 	// NoModel means that the agent CLI uses no model, because the program itself decides what a
 	// prompt does.
 	NoModel   bool      `json:"no_model,omitempty"`
@@ -80,9 +80,10 @@ type Info struct {
 	// one.
 	DaemonManaged bool         `json:"daemon_managed"`
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          ReportedWork `json:"-"`       // which work the events report, for the conformance suite and for budgets
-	Command       string       `json:"command"` // the name of the program, for a search on PATH
-	Install       string       `json:"install"` // a line with which the user can install the agent CLI
+	// which work the events report; the conformance suite and budgets use this
+	Work    ReportedWork `json:"-"`
+	Command string       `json:"command"` // the name of the program, for a search on PATH
+	Install string       `json:"install"` // a line with which the user can install the agent CLI
 	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It
 	// is empty if neither npm nor pip has the agent CLI.
 	Package string `json:"package,omitempty"`
@@ -223,7 +224,7 @@ type Recording struct {
 // RecordedEvent is either output of a terminal or a change of the terminal's size.
 type RecordedEvent struct {
 	Time time.Time `json:"time"`           // accurate to 50 ms
-	Data []byte    `json:"data,omitempty"` // output; can end in the middle of a character
+	Data []byte    `json:"data,omitempty"` // a piece of output, which can end in the middle of a character
 	Cols int       `json:"cols,omitempty"` // the new size after a resize, in cells
 	Rows int       `json:"rows,omitempty"`
 }
@@ -246,8 +247,8 @@ type PermissionMode string
 
 // The permission modes.
 const (
-	PermissionAsk  PermissionMode = "ask"  // asks before each edit and each command (default)
-	PermissionEdit PermissionMode = "edit" // edits without asking, asks before each command
+	PermissionAsk  PermissionMode = "ask"  // the agent CLI asks before each edit and each command (the default)
+	PermissionEdit PermissionMode = "edit" // the agent CLI edits without asking, and asks before each command
 	PermissionPlan PermissionMode = "plan" // changes nothing
 	PermissionAll  PermissionMode = "all"  // does everything without asking
 )
@@ -270,16 +271,16 @@ func (m MCPServer) Argv() []string { return append([]string{m.Command}, m.Args..
 // zero value, the harness uses its own default.
 type SpawnConfig struct {
 	Arm        string `json:"arm"`        // the arm's id
-	Generation int    `json:"generation"` // increases by at least one at each start of the arm
-	Nonce      string `json:"nonce"`      // random; identifies this start of the arm
+	Generation int    `json:"generation"` // the number of the start; each start of the arm has a higher number
+	Nonce      string `json:"nonce"`      // a random value that identifies this start of the arm
 	// Dir is the holder's folder for this generation. It contains the holder's socket and journal.
 	// The harness creates this folder if it is missing.
 	Dir string `json:"dir"`
 
 	Workdir string   `json:"workdir"` // absolute; must exist
 	Binary  string   `json:"binary,omitempty"`
-	Path    []string `json:"path,omitempty"` // folders to search before PATH
-	Args    []string `json:"args,omitempty"` // appended to the harness's own arguments
+	Path    []string `json:"path,omitempty"` // the folders that are searched for programs before PATH
+	Args    []string `json:"args,omitempty"` // arguments that follow the harness's own arguments
 	Environ []string `json:"-"`              // the user's variables; the harness passes on only those in its allow-list
 	// Env contains variables that the agent CLI gets unchanged. Their values are secrets, so the
 	// JSON does not contain Env.
@@ -298,7 +299,8 @@ type SpawnConfig struct {
 	Model          string         `json:"model,omitempty"`
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
-	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
+	// whether to resume Conversation, instead of starting a new conversation
+	Resume bool `json:"resume,omitempty"`
 	// Fork is the id of a conversation. If Fork is set, the arm starts with a copy of this
 	// conversation. The copy is a new conversation, so Resume is false.
 	Fork string `json:"fork,omitempty"`
@@ -387,6 +389,6 @@ type Handle struct {
 	Process      Identity        `json:"process"`
 	Conversation string          `json:"conversation,omitempty"`
 	Port         int             `json:"port,omitempty"`
-	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // nil if the agent CLI runs without a sandbox
+	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // the sandbox of the agent CLI; nil if it runs without one
 	Extra        json.RawMessage `json:"extra,omitempty"`   // data that only this harness can read
 }

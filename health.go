@@ -25,7 +25,7 @@ const (
 	OutputActive   = 90 * time.Second  // an arm with output within this time counts as active
 	ActivityQuiet  = 180 * time.Second // activity within this time counts as recent
 	OutputHung     = 300 * time.Second // a working arm counts as hung after this time without output
-	HeartbeatStale = 120 * time.Second // an older heartbeat is ignored
+	HeartbeatStale = 120 * time.Second // a heartbeat that is older than this is ignored
 )
 
 // Signals is the input of Summarise.
@@ -50,7 +50,7 @@ type Signals struct {
 // Watch says whether a host agent watches an arm now, and what the host agent sees. The zero Watch
 // means that nothing is known, and does not change the result of Summarise.
 type Watch struct {
-	AsOf    time.Time // when a host agent last confirmed the arm's state
+	AsOf    time.Time // the time when a host agent last confirmed the arm's state
 	Missing string    // why no host agent watches the arm, in words for users; "" if a host agent watches the arm
 	Frozen  int       // the pid of the agent CLI if a signal has stopped it; otherwise 0
 	// Blocked is the reason why the arm cannot continue. For example, the disk may have no room for
@@ -90,7 +90,7 @@ type Runtime struct {
 	SecondsSinceActivity  *int      `json:"secondsSinceActivity"`
 	SecondsSinceHeartbeat *int      `json:"secondsSinceHeartbeat"`
 	SecondsSinceOutput    *int      `json:"secondsSinceOutput"`
-	AsOf                  time.Time `json:"asOf,omitzero"` // when a host agent last confirmed the arm's state
+	AsOf                  time.Time `json:"asOf,omitzero"` // the time when a host agent last confirmed the arm's state
 	// Stale is true if State is only as recent as AsOf, because no host agent watches the arm.
 	Stale  bool `json:"stale,omitempty"`
 	Frozen bool `json:"frozen,omitempty"` // whether a signal has stopped the agent CLI

@@ -94,7 +94,7 @@ const maxAlternatives = 8
 // LimitStep is one alternative to waiting.
 type LimitStep struct {
 	Do LimitAction
-	To string // the model or the harness
+	To string // the name of the model or of the harness
 }
 
 // String returns the step in the form that OnLimit uses, such as model:haiku.

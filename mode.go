@@ -13,7 +13,7 @@ import (
 // CLI. If Instructions is set and Switchable is false, the mode belongs to Coleo, and the agent CLI
 // does not know it.
 type Mode struct {
-	ID    string `json:"id"`              // the name in orders, such as "plan"
+	ID    string `json:"id"`              // the name of the mode in orders, such as "plan"
 	Title string `json:"title,omitempty"` // the name for people
 	// Permission is the permission mode with which the agent CLI starts in this mode. It is "" if
 	// there is no such permission mode.
@@ -27,7 +27,7 @@ type Mode struct {
 	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, any
 	// mode can follow.
 	TransitionsTo []string `json:"transitions_to,omitempty"`
-	Color         string   `json:"color,omitempty"` // for people: a name or #rrggbb
+	Color         string   `json:"color,omitempty"` // the color in which people see the mode: a name or #rrggbb
 	// Confirm means that in this mode the agent CLI may ask less often than a user expects. Coleo
 	// therefore switches to the mode only if ModeOrder.Allow is set.
 	Confirm bool `json:"confirm,omitempty"`
@@ -39,13 +39,13 @@ type Mode struct {
 // ModeOrder asks for another mode.
 type ModeOrder struct {
 	Mode      string `json:"mode"`                // the id of the mode
-	Allow     bool   `json:"allow,omitempty"`     // allow even a mode that has Confirm
-	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn first
+	Allow     bool   `json:"allow,omitempty"`     // whether to switch even to a mode that has Confirm set
+	Interrupt bool   `json:"interrupt,omitempty"` // whether to stop the running turn first
 }
 
 // ModeSwitch is the result of a ModeOrder.
 type ModeSwitch struct {
-	From    string   `json:"from,omitempty"`    // the mode before; "" if the screen did not show it
+	From    string   `json:"from,omitempty"`    // the mode before the switch; "" if the screen did not show it
 	To      string   `json:"to"`                // the mode that the screen showed last
 	Pressed []string `json:"pressed,omitempty"` // the keys that were pressed, in order, or the command that was typed
 	Seen    []string `json:"seen,omitempty"`    // the mode that the screen showed after each key
@@ -92,9 +92,9 @@ type FallbackStrategy string
 // config.toml contains none.
 const (
 	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
-	FallbackSamePrice FallbackStrategy = "same-price" // a model with the same two prices
-	FallbackCheaper   FallbackStrategy = "cheaper"    // a model whose prices are not higher
-	FallbackNone      FallbackStrategy = "none"       // no other model: the order fails
+	FallbackSamePrice FallbackStrategy = "same-price" // a model with the same prices for input and output
+	FallbackCheaper   FallbackStrategy = "cheaper"    // a model whose prices for input and output are not higher
+	FallbackNone      FallbackStrategy = "none"       // no other model, so the order fails
 )
 
 // Valid reports whether s is one of the strategies, or empty.
@@ -117,7 +117,7 @@ type ModelFallback struct {
 // PricedModel is a model with its price.
 type PricedModel struct {
 	Model string `json:"model"`           // PROVIDER/MODEL or MODEL
-	Price *Price `json:"price,omitempty"` // nil if nobody knows it
+	Price *Price `json:"price,omitempty"` // the price of the model; nil if nobody knows it
 }
 
 // String returns the model with its price, such as "p/m ($3 in, $15 out)".

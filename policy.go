@@ -31,7 +31,7 @@ type PolicyDecision struct {
 	// Applied means that the policy has answered the dialog, so that no person needs to answer
 	// it.
 	Applied bool   `json:"applied"`
-	Problem string `json:"problem,omitempty"` // why a dialog was not answered although the policy allowed or denied it
+	Problem string `json:"problem,omitempty"` // why Coleo did not answer, although the policy allowed or denied it
 	Tool    string `json:"tool,omitempty"`
 	// Category is "read", "edit", "execute", "mcp", "network" or "other".
 	Category string `json:"category,omitempty"`

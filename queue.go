@@ -15,12 +15,12 @@ const (
 
 // Queued is one prompt in the queue of an arm.
 type Queued struct {
-	ID    string    `json:"id"` // becomes the id of the prompt's run
+	ID    string    `json:"id"` // the id of the prompt, and later of the prompt's run
 	Text  string    `json:"text"`
-	Files []string  `json:"files,omitempty"` // absolute paths on the arm's machine
+	Files []string  `json:"files,omitempty"` // files for the prompt, as absolute paths on the arm's machine
 	Added time.Time `json:"added"`
 	By    string    `json:"by,omitempty"`    // who added the prompt, for users
-	Check *Check    `json:"check,omitempty"` // what Coleo checks; set only if the prompt asks a model again
+	Check *Check    `json:"check,omitempty"` // what Coleo checks; set only for a prompt that asks a model again
 	// Continues is set for a prompt that makes a parked arm continue. It counts these prompts since
 	// the arm's last turn without a limit, including this prompt. It is 0 for any other prompt.
 	Continues int `json:"continues,omitempty"`
@@ -125,7 +125,7 @@ type HandoverChange struct {
 	// successor's queue, in their order. With HandoverFailed, these prompts are back in the first
 	// arm's queue.
 	Moved []string `json:"moved,omitempty"`
-	Why   string   `json:"why,omitempty"` // only with HandoverFailed: why the hand-over failed
+	Why   string   `json:"why,omitempty"` // why the hand-over failed; set only with HandoverFailed
 }
 
 // ArmLink identifies one of the two arms of a hand-over. Name and Harness are the values at the
@@ -186,14 +186,14 @@ type QueueReport struct {
 
 // QueueOrder is an order to change the queue of an arm, or a request for the queue.
 type QueueOrder struct {
-	Step QueueStep `json:"step,omitempty"` // the change; "" only asks for the queue
+	Step QueueStep `json:"step,omitempty"` // the wanted change; "" asks only for the present queue
 	// ID is the id of the entry to edit, to move or to remove. If Step is QueueAdded, ID is the id
 	// of the new entry, or "". If the arm already has or had a prompt with this id, the order
 	// changes nothing.
 	ID    string   `json:"id,omitempty"`
 	Text  string   `json:"text,omitempty"` // with QueueAdded and QueueEdited
 	Files []string `json:"files,omitempty"`
-	To    int      `json:"to,omitempty"`  // with QueueMoved: the new position, from 1
-	By    string   `json:"by,omitempty"`  // with QueueAdded: who adds the prompt
-	Why   string   `json:"why,omitempty"` // with QueuePaused: the reason, for users
+	To    int      `json:"to,omitempty"`  // the new position, from 1; used only with QueueMoved
+	By    string   `json:"by,omitempty"`  // who adds the prompt; used only with QueueAdded
+	Why   string   `json:"why,omitempty"` // the reason, for users; used only with QueuePaused
 }

@@ -140,7 +140,7 @@ func (n SandboxNetwork) Filtered() bool {
 
 // HostPort is a host with a port.
 type HostPort struct {
-	Host string // a name in small letters, or an IP address in its usual form
+	Host string // the host: a name in small letters, or an IP address in its usual form
 	Port uint16
 }
 
@@ -269,8 +269,8 @@ func (l SandboxLimit) On() bool { return l != "" && l != LimitNone }
 // SandboxLimits contains the values in a SandboxLimit. 0 means that there is no such limit.
 type SandboxLimits struct {
 	Memory int64   // in bytes
-	PIDs   int     // the number of processes and threads
-	CPUs   float64 // the number of processors that the arm can keep busy
+	PIDs   int     // the largest number of processes and threads
+	CPUs   float64 // the largest number of processors that the arm can keep busy
 }
 
 // These are the smallest limits with which an agent CLI and its hook can start.

@@ -51,7 +51,7 @@ func (s Screen) Text() []string {
 type Output struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
-	End    bool   `json:"end,omitempty"` // the program has ended, and no more output follows
+	End    bool   `json:"end,omitempty"` // whether the program has ended, so that no more output follows
 	Cols   int    `json:"cols"`          // the present size of the terminal, in cells
 	Rows   int    `json:"rows"`
 }
@@ -60,7 +60,7 @@ type Output struct {
 // has the lease, Coleo refuses the prompts and approvals of everybody else with EBusy.
 type Lease struct {
 	ID     string    `json:"id"`
-	Holder string    `json:"holder"` // the owner's name for users
+	Holder string    `json:"holder"` // the name of the lease's owner, for users
 	Until  time.Time `json:"until"`
 }
 
@@ -99,7 +99,7 @@ type Window struct {
 	State    WindowState `json:"state"`
 	Terminal string      `json:"terminal,omitempty"`
 	Title    string      `json:"title,omitempty"`
-	Reason   string      `json:"reason,omitempty"` // for users: how the window was closed, or why it failed
+	Reason   string      `json:"reason,omitempty"` // how the window was closed or why it failed, for users
 	Since    time.Time   `json:"since,omitzero"`   // the time when State began
 }
 

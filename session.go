@@ -78,9 +78,9 @@ type Reading struct {
 	State  State     `json:"state"`
 	Rule   string    `json:"rule"`             // the screen rule or the witness, such as a hook, that determined State
 	Since  time.Time `json:"since"`            // when State began
-	Known  bool      `json:"known"`            // false if no rule matches the screen; Coleo then types nothing
+	Known  bool      `json:"known"`            // whether a rule matches the screen; if none does, Coleo types nothing
 	Detail string    `json:"detail,omitempty"` // more about the state, for example "attempt 2/10" during retries
-	Dialog *Dialog   `json:"dialog,omitempty"` // only with the state WaitingApproval
+	Dialog *Dialog   `json:"dialog,omitempty"` // the open dialog; set only if State is WaitingApproval
 	// Background says what still runs in the background while the state is idle. The words are
 	// those of the agent CLI, such as "1 shell still running".
 	Background string `json:"background,omitempty"`
@@ -123,15 +123,15 @@ type Change struct {
 	From    State      `json:"from,omitempty"` // the state before the change
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt of the turn
-	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
+	Origin  Origin     `json:"origin,omitempty"` // who began the turn; set only if Kind is ChangeTurn
 	// Ended is set only if Origin is OriginSelf. It is the state in which the previous turn ended:
 	// idle or error. If nothing proves that the previous turn has ended, Ended is "", and the prompt
 	// in Note may belong to that turn.
 	Ended  State      `json:"-"`
 	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
-	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
-	Window *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
-	Work   []Activity `json:"-"`                // only if Kind is ChangeWork
+	Screen *Screen    `json:"screen,omitempty"` // the screen; set only if Kind is ChangeUnrecognised or the state is Dead
+	Window *Window    `json:"window,omitempty"` // the window; set only if Kind is ChangeWindow
+	Work   []Activity `json:"-"`                // the work that was done; set only if Kind is ChangeWork
 	// Record names the record or the conversation that the positions in Work refer to.
 	Record string `json:"-"`
 }
@@ -139,8 +139,8 @@ type Change struct {
 // Prompt is a text for the agent CLI.
 type Prompt struct {
 	Text      string `json:"text"`
-	Interrupt bool   `json:"interrupt,omitempty"` // stop the running turn before typing
-	Unproven  bool   `json:"unproven,omitempty"`  // type the prompt even if nothing proves that the last turn has ended
+	Interrupt bool   `json:"interrupt,omitempty"` // whether to stop the running turn before typing
+	Unproven  bool   `json:"unproven,omitempty"`  // whether to type even if nothing proves that the last turn has ended
 	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
 	// A session ignores this field.
 	Files []string `json:"files,omitempty"`
@@ -222,7 +222,8 @@ type Receipt struct {
 	// who began the turn; "" if Coleo began it and has proved that the prompt arrived
 	Origin Origin `json:"origin,omitempty"`
 
-	Unsettled bool `json:"unsettled,omitempty"` // nobody knows whether the prompt has arrived, because a dialog hides it
+	// true if nobody knows whether the prompt has arrived, because a dialog hides it
+	Unsettled bool `json:"unsettled,omitempty"`
 
 	// Compact means that the agent CLI shortens its conversation in this turn. Text is then the
 	// command that shortens the conversation. The turn has no answer.
@@ -259,7 +260,7 @@ const (
 // Answer is an agent CLI's reply to a prompt.
 type Answer struct {
 	Text   string `json:"text"`
-	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
+	Source string `json:"source"` // the source of the text: "hook", "transcript", "http", "screen" or "output"
 }
 
 // Session is one live agent CLI. Several goroutines can call its methods at the same time. Calls
@@ -368,12 +369,12 @@ type Explanation struct {
 	// Blocked is the reason why the arm cannot continue: its output cannot be stored, or its holder
 	// does not answer.
 	Blocked      string `json:"blocked,omitempty"`
-	Disagreement string `json:"disagreement,omitempty"` // for users: a note about the witnesses that contradict the screen
+	Disagreement string `json:"disagreement,omitempty"` // a note for users about the witnesses that contradict the screen
 	Version      string `json:"version,omitempty"`      // the version of the agent CLI, if it is known
-	Unjudged     string `json:"unjudged,omitempty"`     // for users: a note that the rules were not tested on this version
+	Unjudged     string `json:"unjudged,omitempty"`     // a note for users that the rules were not tested on this version
 	// for users: a note that the screen showed no sign of work in the last turn
 	Blind string `json:"blind,omitempty"`
-	Local string `json:"local,omitempty"` // for users: a note that no host agent drives the arm
+	Local string `json:"local,omitempty"` // a note for users that no host agent drives the arm
 	// for users: when and why Coleo made the agent CLI draw its picture again
 	Redrawn string   `json:"redrawn,omitempty"`
 	Rows    []string `json:"rows,omitempty"` // the rows of the screen that the rule matched
@@ -382,7 +383,7 @@ type Explanation struct {
 
 // Witness is what one source, such as the screen or a hook, reports about the agent CLI's state.
 type Witness struct {
-	Name   string    `json:"name"`            // "screen", "osc7501", "osc26", "osc9;4", "hook", "http"
+	Name   string    `json:"name"`            // the source: "screen", "osc7501", "osc26", "osc9;4", "hook" or "http"
 	State  State     `json:"state,omitempty"` // the reported state; "" if the source reports none
 	Rule   string    `json:"rule,omitempty"`  // the word that the source reported, or the rule that matched the screen
 	Detail string    `json:"detail,omitempty"`

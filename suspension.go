@@ -35,23 +35,23 @@ type ArmRequest struct {
 
 // RequestOutcome is the result of an approved request.
 type RequestOutcome struct {
-	Text   string `json:"text"` // the text for the model
+	Text   string `json:"text"` // the text about the outcome, for the model that made the request
 	Failed bool   `json:"failed,omitempty"`
 }
 
 // Suspension is a question whose answer an arm waits for. Either the arm's model has asked the
 // question with one of Coleo's tools, or the question is the dialog on the arm's screen.
 type Suspension struct {
-	ID      string         `json:"id"` // with SuspensionDialog, the dialog's fingerprint
+	ID      string         `json:"id"` // the id; with SuspensionDialog, it is the dialog's fingerprint
 	Arm     string         `json:"arm"`
-	ArmName string         `json:"arm_name,omitempty"` // set only in answers of the API
+	ArmName string         `json:"arm_name,omitempty"` // the arm's name; set only in answers of the API
 	Run     string         `json:"run,omitempty"`
 	Kind    SuspensionKind `json:"kind"`
 	// Text is the question or the plan. With SuspensionAccess, it says what the model wants to
 	// access, and why.
 	Text    string    `json:"text"`
 	Options []string  `json:"options,omitempty"`
-	Several bool      `json:"several,omitempty"` // several options can be chosen
+	Several bool      `json:"several,omitempty"` // whether several options can be chosen
 	AskedAt time.Time `json:"asked_at,omitzero"`
 	Dialog  *Dialog   `json:"dialog,omitempty"` // only with SuspensionDialog
 
@@ -59,9 +59,9 @@ type Suspension struct {
 	// withdrawn.
 	Decision   *Decision `json:"decision,omitempty"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"` // when the suspension was answered or withdrawn
-	By         string    `json:"by,omitempty"`         // for people: who answered the suspension
+	By         string    `json:"by,omitempty"`         // who answered the suspension, for people
 
-	Request *ArmRequest `json:"request,omitempty"` // only with SuspensionSubarm and SuspensionMessage
+	Request *ArmRequest `json:"request,omitempty"` // the request; set only with SuspensionSubarm and SuspensionMessage
 	// Outcome is the outcome of the approved request. It is nil until Coleo has carried out the
 	// request.
 	Outcome *RequestOutcome `json:"outcome,omitempty"`
@@ -78,7 +78,7 @@ func (s Suspension) Allowed() bool {
 
 // Line returns the first line of the text, for lists.
 func (s Suspension) Line() string {
-	const most = 200 // in characters; longer texts are too long for a list
+	const most = 200 // the largest length of the line in characters, so that it fits into a list
 	line, _, _ := strings.Cut(strings.TrimSpace(s.Text), "\n")
 	if r := []rune(line); len(r) > most {
 		line = string(r[:most]) + "…"

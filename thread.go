@@ -11,7 +11,7 @@ type Thread struct {
 	Host    string `json:"host"`    // the id of the host agent that has read the conversation
 	// Home is the HOME of the agent CLI. It is empty for the user's own HOME.
 	Home   string `json:"home,omitempty"`
-	Path   string `json:"path"`             // the path of the agent CLI's file
+	Path   string `json:"path"`             // the path of the agent CLI's file with the conversation
 	Folder string `json:"folder,omitempty"` // the work folder; "" if the agent CLI's file does not contain it
 	// the root of the folder's git repository; without a repository, the folder
 	Project string    `json:"project,omitempty"`
@@ -36,8 +36,8 @@ type Thread struct {
 type ForkOrigin struct {
 	// the id of the arm that was forked; "" if only a conversation was copied
 	Arm          string `json:"arm,omitempty"`
-	Name         string `json:"name,omitempty"` // the name of that arm at the time of the fork
-	Conversation string `json:"conversation"`   // the agent CLI's id of the original
+	Name         string `json:"name,omitempty"` // the name of the forked arm at the time of the fork
+	Conversation string `json:"conversation"`   // the agent CLI's id of the original conversation
 }
 
 // String returns the origin in one line, for users.
@@ -59,9 +59,9 @@ type SnippetPart struct {
 
 // ThreadMessage is one message of a conversation.
 type ThreadMessage struct {
-	N    int       `json:"n"`              // 1 for the first message
+	N    int       `json:"n"`              // the number of the message; the first message has the number 1
 	Kind string    `json:"kind"`           // "prompt", "answer", or "tool"
-	Text string    `json:"text,omitempty"` // for a tool: its name
+	Text string    `json:"text,omitempty"` // the text of the message; for a tool, the name of the tool
 	Time time.Time `json:"time,omitzero"`
 }
 
@@ -76,7 +76,7 @@ type ThreadFilter struct {
 	// the id or name of an arm; selects the conversations that this arm can continue
 	Arm    string    `json:"arm,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Hidden bool      `json:"hidden,omitempty"` // also select the conversations that lists omit
+	Hidden bool      `json:"hidden,omitempty"` // whether to select also the conversations that lists omit
 	Limit  int       `json:"limit,omitempty"`
 }
 
@@ -124,6 +124,6 @@ type ThreadSummary struct {
 // ThreadChange changes what Coleo stores about a conversation.
 type ThreadChange struct {
 	Title  *string `json:"title,omitempty"`  // the new title; "" means the agent CLI's own title
-	Delete bool    `json:"delete,omitempty"` // hide the conversation, and delete Coleo's copy of its texts
-	File   bool    `json:"file,omitempty"`   // with Delete: also delete the agent CLI's own file
+	Delete bool    `json:"delete,omitempty"` // whether to hide the conversation, and delete Coleo's copy of its texts
+	File   bool    `json:"file,omitempty"`   // whether to delete the agent CLI's own file too; used only with Delete
 }

@@ -9,12 +9,12 @@ import (
 // Usage is the number of tokens that a conversation has used so far, as the agent CLI counts them.
 // Some agent CLIs do not count their side requests, such as a request for a title.
 type Usage struct {
-	Input     int     `json:"input_tokens"`             // tokens sent, including those from a cache
+	Input     int     `json:"input_tokens"`             // the number of tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`            // the part of Input that came from a cache
 	Written   int     `json:"written_tokens,omitempty"` // the part of Input that was written to a cache, if reported
 	Output    int     `json:"output_tokens"`            // tokens received, including reasoning
 	Reasoning int     `json:"reasoning_tokens"`         // the part of Output that is reasoning, if reported separately
-	Cost      float64 `json:"cost,omitempty"`           // US dollars; 0 if not reported
+	Cost      float64 `json:"cost,omitempty"`           // the cost in US dollars; 0 if not reported
 	Source    string  `json:"source"`                   // "transcript", "account" or "http"
 
 	// Approximate means that the agent CLI has estimated the numbers of tokens. Otherwise the model
@@ -63,7 +63,7 @@ const (
 	PriceRefreshed PriceSource = "refreshed" // the price list that 'coleo models refresh' has fetched
 	PriceBuiltIn   PriceSource = "built-in"  // the price list that is a part of Coleo
 	PriceBook      PriceSource = "book"      // the six prices of Coleo's published specification
-	PriceUnknown   PriceSource = "unknown"   // no source: the figures are only a guess
+	PriceUnknown   PriceSource = "unknown"   // there is no source, so the figures are only a guess
 )
 
 // Price is the price of a model, in US dollars per million tokens.
@@ -85,7 +85,7 @@ type Rates struct {
 
 // PriceTier contains the rates of large calls.
 type PriceTier struct {
-	Above int `json:"above"` // a call with at least this number of input tokens has these rates
+	Above int `json:"above"` // the rates apply to a call with at least this number of input tokens
 	Rates
 }
 
@@ -125,7 +125,7 @@ func ContextStep(tokens int) int {
 type UsageEntry struct {
 	Arm      string    `json:"arm"`
 	ArmName  string    `json:"arm_name"`
-	Run      string    `json:"run,omitempty"` // "" if the usage belongs to no run
+	Run      string    `json:"run,omitempty"` // the id of the run; "" if the usage belongs to no run
 	Harness  string    `json:"harness"`
 	Project  string    `json:"project"` // the arm's work folder
 	Provider string    `json:"provider,omitempty"`

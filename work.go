@@ -76,7 +76,7 @@ type Turn struct {
 // Block is one piece of a text that the model writes. All pieces of one text have the same ID, and
 // together they are the whole text.
 type Block struct {
-	ID        string `json:"id"` // unique in the run; package trace sets it
+	ID        string `json:"id"` // the id of the text, unique in the run; package trace sets it
 	Text      string `json:"text"`
 	Done      bool   `json:"done"` // whether this is the last piece
 	Truncated bool   `json:"truncated,omitempty"`
@@ -107,12 +107,12 @@ type ToolCall struct {
 	ID        string          `json:"id"` // the agent CLI's own id of the call
 	Name      string          `json:"name"`
 	Kind      ToolKind        `json:"kind"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // missing if the arguments are malformed or too long
+	Arguments json.RawMessage `json:"arguments,omitempty"` // the arguments; missing if they are malformed or too long
 	Malformed *Malformed      `json:"malformed,omitempty"`
 	// whether Arguments is missing because the arguments are too long
 	Truncated bool     `json:"truncated,omitempty"`
-	Command   string   `json:"command,omitempty"` // with ToolExecute: the command line
-	Files     []string `json:"files,omitempty"`   // with ToolRead and ToolEdit: the paths that the model named
+	Command   string   `json:"command,omitempty"` // the command line; set only with ToolExecute
+	Files     []string `json:"files,omitempty"`   // the paths that the model named; set only with ToolRead and ToolEdit
 }
 
 // Malformed contains the arguments of a tool call, if they are not valid JSON.

@@ -128,7 +128,7 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool)
 		return nil, err
 	}
 	if operatorOf(ctx) != nil && !armExists {
-		r.Policy = coleo.PolicyOff // only a person can give a policy to an arm
+		r.Policy = coleo.PolicyOff // a program with an operator token cannot set the policy; only a person can
 	}
 	out, err := s.brain.Spawn(ctx, r)
 	return &reply[wire.SpawnReply]{out}, err

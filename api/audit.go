@@ -120,7 +120,7 @@ func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"
 // startRecord is what the audit stores about a request to start an arm.
 type startRecord struct {
 	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // only the names; replaces SpawnRequest.Env in the JSON
+	Env []string `json:"env,omitempty"` // the names of the variables; in the JSON, they replace SpawnRequest.Env
 }
 
 // startOf returns the detail of a request to start an arm. The detail contains only the first part
@@ -128,7 +128,7 @@ type startRecord struct {
 func startOf(q wire.SpawnRequest) startRecord {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := armenv.Names(q.Env)
-	q.Env, q.MemoSchema = nil, nil // a schema can be long
+	q.Env, q.MemoSchema = nil, nil // the record omits the values of variables, and a schema, which can be long
 	return startRecord{SpawnRequest: q, Env: names}
 }
 
@@ -151,8 +151,8 @@ func cloneDetail(in *threadClone) (string, any) {
 
 // promptRecord is what the audit stores about a prompt.
 type promptRecord struct {
-	Begin     string `json:"begin"` // the first part of the text
-	Bytes     int    `json:"bytes"` // the length of the whole text
+	Begin     string `json:"begin"` // the first part of the prompt's text
+	Bytes     int    `json:"bytes"` // the length of the prompt's whole text
 	Interrupt bool   `json:"interrupt,omitempty"`
 	Unproven  bool   `json:"unproven,omitempty"`
 

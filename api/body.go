@@ -31,12 +31,12 @@ type times struct {
 func usualTimes() times {
 	return times{
 		body:   bodyTimeout,
-		write:  10 * time.Second, // connections are local, so a slower client has stopped reading
-		silent: 60 * time.Second, // the published API promises this time
-		ping:   20 * time.Second, // short enough for three pings before the server drops a silent client
+		write:  10 * time.Second, // a client that takes longer has stopped reading, because connections are local
+		silent: 60 * time.Second, // the published API promises clients this time
+		ping:   20 * time.Second, // so often that the server sends three pings before it drops a silent client
 		auth:   10 * time.Second,
 		poll:   20 * time.Second,
-		beat:   15 * time.Second, // many proxies end a connection that is silent for 30 s
+		beat:   15 * time.Second, // less than 30 s, after which many proxies end a silent connection
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.times.body))
 	from := io.ReadCloser(http.MaxBytesReader(w, r.Body, maxBody))
 	if isWebhook(r) {
-		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one more, to notice a larger body
+		from = io.NopCloser(io.LimitReader(r.Body, trigger.MaxBody+1)) // one byte more than allowed, to notice a larger body
 	}
 	body, err := io.ReadAll(from)
 	if err != nil {

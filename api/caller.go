@@ -45,7 +45,7 @@ var errRevoked = errors.New("signed out, or the token was replaced, was revoked,
 type pass struct {
 	caller   coleo.Caller
 	live     context.Context
-	operator *operator // nil if the caller has no operator token
+	operator *operator // the operator token of the caller; nil if it has none
 }
 
 // operator is a caller with an operator token.
@@ -56,7 +56,7 @@ type operator struct {
 
 // place is the arm in which a caller runs, if the kernel reveals the arm.
 type place struct {
-	seen bool   // whether the kernel reveals the place; over TCP it does not
+	seen bool   // whether the kernel reveals the arm; for a connection over TCP, it does not
 	arm  string // the id of the arm in which the caller runs; "" outside of arms
 }
 
@@ -121,7 +121,7 @@ func serveAs(p pass, next http.Handler, w http.ResponseWriter, r *http.Request) 
 // apiToken is the token for programs. It can be replaced while the server runs.
 type apiToken struct {
 	mu    sync.Mutex
-	value string // "" means that no token is accepted
+	value string // the token's value; "" means that no token is accepted
 	live  context.Context
 	end   context.CancelFunc
 }

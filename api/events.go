@@ -156,9 +156,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	stop := context.AfterFunc(r.Context(), func() { _ = control.SetWriteDeadline(time.Now()) })
 	defer stop()
 	w.Header().Set("Content-Type", sse.ContentType)
-	w.Header().Set("X-Accel-Buffering", "no") // tell a proxy to pass each event on at once
+	w.Header().Set("X-Accel-Buffering", "no") // this header tells a proxy to pass each event on at once
 	out := bufio.NewWriterSize(w, ioBuffer)
-	sent := time.Time{} // the time of the last flush
+	sent := time.Time{} // the time when `out` was last flushed
 	for u := range news {
 		if u.Event == nil && out.Buffered() == 0 && time.Since(sent) < s.times.beat {
 			continue
@@ -173,7 +173,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if sse.Write(out, m) != nil {
 			return
 		}
-		if u.Event == nil { // all events so far are in out
+		if u.Event == nil { // u only says that no event is waiting now, so that `out` can be flushed
 			if sent = time.Now(); out.Flush() != nil || control.Flush() != nil {
 				return
 			}

@@ -39,8 +39,8 @@ type feed struct {
 	filter wire.EventFilter // selects the events of wire.ChannelEvents; contains complete ids
 	known  map[string]bool  // the ids of the arms that were sent to the client
 	source chan iter.Seq[wire.Update]
-	begun  bool // whether the client has subscribed; only then does its sequence of updates exist
-	shows  bool // whether the sequence of displays exists
+	begun  bool // whether the client has subscribed, so that its sequence of updates exists
+	shows  bool // whether the client's sequence of displays exists
 }
 
 func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func (f *feed) read(_ int, data []byte) {
 	case "ping":
 		f.post(wire.Control{Type: "pong"})
 	case "auth":
-		yes := true // true, because accept has refused every client without a valid token
+		yes := true // always true, because accept has refused every client without a valid token
 		f.post(wire.Control{Type: "auth", Success: &yes})
 	case "subscribe":
 		f.subscribe(c)

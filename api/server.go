@@ -24,13 +24,13 @@ import (
 
 // These constants limit the size of what a caller sends, and the time that a caller can take.
 const (
-	maxBody       = 1 << 20          // bytes; prompts have the largest bodies
-	maxHeader     = 64 << 10         // bytes; browsers send much less to one host
+	maxBody       = 1 << 20          // the largest size of a body in bytes; prompts have the largest bodies
+	maxHeader     = 64 << 10         // the largest size of a header in bytes; browsers send much less to one host
 	headerTimeout = 10 * time.Second // how long the header of a request may take to arrive
 	bodyTimeout   = 10 * time.Second // how long the body of a request may take to arrive; all callers are on this machine
 	idleTimeout   = 2 * time.Minute  // how long a connection may stay open without a request
 	stopTimeout   = 5 * time.Second  // how long a stopping server waits for the running requests
-	minToken      = 16               // characters; `coleo serve` makes longer tokens
+	minToken      = 16               // the smallest length of a token in characters; `coleo serve` makes longer ones
 )
 
 // Config is the configuration of a server.
@@ -53,7 +53,7 @@ type Config struct {
 	// Browsers is the path of the file that contains the signed-in browsers. If the path is empty,
 	// all browsers are signed out when the server ends.
 	Browsers string
-	Triggers Triggers         // nil means that the server has no schedules and no webhooks
+	Triggers Triggers         // the schedules and webhooks; nil means that the server has none
 	Log      *slog.Logger     // nil means no log
 	Now      func() time.Time // nil means time.Now
 }

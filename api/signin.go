@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	_ "embed" // for the embedded file tokenPage
+	_ "embed" // this import is needed to embed the file of tokenPage
 	"encoding/json"
 	"errors"
 	"io"

@@ -45,7 +45,7 @@ type socket struct {
 	// If patient is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
-	until   atomic.Pointer[time.Time] // when the server closes the socket of a client that stays silent
+	until   atomic.Pointer[time.Time] // the time when the server closes the socket if the client stays silent
 }
 
 type message struct {

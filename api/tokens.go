@@ -272,7 +272,7 @@ func (f fence) startWithNote(ctx context.Context, q wire.SpawnRequest,
 	start := func(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 		out, err := order(ctx, q)
 		if o.token.Limited() {
-			out.Warning = "" // the warning can name an arm that the token does not reach
+			out.Warning = "" // no warning is sent, because it can name an arm that the token does not reach
 		}
 		return out, err
 	}

@@ -115,7 +115,7 @@ func isWebhook(r *http.Request) bool {
 
 // serveWebhook answers a request to a webhook.
 func (s *Server) serveWebhook(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // boundBodies has limited the body
+	body, err := io.ReadAll(r.Body) // this reads a limited size, because boundBodies has limited the body
 	if err != nil {
 		refuse(w, bodyError{err})
 		return

@@ -25,7 +25,7 @@ func (d description) schema() json.RawMessage {
 	out, err := json.Marshal(map[string]any{"type": "object", "properties": json.RawMessage("{" + d.properties + "}"),
 		"required": required})
 	if err != nil {
-		panic(err) // this cannot happen, because a test computes the schema of each tool
+		panic(err) // this never happens, because a test computes the schema of each tool
 	}
 	return out
 }

@@ -21,7 +21,7 @@ const progressEvery = 10 * time.Second
 
 // Config is the configuration of a server.
 type Config struct {
-	Door    string   // the path of the arm's door
+	Door    string   // the path of the arm's door, the socket for the calls of its tools
 	Tools   []string // the names of the tools to offer
 	Version string
 	// Longest is how long a call waits for an answer. After this time, the call returns the id of

@@ -6,4 +6,4 @@ package boottime
 
 import "golang.org/x/sys/unix"
 
-const clock = unix.CLOCK_MONOTONIC // on macOS, this clock includes sleep
+const clock = unix.CLOCK_MONOTONIC // on macOS, this clock continues while the machine sleeps

@@ -84,7 +84,7 @@ type Brain struct {
 	roster  *roster.Roster
 
 	mu       sync.Mutex
-	moves    map[string]chan struct{} // a channel for each moving arm, closed at the end of the move; by arm id
+	moves    map[string]chan struct{} // the channel of each moving arm, closed when it has moved; the key is the arm's id
 	requests map[string]bool          // the ids of the requests for subarms that are being carried out
 	overlaps
 

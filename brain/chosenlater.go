@@ -33,7 +33,7 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 // choicesToConfig copies what a user has chosen from an arm's row into the row's configuration. Call it for an arm of
 // which the host has no copy, because the next start then passes the choices to the host.
 func choicesToConfig(row *coleo.Arm) error {
-	if len(row.Config) == 0 { // completeRow writes the whole configuration
+	if len(row.Config) == 0 { // the row has no configuration yet, and completeRow will write all of it
 		return nil
 	}
 	c, err := start.Stored(*row)

@@ -16,8 +16,8 @@ import (
 type StartAttempt struct {
 	Arm   string // the id of the new arm; the same in each attempt
 	Run   string // the id of the run that the first prompt begins
-	By    string // who has requested the start, for people
-	Again bool   // whether an earlier attempt may have sent the order
+	By    string // the person or program that has requested the start, for people
+	Again bool   // whether an earlier attempt may have sent the order to start the arm
 }
 
 // OnceResult is the result of StartOnce.

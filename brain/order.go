@@ -42,7 +42,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		b.noteMade(ctx, arm.ID, report.Config)
 		b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.permits.Renew(ctx, arm.AgentID) // an error does no harm: Permits.Keep renews the permits again
+			_, _ = b.permits.Renew(ctx, arm.AgentID) // ignore the error, because Permits.Keep renews the permits later
 		}
 	}
 	return err
@@ -60,7 +60,7 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	last, _ := strconv.Atoi(text) // an empty text means 0
+	last, _ := strconv.Atoi(text) // if nothing is stored yet, text is empty, and last is 0
 	next := max(last, arm.Generation) + 1
 	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }

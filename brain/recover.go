@@ -48,7 +48,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	remedy := recovery.Decide(evidence)
 	b.Log.Info("recover", "arm", arm.Name, "remedy", remedy.Action, "reason", remedy.Reason)
 	var change *coleo.ModelFallback
-	if remedy.Starts() && q.Model != "" { // this must come before anything is ended
+	if remedy.Starts() && q.Model != "" { // the model is resolved first, so that a refusal ends no process
 		if change, err = b.resolveRecovery(ctx, arm, &q); err != nil {
 			return wire.SpawnReply{}, err
 		}
@@ -244,7 +244,7 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
-		return false // try again after the next pulse
+		return false // the caller tries again after the next pulse
 	}
 	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name,
 		"successor", arm.Name)

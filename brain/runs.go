@@ -79,7 +79,7 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 	report.Uncounted = cost.UncountedIn(used, func(harness string) string {
 		h, err := b.Registry.Get(harness)
 		if err != nil {
-			return "" // the harness of the run no longer exists
+			return "" // Coleo no longer has the harness of the run
 		}
 		return h.Info().Work.Uncounted
 	})

@@ -31,7 +31,7 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 type spawnSteps struct {
 	q      wire.SpawnRequest
 	parent *coleo.Arm    // the arm whose configuration a new arm gets; nil if there is none
-	once   *StartAttempt // nil if the caller chooses no id for the arm
+	once   *StartAttempt // the attempt of StartOnce; nil if the caller chooses no id for the arm
 
 	arm     coleo.Arm
 	read    coleo.Arm // the row of an arm that already exists and is stopped; the zero value for a new arm
@@ -56,7 +56,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 			return wire.SpawnReply{}, err
 		}
 		defer end()
-		if _, err := b.Arm(ctx, s.arm.ID); err != nil { // the arm was removed in the meantime
+		if _, err := b.Arm(ctx, s.arm.ID); err != nil { // the arm can have been removed in the meantime
 			return wire.SpawnReply{}, err
 		}
 	}

@@ -227,7 +227,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	defer cancel()
 	_, err = b.WaitArm(ctx, arm.ID, []coleo.State{coleo.Idle, coleo.Failed})
 	if coleo.ErrorCode(err) == coleo.EExited {
-		err = nil // an arm that has ended is at rest
+		err = nil // an arm that has ended also counts as at rest
 	}
 	return true, err
 }
@@ -256,7 +256,7 @@ func (b *Brain) orderSuccessor(ctx context.Context, first coleo.Arm, s spawnStep
 	}
 	b.roster.TakePulseOf(ctx, first.AgentID, s.arm.ID)
 	if order.Config.OnPartition == coleo.PartitionFreeze {
-		_, _ = b.permits.Renew(ctx, first.AgentID) // ignore an error, because Keep renews the permits later
+		_, _ = b.permits.Renew(ctx, first.AgentID) // ignore the error, because Permits.Keep renews the permits later
 	}
 	b.PublishArm(ctx, first.ID)
 	return report, nil

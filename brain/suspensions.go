@@ -140,7 +140,7 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 		out = coleo.RequestOutcome{Failed: true, Text: err.Error()}
 	}
 	err = b.roster.Ask(ctx, host, bus.OpSettle, bus.DefaultTimeout, bus.SettleOrder{ID: s.ID, Outcome: out}, nil)
-	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // ENotFound means that the parent was removed
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // ENotFound means that the parent arm was removed
 		b.Log.Warn("tell what became of a request of an arm", "host", host, "request", s.ID, "error", err)
 	}
 }

@@ -24,11 +24,11 @@ const (
 // call of that turn. In a decision about a running turn, Call is the call that has just been
 // counted.
 type Call struct {
-	Model   string       // PROVIDER/MODEL or MODEL; "" if the model is not known
-	Price   *coleo.Price // nil if the price is not known
-	Context int          // the largest number of input tokens
-	Output  int          // the largest number of output tokens
-	Counted bool         // the spent amount of the budget includes the call
+	Model   string       // the model, as PROVIDER/MODEL or MODEL; "" if it is not known
+	Price   *coleo.Price // the price of the model; nil if it is not known
+	Context int          // the largest number of input tokens that the call can have
+	Output  int          // the largest number of output tokens that the call can have
+	Counted bool         // whether the spent amount of the budget already includes the call
 }
 
 // Next returns the first call of a turn. contextTokens is the size of the conversation after the last call,
@@ -57,7 +57,7 @@ type Decision struct {
 	// Policy is what to do about the call. It is "" if the budget allows the call.
 	Policy coleo.BudgetPolicy
 	State  coleo.BudgetState // the budget that does not allow the call
-	Why    string            // one clause for people, without a period
+	Why    string            // the reason for people: one clause without a period
 }
 
 // Allows reports whether the budget allows the call.
@@ -111,8 +111,8 @@ type UsageTiming string
 
 // The values of UsageTiming.
 const (
-	UsagePerReply UsageTiming = "replies" // after each reply of the model, during the turn
-	UsagePerTurn  UsageTiming = "turns"   // only at the end of a turn
+	UsagePerReply UsageTiming = "replies" // the agent CLI reports after each reply of the model, during the turn
+	UsagePerTurn  UsageTiming = "turns"   // the agent CLI reports only at the end of a turn
 	UsageNever    UsageTiming = "nothing"
 )
 

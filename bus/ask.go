@@ -109,7 +109,7 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 // agent has ended, is silent, or was started after the order was sent.
 func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
-	var silent time.Time             // when the host agent stopped listening; zero if it listens
+	var silent time.Time             // the time when the host agent stopped listening; zero while it listens
 	heard := o.Waiting - silentAfter // the time of the host agent's last sign of life
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -175,7 +175,7 @@ func (c *Conn) listeningTime(ctx context.Context, host, id string, waiting time.
 // the type unreachable.
 type unreachable struct {
 	because *coleo.Error
-	sent    bool // whether the host agent had received the order before it ended
+	sent    bool // whether the host agent received the order before it ended
 }
 
 // Error returns a message that says that the host agent cannot be asked.
@@ -254,6 +254,6 @@ func (c *Conn) answer(msg *nats.Msg, op Op, r report) {
 	instead := report{Error: coleo.Errorf(coleo.EInternal, "%q was carried out, but its answer could not be sent: %v",
 		op, err)}
 	if payload, err = json.Marshal(instead); err == nil {
-		_ = msg.Respond(payload) // ignore the error, because Unsent has already reported the reason
+		_ = msg.Respond(payload) // ignore the error, because Unsent has already reported why the report was not sent
 	}
 }

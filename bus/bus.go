@@ -23,7 +23,7 @@ type Conn struct {
 
 	nc   *nats.Conn
 	lost chan struct{} // receives a value when the connection breaks
-	back chan struct{} // receives a value when the connection is up again
+	back chan struct{} // receives a value when the connection works again
 	over chan struct{} // closed when the connection has ended for good
 
 	// the orders that this process is carrying out, each with the time until which its sender waits
@@ -188,7 +188,7 @@ func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 // Rights says what a client may do on the bus. Publish and Subscribe are lists of NATS subjects.
 type Rights struct {
 	Publish, Subscribe []string
-	ReplyTime          time.Duration // how long the client may reply to a message that it has received
+	ReplyTime          time.Duration // for how long the client may reply to a message after it has received it
 }
 
 // HostRights returns the rights of a host agent. A host agent can receive orders and reply to them.

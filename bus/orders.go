@@ -90,7 +90,7 @@ type SpawnOrder struct {
 	Name    string            `json:"name"`
 	Harness string            `json:"harness"`
 	Config  coleo.SpawnConfig `json:"config"`
-	Resume  bool              `json:"resume,omitempty"` // resume the arm's last conversation
+	Resume  bool              `json:"resume,omitempty"` // whether to resume the arm's last conversation
 	// Env contains the environment variables that the user has given to the arm. No other message
 	// contains their values. If Env is empty, the host agent uses the variables that it has stored
 	// for the arm.
@@ -164,8 +164,9 @@ type QueueOrder struct {
 
 // WindowOrder opens the window of an arm.
 type WindowOrder struct {
-	Arm   string             `json:"arm"`
-	Place *coleo.WindowPlace `json:"place,omitempty"` // nil means the place that the arm's start named
+	Arm string `json:"arm"`
+	// where to open the window; nil means the place that was given at the arm's start
+	Place *coleo.WindowPlace `json:"place,omitempty"`
 }
 
 // ThreadOrder asks for one conversation and for its messages after the message with the number
@@ -174,7 +175,7 @@ type ThreadOrder struct {
 	Harness string `json:"harness"`
 	ID      string `json:"id"`
 	After   int    `json:"after,omitempty"`
-	Limit   int    `json:"limit,omitempty"` // maximum number of messages; 0 means no messages
+	Limit   int    `json:"limit,omitempty"` // the largest number of messages; 0 means no messages
 }
 
 // ThreadChangeOrder changes what Coleo stores about one conversation.
@@ -195,7 +196,7 @@ type ReleaseOrder struct {
 type PromptOrder struct {
 	Arm    string       `json:"arm"`
 	Prompt coleo.Prompt `json:"prompt"`
-	Lease  string       `json:"lease,omitempty"` // the id of the sender's lease, or "" if the sender has none
+	Lease  string       `json:"lease,omitempty"` // the id of the lease of the sender; "" if the sender has none
 }
 
 // ModeOrder switches an arm to another mode.

@@ -12,7 +12,8 @@ type ScreenOrder struct {
 	Arm string    `json:"arm"`
 	At  time.Time `json:"at,omitzero"`
 
-	History int `json:"history,omitempty"` // the maximum number of lines that have scrolled off the top
+	// the largest number of lines from above the screen, which have scrolled off the top
+	History int `json:"history,omitempty"`
 }
 
 // RecordOrder asks for a piece of an arm's recording. The piece begins at the byte
@@ -52,7 +53,7 @@ type ResizeOrder struct {
 // for users.
 type LeaseOrder struct {
 	Arm     string `json:"arm"`
-	ID      string `json:"id,omitempty"` // the id of the lease to renew or release; "" takes a new lease
+	ID      string `json:"id,omitempty"` // the id of the lease to renew or release; "" to take a new lease
 	Holder  string `json:"holder,omitempty"`
 	Release bool   `json:"release,omitempty"`
 }
@@ -73,5 +74,5 @@ type Events struct {
 	Head  uint64        `json:"head"` // the sequence number of the newest event
 	// whether the host agent has searched its log for the event that the order names
 	Checked bool   `json:"checked,omitempty"`
-	Deleted uint64 `json:"deleted,omitempty"` // events up to this number may have been deleted
+	Deleted uint64 `json:"deleted,omitempty"` // the number of the last event that may have been deleted
 }

@@ -6,8 +6,8 @@ import "coleo.dev"
 // refuses an order with a ParkedAt in two cases: the arm is no longer parked at this limit, or it has
 // already tried this alternative. Therefore serve can repeat an order safely.
 type ParkedAt struct {
-	Run  string        `json:"run"` // the same as in coleo.Parked
-	Try  int           `json:"try"` // the same as in coleo.Parked
+	Run  string        `json:"run"` // the run that met the limit, as in coleo.Parked
+	Try  int           `json:"try"` // the value of Try in the arm's coleo.Parked
 	Step coleo.OnLimit `json:"step"`
 }
 

@@ -59,7 +59,7 @@ const (
 type PulseOrder struct {
 	// the arm's id; "" means all arms; an older host agent ignores it and reports about all arms
 	Arm   string `json:"arm,omitempty"`
-	Known string `json:"known,omitempty"` // the Mark of the sender's last pulse; "" if the sender has none
+	Known string `json:"known,omitempty"` // the Mark of the last pulse that the sender has; "" if it has none
 }
 
 // Pulse is a short report about a host agent's arms at one moment. The host agent makes it without
@@ -70,7 +70,7 @@ type Pulse struct {
 	Epoch string     `json:"epoch"`
 	Head  uint64     `json:"head"`
 	Arms  []ArmPulse `json:"arms"`
-	Of    string     `json:"of,omitempty"` // the id of the arm if the pulse is about one arm; "" if it is about all arms
+	Of    string     `json:"of,omitempty"` // the arm's id if the pulse is about one arm; "" if it is about all arms
 
 	// Mark identifies the content of Arms in a pulse about all arms. Different contents have different
 	// marks. If Mark equals PulseOrder.Known, serve already has the content. Then Same is true, and
@@ -94,7 +94,7 @@ type ArmPulse struct {
 
 	NeedsPermit bool `json:"needs_permit,omitempty"` // whether typing into the arm needs a permit
 
-	Unjudged string `json:"unjudged,omitempty"` // the agent CLI's version, if the rules were not tested on it
+	Unjudged string `json:"unjudged,omitempty"` // the agent CLI's version if the rules were not tested on it; otherwise ""
 
 	// Chosen is the number of the coleo.Chosen that the host agent has stored for the arm, or 0. An
 	// older host agent does not set it.

@@ -34,10 +34,10 @@ func Errorf(name string, data []byte, path, format string, args ...any) error {
 type finder struct {
 	parser unstable.Parser
 	path   string
-	table  string         // path of the table that contains the current keys
-	lists  map[string]int // number of tables so far in each list of tables, by the list's path
-	best   int            // length of the path of the nearest key so far
-	at     int            // offset of the nearest key so far
+	table  string         // the path of the table that contains the keys that follow
+	lists  map[string]int // the number of tables so far in each list of tables; the key is the list's path
+	best   int            // the length of the path of the nearest key so far
+	at     int            // the offset of the nearest key so far
 }
 
 func (f *finder) expression(n *unstable.Node) {

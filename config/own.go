@@ -26,7 +26,7 @@ func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxI
 
 // ReadOwnAtMost is like ReadOwn, but returns EInvalid if the file has more than maxBytes bytes.
 func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not block
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // with O_NONBLOCK, even opening a FIFO does not block
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 // Paths contains the folders of Coleo's files.
 type Paths struct {
-	State  string // arms, databases, logs, sockets; created by Ensure
+	State  string // the folder of arms, databases, logs and sockets; Ensure creates it
 	Config string // config.toml, harnesses/*.toml
-	Data   string // agent CLIs that Coleo has installed
+	Data   string // the folder of the agent CLIs that Coleo has installed
 }
 
 // FindPaths returns the folders of Coleo's files. It reads environment variables with getenv. If

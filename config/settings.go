@@ -20,8 +20,8 @@ type Settings struct {
 		Harness  string `toml:"harness"`
 		Provider string `toml:"provider"`
 		Model    string `toml:"model"`
-		MaxArms  int    `toml:"max_arms"` // per host; 10 if 0
-		Keep     int64  `toml:"keep_mib"` // MiB of each arm's output that are always kept; 256 if 0
+		MaxArms  int    `toml:"max_arms"` // the largest number of arms per host; 0 means 10
+		Keep     int64  `toml:"keep_mib"` // how many MiB of each arm's output are always kept; 0 means 256
 		// AllowSudo allows agent CLIs to use sudo. On some kernels, it also allows them
 		// to type into their own terminals: see docs/security.md.
 		AllowSudo bool `toml:"allow_sudo"`
@@ -33,7 +33,7 @@ type Settings struct {
 
 	// Serve contains the settings of the process serve.
 	Serve struct {
-		Addr string `toml:"addr"` // address of the API; DefaultAddr if empty
+		Addr string `toml:"addr"` // the address of the API; empty means DefaultAddr
 	} `toml:"serve"`
 
 	// Agents contains the folders in which Coleo searches for agent CLIs before it searches PATH.
@@ -56,7 +56,7 @@ type Settings struct {
 	// Sandbox contains the settings for the sandboxes of new arms: see docs/security.md.
 	Sandbox struct {
 		Limit coleo.SandboxLimit `toml:"limit"` // none if empty
-		Image string             `toml:"image"` // of containers; none if empty
+		Image string             `toml:"image"` // the image of the containers; empty means none
 	} `toml:"sandbox"`
 
 	// Workspace contains the settings for the worktrees of arms.
@@ -89,7 +89,7 @@ type Settings struct {
 
 	// Limits contains the settings for an arm that reaches a limit of its model: see docs/cli.md.
 	Limits struct {
-		OnLimit coleo.OnLimit `toml:"on_limit"` // a list of steps; wait if empty
+		OnLimit coleo.OnLimit `toml:"on_limit"` // the list of steps at a limit; empty means wait
 		// ContinueWith is the prompt with which the arm continues after a limit. If ContinueWith is
 		// empty, the prompt is "continue".
 		ContinueWith string `toml:"continue_with"`
@@ -104,7 +104,7 @@ type Settings struct {
 		Policy   coleo.BudgetPolicy `toml:"policy"` // park if empty
 		Day      float64            `toml:"day"`
 		Fleet    float64            `toml:"fleet"`
-		Projects map[string]float64 `toml:"projects"` // by the absolute path of the project's folder
+		Projects map[string]float64 `toml:"projects"` // the budget of each project; the key is its folder's absolute path
 		// MaxOutput is the largest size of a model's reply in tokens. 0 means budget.MaxOutput.
 		MaxOutput int `toml:"max_output"`
 	} `toml:"budget"`

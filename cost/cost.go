@@ -19,7 +19,7 @@ type Key string
 // The keys.
 const (
 	ByArm     Key = "arm"
-	ByDay     Key = "day" // in the time zone of the caller
+	ByDay     Key = "day" // the day in the time zone of the caller
 	ByModel   Key = "model"
 	ByProject Key = "project" // the work folder, or the repositories of the arm's worktrees
 	ByRun     Key = "run"
@@ -69,7 +69,7 @@ type Row struct {
 // Amount is usage together with its cost.
 type Amount struct {
 	Calls     int     `json:"calls"`
-	Input     int     `json:"input_tokens"`  // includes the tokens from and to caches
+	Input     int     `json:"input_tokens"`  // the number of input tokens, including those from and to caches
 	Cached    int     `json:"cached_tokens"` // the part of Input that came from a cache
 	Written   int     `json:"written_tokens"`
 	Output    int     `json:"output_tokens"`
@@ -101,7 +101,7 @@ type Report struct {
 // Uncounted describes the model calls of a harness whose tokens the agent CLI does not report.
 type Uncounted struct {
 	Harness string `json:"harness"`
-	Calls   string `json:"calls"` // a few words for the calls, such as "titles"
+	Calls   string `json:"calls"` // a few words that describe the calls, such as "titles"
 }
 
 // UncountedIn returns the model calls that are missing from the usage in the list, sorted by harness. `words`

@@ -174,7 +174,7 @@ func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 		s.Problem = head(w.Text, MaxPrompt)
 	case coleo.Compaction:
 		s.Compacts++
-	default: // a snapshot has no field for other work
+	default: // a snapshot has no field for work of other types
 	}
 	return s
 }

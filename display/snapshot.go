@@ -31,28 +31,29 @@ type Snapshot struct {
 
 	State      coleo.State   `json:"state,omitempty"`
 	Rule       string        `json:"rule,omitempty"`   // what determined State
-	Detail     string        `json:"detail,omitempty"` // for example "attempt 2/10" during retries
+	Detail     string        `json:"detail,omitempty"` // more about State, for example "attempt 2/10" during retries
 	Background string        `json:"background,omitempty"`
 	Dialog     *coleo.Dialog `json:"dialog,omitempty"` // the open dialog
 
 	Run      string    `json:"run,omitempty"` // the newest run
-	Open     bool      `json:"open"`          // the newest run has not ended
+	Open     bool      `json:"open"`          // whether the newest run has not ended
 	Prompt   string    `json:"prompt,omitempty"`
-	Turn     int       `json:"turn,omitempty"`      // the last turn of the run, from 1
-	Began    time.Time `json:"began,omitzero"`      // when the run began
-	RunUsage Tokens    `json:"run_usage"`           // the total of all replies in the run
-	Usage    *Tokens   `json:"usage,omitempty"`     // the usage of the whole conversation, up to the end of its last run
-	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
-	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
-	Thinking bool      `json:"thinking,omitempty"`  // the model is thinking, and has written no text since it began
-	Problem  string    `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
-	Compacts int       `json:"compacted,omitempty"` // how often the conversation was shortened in the run
+	Turn     int       `json:"turn,omitempty"`  // the last turn of the run, from 1
+	Began    time.Time `json:"began,omitzero"`  // when the run began
+	RunUsage Tokens    `json:"run_usage"`       // the total of all replies in the run
+	Usage    *Tokens   `json:"usage,omitempty"` // the usage of the whole conversation, up to the end of its last run
+	Tools    []Tool    `json:"tools,omitempty"` // the tools that run, oldest first
+	Text     string    `json:"text,omitempty"`  // the end of the last text that the model has written in the run
+	// whether the model is thinking, and has written no text since it began to think
+	Thinking bool   `json:"thinking,omitempty"`
+	Problem  string `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
+	Compacts int    `json:"compacted,omitempty"` // how often the conversation was shortened in the run
 
 	Tasks []coleo.Task `json:"tasks,omitempty"`
 	Mode  string       `json:"mode,omitempty"`
 	Model string       `json:"model,omitempty"`
 
-	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; only With sets it
+	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; only the method With sets this field
 
 	Budget *coleo.BudgetChange `json:"budget,omitempty"` // see coleo.Arm
 
@@ -60,11 +61,11 @@ type Snapshot struct {
 	Partial bool      `json:"partial,omitempty"`
 	Time    time.Time `json:"time,omitzero"` // the time of the last event
 
-	Host  string `json:"host,omitempty"` // Host, Epoch and Seq are the key of the last event
+	Host  string `json:"host,omitempty"` // the host of the last event; Host, Epoch and Seq are the key of this event
 	Epoch string `json:"epoch,omitempty"`
 	Seq   uint64 `json:"seq,omitempty"`
 
-	block string // the id of the text in Text
+	block string // the id of the model's text whose end is in Text
 }
 
 // Tokens is an amount of usage.

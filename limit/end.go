@@ -215,7 +215,7 @@ func date(text string, now time.Time) (time.Time, bool) {
 		}
 	}
 	end := time.Date(year, months[strings.ToLower(m[1])], day, h, minute, 0, 0, here.Location())
-	if end.Day() != day { // the month does not have that day
+	if end.Day() != day { // the month has no such day, so time.Date has returned a day of the next month
 		return time.Time{}, false
 	}
 	if m[3] == "" && end.Before(now.AddDate(0, -6, 0)) {

@@ -85,7 +85,7 @@ func doubled(w wait, times int) time.Duration {
 // much longer.
 func jittered(d time.Duration, arm string) time.Duration {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(arm)) // a hash returns no errors
+	_, _ = h.Write([]byte(arm)) // ignore the error, because a hash never returns one
 	most := min(d/jitterPart, maxJitter)
 	return d + time.Duration(float64(most)*float64(h.Sum32())/float64(1<<32))
 }

@@ -49,7 +49,8 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes the socket, because l may have opened it under another, short path
+	// Close itself removes the socket, because l may know it only by another, shorter path.
+	l.SetUnlinkOnClose(false)
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)

@@ -13,7 +13,7 @@ import (
 // process connected or began to listen.
 type Peer struct {
 	UID int
-	PID int // 0 if the kernel does not report the pid
+	PID int // the pid of the process; 0 if the kernel does not report it
 }
 
 // PeerOf returns the process at the other end of a unix connection. Its errors are

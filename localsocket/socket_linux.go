@@ -15,7 +15,7 @@ import (
 
 // process is a reference to one process. It never refers to a later process with the same pid.
 type process struct {
-	fd  int // a pidfd; -1 if there is none
+	fd  int // the pidfd of the process; -1 if there is none
 	err error
 }
 

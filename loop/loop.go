@@ -30,11 +30,11 @@ const (
 // State is what the package remembers of a run. The zero State belongs to a run that has just
 // begun.
 type State struct {
-	open  map[string]coleo.ToolCall // calls that have not ended, by id
-	same  map[uint64]int            // how often a call had the same result since the last edit
-	files map[string]uint64         // the text last written to each file
-	edits map[change]int            // contains an edit, with the value 1, from when it is done until it is undone
-	back  map[change]int            // how often an edit was undone or redone; both directions have the same key
+	open  map[string]coleo.ToolCall // the calls that have not ended, by id
+	same  map[uint64]int            // how often a call had the same result since the last edit, by a hash of both
+	files map[string]uint64         // the hash of the text that was last written to each file
+	edits map[change]int            // each edit that was done and not undone, with the value 1
+	back  map[change]int            // how often an edit was undone or redone; an edit and its reverse have the same key
 }
 
 // change is an edit that replaces one text with another. It contains hashes instead of the texts.
@@ -81,7 +81,7 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 		return ""
 	}
 	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
-		clear(s.same) // after an edit, a repeated result is no sign of a circle
+		clear(s.same) // after an edit, a call with the same result does not show that the run goes in circles
 		return s.noteEdits(c)
 	}
 	arguments := string(c.Arguments)
@@ -173,7 +173,7 @@ func changeOfPatch(files, patch string) change {
 func hash(words ...string) uint64 {
 	h := fnv.New64a()
 	for _, word := range words {
-		_, _ = h.Write([]byte(word)) // a hash returns no errors
+		_, _ = h.Write([]byte(word)) // ignore the error, because a hash never returns one
 		_, _ = h.Write([]byte{0})
 	}
 	return h.Sum64()

@@ -85,7 +85,7 @@ func mergePatch(value, patch any) any {
 	if !ok {
 		return patch
 	}
-	was, _ := value.(map[string]any) // nil if the value is no object; the patch then replaces it
+	was, _ := value.(map[string]any) // if the value is no object, `was` is nil, and the patch replaces the value
 	out := map[string]any{}
 	for key, v := range was {
 		out[key] = v

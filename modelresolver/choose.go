@@ -12,7 +12,7 @@ import (
 // ModelRequest is a request for a model.
 type ModelRequest struct {
 	Provider string
-	Model    string // can be PROVIDER/MODEL if Provider is empty
+	Model    string // the name of the model; it can be PROVIDER/MODEL if Provider is empty
 	// Strategy defines which other models are allowed. Empty means coleo.FallbackAny.
 	Strategy coleo.FallbackStrategy
 	// Cost is the price of the requested model. Choose uses it only if the catalogue has no price for

@@ -11,7 +11,7 @@ import (
 // missing value.
 type node struct {
 	raw  json.RawMessage
-	path string // for example "all[2].models.x"; "" for the whole document
+	path string // the path, for example "all[2].models.x"; "" for the whole document
 }
 
 // kind returns the type of the value, in words for users. It returns "nothing" for a

@@ -28,7 +28,7 @@ func (c Cost) Total() float64 { return c.Input + c.Output }
 type Model struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Cost *Cost  `json:"cost,omitempty"` // nil if the catalogue has no price
+	Cost *Cost  `json:"cost,omitempty"` // the price; nil if the catalogue has none
 	// Source names the source of Cost. It is empty if Cost comes from the catalogue itself.
 	Source coleo.PriceSource `json:"price_source,omitempty"`
 }

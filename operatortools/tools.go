@@ -100,7 +100,7 @@ type row struct {
 	Workdir string       `json:"workdir,omitempty"`
 	Domain  string       `json:"domain,omitempty"`
 	Labels  coleo.Labels `json:"labels,omitempty"`
-	Waits   int          `json:"waits,omitempty"` // the number of answers for which the arm waits
+	Waits   int          `json:"waits,omitempty"` // the number of questions of the arm that wait for an answer
 }
 
 // tools returns all tools. The name of each tool is a verb of the command line.

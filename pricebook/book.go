@@ -31,7 +31,7 @@ func New(userPrices map[string]coleo.Price, layers ...*Prices) *Book {
 // Prices contains the prices of one source, keyed by PROVIDER/MODEL.
 type Prices struct {
 	Source coleo.PriceSource
-	Date   string // when the source published the prices, in the form 2026-01-31
+	Date   string // the day on which the source published the prices, such as 2026-01-31
 	ByName map[string]coleo.Price
 }
 

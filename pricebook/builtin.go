@@ -24,7 +24,7 @@ var table string
 var BuiltIn = sync.OnceValue(func() *Prices {
 	p, err := parseTable(table)
 	if err != nil {
-		panic("models.dev.tsv: " + err.Error()) // the table is part of the program, and a test parses it
+		panic("models.dev.tsv: " + err.Error()) // this never happens, because a test parses this table
 	}
 	return p
 })

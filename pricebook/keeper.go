@@ -17,7 +17,7 @@ type Keeper struct {
 	log  *slog.Logger
 
 	mu   sync.Mutex
-	at   time.Time // when the file was last changed; zero if there is no file
+	at   time.Time // the time when the file was last changed; zero if there is no file
 	size int64
 	book *Book
 }

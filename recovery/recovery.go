@@ -13,8 +13,8 @@ type Action string
 // These are the actions. If Remedy.Sweep is true, an action that starts an agent CLI first ends all
 // processes of earlier generations.
 const (
-	Reattach        Action = "reattach"         // attach to the session that was found
-	KillAndRestart  Action = "kill_and_restart" // end all processes of the proven session, then start
+	Reattach        Action = "reattach"         // attach to the arm's session that was found
+	KillAndRestart  Action = "kill_and_restart" // end all processes of the proven session, then start the agent CLI again
 	Restart         Action = "restart"          // start the agent CLI with a new conversation
 	RestartResuming Action = "restart_resuming" // start the agent CLI and resume its old conversation
 	Refuse          Action = "refuse"           // the arm cannot be recovered now; Reason says why
@@ -43,8 +43,8 @@ type Process string
 // The states of a process.
 const (
 	Alive   Process = "alive"
-	Stopped Process = "stopped" // stopped by a signal such as SIGSTOP
-	Unknown Process = "unknown" // the host agent could not look at the process
+	Stopped Process = "stopped" // a signal such as SIGSTOP has stopped the process
+	Unknown Process = "unknown" // the host agent could not check the process
 	Dead    Process = "dead"
 )
 
@@ -61,8 +61,8 @@ const (
 // Harness contains what a decision needs to know about the arm's harness.
 type Harness struct {
 	Name          string
-	DaemonManaged bool // the harness needs a host agent; the user can allow a start without one
-	Resumes       bool // the agent CLI can resume a conversation
+	DaemonManaged bool // whether the harness needs a host agent; the user can allow a start without one
+	Resumes       bool // whether the agent CLI can resume a conversation
 }
 
 // Arm contains what a decision needs to know from the arm's row.
@@ -70,14 +70,14 @@ type Arm struct {
 	Status       coleo.Status
 	Desired      coleo.Desired // what the arm should do; if a user asks for a recovery, the arm should run
 	Workdir      string
-	HasHandle    bool // the arm was started at least once
+	HasHandle    bool // whether the arm was started at least once
 	Conversation string
 	// Forgotten means that at its last start the agent CLI reported that it does not have the
 	// conversation.
 	Forgotten bool
-	AgentID   string // the host agent that last had the arm; it may no longer exist
-	Ended     bool   // the host agent has recorded that all processes of the last start have ended
-	Hostname  string // the machine of the host agent AgentID
+	AgentID   string // the id of the host agent that last had the arm; this host agent may no longer exist
+	Ended     bool   // whether the host agent has recorded that all processes of the last start have ended
+	Hostname  string // the name of the machine of the host agent AgentID
 }
 
 // Finding is what a host found when it looked for the arm's session.
@@ -86,7 +86,7 @@ type Finding struct {
 	Proof      Proof
 	Process    Process
 	State      coleo.State // the state that was just read from the session; "" if none was read
-	ServerOnly bool        // no holder was found, only the agent CLI's server, by port and process
+	ServerOnly bool        // whether only the agent CLI's server was found, by its port and process, and no holder
 	Sweep      Sweep
 }
 
@@ -96,12 +96,12 @@ type Evidence struct {
 	Arm     Arm
 	Health  coleo.Health
 	Found   Finding
-	Hosts   []coleo.HostInfo // Decide ignores hosts that are not live
+	Hosts   []coleo.HostInfo // the known hosts; Decide ignores those that are not live
 
 	Preferred          string // the id of the host agent that the user asks for
 	AllowLocalFallback bool
-	RemoteOnly         bool // forbids LocalHost, even if AllowLocalFallback is true
-	Force              bool // the user wants a start although the last start may still run
+	RemoteOnly         bool // whether LocalHost is forbidden, even if AllowLocalFallback is true
+	Force              bool // whether the user wants a start even if processes of the last start may still run
 }
 
 // Remedy says what to do, where to do it, and why.
@@ -111,7 +111,7 @@ type Remedy struct {
 	// Mode is the recovery mode to report after the remedy. If the remedy starts a new
 	// process, Mode is always RecoveryRestarted.
 	Mode   coleo.RecoveryMode `json:"mode,omitempty"`
-	Resume bool               `json:"resume,omitempty"` // resume the conversation of the arm
+	Resume bool               `json:"resume,omitempty"` // whether to resume the conversation of the arm
 	// Sweep means that the start must first prove that all processes of earlier starts have ended.
 	Sweep  bool   `json:"sweep,omitempty"`
 	Reason string `json:"reason"` // the reason for the user; never empty

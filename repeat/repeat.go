@@ -16,7 +16,7 @@ import (
 // Task is work that runs periodically.
 type Task struct {
 	ID    string
-	Every time.Duration // from the end of one Do to the beginning of the next
+	Every time.Duration // the time from the end of one call of Do to the beginning of the next
 	// Immediate makes the first call of Do begin at once. Otherwise the first call begins after the
 	// interval Every.
 	Immediate bool
@@ -122,7 +122,7 @@ func (r *Registry) StopAll() {
 	r.tasks = map[string]*running{}
 	r.mu.Unlock()
 	for _, one := range all {
-		one.stop() // cancel all tasks before the first wait, so that they end at the same time
+		one.stop() // this cancels all tasks before the first wait, so that they end at the same time
 	}
 	for _, one := range all {
 		<-one.ended

@@ -86,7 +86,7 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	if arm.Workdir = h.Workdir; e.Kind == coleo.EventSpawned {
 		arm.Window = nil
-		arm.LastOutputAt = time.Time{} // the last output of an earlier session is meaningless for this session
+		arm.LastOutputAt = time.Time{} // the time belonged to an earlier session, and means nothing for this session
 		if arm.AgentID != e.Host {
 			arm.Queue = nil // the queue does not move to another host with the arm
 		}
@@ -94,7 +94,8 @@ func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	arm.Harness, arm.Generation = h.Harness, h.Generation
 	arm.PID, arm.Port, arm.SessionID = h.Process.PID, h.Port, h.Conversation
 	if arm.AgentID != e.Host || e.Kind == coleo.EventSpawned {
-		arm.Suspensions = nil // forget the questions: another host asks them again, and a new agent CLI has none
+		// Forget the questions, because another host logs them again, and a new agent CLI has asked none.
+		arm.Suspensions = nil
 	}
 	arm.AgentID = e.Host
 	arm.LastActivityAt = e.Time

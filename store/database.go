@@ -53,7 +53,7 @@ const (
 type database struct {
 	path   string
 	lock   *os.File
-	writer *sql.DB // has one connection, so that only one write happens at a time
+	writer *sql.DB // it has one connection, so that only one write happens at a time
 	reader *sql.DB
 }
 
@@ -71,7 +71,7 @@ func open(path string, s schema) (*database, error) {
 	if err == nil {
 		return d, nil
 	}
-	var said *coleo.Error // the message of a coleo.Error already names the store
+	var said *coleo.Error // an error of this type needs no prefix, because its message already names the store
 	if !errors.As(err, &said) {
 		err = fmt.Errorf("open store %s: %w", path, err)
 	}

@@ -24,13 +24,13 @@ type HostDB struct {
 	db     *database
 	head   *head
 	epoch  string                 // the epoch of the events that this process writes
-	legacy string                 // the epoch for old events, which were stored without one
+	legacy string                 // the epoch of old events that were stored without an epoch
 	newest atomic.Pointer[string] // the epoch of the newest event
 	host   atomic.Pointer[string]
 
-	insert *sql.Stmt // adds an event; prepared once, because it is executed for each event
+	insert *sql.Stmt // the statement that adds an event; it is prepared once for all events
 
-	deleted atomic.Uint64 // the highest number of a deleted event; earlier events may also be missing
+	deleted atomic.Uint64 // the highest number of a deleted event; lower numbers may also be missing
 }
 
 // hostSchema is the schema of host.db. Its `mark` is SQLite's application_id, whose bytes spell
@@ -210,7 +210,7 @@ func durabilityOf(events []coleo.Event) durability {
 			coleo.EventBudget, coleo.EventHandover, coleo.EventOnLimit,
 			coleo.EventPolicy, coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady, coleo.EventMerge:
 			return intent
-		default: // all other kinds are observations
+		default: // an event of any other kind only reports what was observed
 		}
 	}
 	return ordinary
@@ -298,7 +298,7 @@ func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.
 		id := e.Run
 		if e.Kind == coleo.EventQueue {
 			var c coleo.QueueChange
-			_ = json.Unmarshal(e.Payload, &c) // ignore the error, because c.ID then stays "", which means no prompt
+			_ = json.Unmarshal(e.Payload, &c) // after an error, c.ID is "", so that the event is skipped
 			id = c.ID
 		}
 		if id != "" {

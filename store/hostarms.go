@@ -17,12 +17,12 @@ import (
 // the running arm again, and what the arm's last state was.
 type ArmRecord struct {
 	ID         string
-	Name       string // no other arm of this host has the same name
+	Name       string // the name of the arm, which no other arm of this host has
 	Harness    string
 	Spec       coleo.SpawnConfig // stored without Environ
 	Desired    coleo.Desired
 	Generation int
-	Handle     *coleo.Handle // nil before the first start
+	Handle     *coleo.Handle // the handle of the arm's newest session; nil before the first start
 
 	Status coleo.Status
 	State  coleo.State
@@ -245,7 +245,7 @@ func checkArm(id, name, harness string, status coleo.Status) error {
 	case harness == "":
 		return coleo.Errorf(coleo.EInvalid, "arm %q has no harness", name)
 	}
-	switch status { // the published table also allows "running", but Coleo never uses this status
+	switch status { // the database also allows "running", but Coleo never sets this status
 	case coleo.StatusStarting, coleo.StatusRunning, coleo.StatusIdle, coleo.StatusBusy, coleo.StatusPaused,
 		coleo.StatusError, coleo.StatusStopped, coleo.StatusPlanningBlocked:
 		return nil

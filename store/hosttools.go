@@ -14,8 +14,8 @@ import (
 // These constants are the numbers of tool calls and answered suspensions that are kept for each
 // arm.
 const (
-	keptCalls       = 500 // enough, because a caller repeats only calls that it has just made
-	keptSuspensions = 500 // counts only suspensions that were answered
+	keptCalls       = 500 // a caller repeats only a call that it has just made, so 500 calls are enough
+	keptSuspensions = 500 // open suspensions are kept too, and do not count
 )
 
 // ToolCall is a call of one of Coleo's tools. It contains the result of the call, or the id of the
@@ -28,7 +28,7 @@ type ToolCall struct {
 
 // TaskList is an arm's list of tasks.
 type TaskList struct {
-	Last  int // the number in the newest task's id: 3 if the id is t3
+	Last  int // the number in the id of the newest task, such as 3 for the id t3
 	Tasks []coleo.Task
 }
 

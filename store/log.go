@@ -75,7 +75,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 		if err := rows.Scan(targets(&e)...); err != nil {
 			return nil, fmt.Errorf("read a row: %w", err)
 		}
-		if e.Payload, err = fitPayload(e.Payload); err != nil { // an older Coleo may have stored larger payloads
+		if e.Payload, err = fitPayload(e.Payload); err != nil { // an older Coleo may have stored a payload that is too large
 			return nil, err
 		}
 		if size += len(e.Payload); size > pageBytes && len(out) > 0 {
@@ -138,7 +138,8 @@ func fitPayload(payload json.RawMessage) (json.RawMessage, error) {
 			return sent, err
 		}
 	}
-	return nil, nil // only large keys are left, which cannot be shortened; Coleo never writes such a payload
+	// Only the keys are too long now, and they cannot be shortened. Coleo never writes such a payload.
+	return nil, nil
 }
 
 // cut shortens a decoded JSON value: each text to `limit` bytes, and each list to `limit` elements.
@@ -174,7 +175,7 @@ type head struct {
 	mu     sync.Mutex
 	at     uint64
 	closed bool
-	more   chan struct{} // closed and replaced when the head moves
+	more   chan struct{} // a channel that is closed and replaced when the head moves
 }
 
 func newHead(at uint64) *head { return &head{at: at, more: make(chan struct{})} }

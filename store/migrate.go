@@ -16,8 +16,8 @@ var migrations embed.FS
 // schema describes the tables of a database as numbered steps. Each change of the tables adds a new
 // step, and a step that was released is never edited.
 type schema struct {
-	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
-	mark   int    // the application_id of SQLite, different for the two databases
+	folder string // the name of a folder in migrations, whose files, sorted by name, are steps 1, 2, 3, ...
+	mark   int    // SQLite's application_id, which differs between the two databases
 	// The field `then` contains the functions that finish the steps for which SQL is not enough. The keys are
 	// the names of the steps' files. The functions are called after the last step, because the code of this
 	// package reads and writes only the newest tables.
@@ -56,7 +56,7 @@ func (s schema) migrate(d *database) error {
 				return fmt.Errorf("migration %s: %w", step.Name(), err)
 			}
 		}
-		for _, step := range steps[done:] { // after all steps, because the functions use the newest tables
+		for _, step := range steps[done:] { // these functions run after all steps, because they use the newest tables
 			if then := s.then[step.Name()]; then != nil {
 				if err := then(tx); err != nil {
 					return fmt.Errorf("migration %s: %w", step.Name(), err)

@@ -20,7 +20,7 @@ type projection struct {
 	hosts map[string]*hostProgress
 	last  uint64 // the position of the last added event
 
-	insertEvent, readRow, saveRow *sql.Stmt // the same statements as in ServeDB
+	insertEvent, readRow, saveRow *sql.Stmt // the statements of ServeDB with the same names, for this transaction
 
 	deleted uint64 // the highest number of an event that the host may have deleted
 }
@@ -30,8 +30,9 @@ type hostProgress struct {
 	epoch string
 	seq   uint64
 
-	backlog    uint64 // the number of the backlog's last event (see MeetHost); 0 if all of it was projected
-	backlogEnd uint64 // the position in serve's log of the backlog's last projected event
+	// the number of the last event of the host's backlog (see MeetHost); 0 if the whole backlog was projected
+	backlog    uint64
+	backlogEnd uint64 // the position in serve's log of the last event of the backlog that was projected
 }
 
 // rowChange contains the row of an arm before and after a batch. An empty ID means that the arm has

@@ -18,9 +18,11 @@ import (
 type EventFilter struct {
 	Run   string
 	Arm   string            // the arm's id
-	Kinds []coleo.EventKind // selects events of these kinds
-	After uint64            // a position that RunEvents or Head has returned; 0 means the beginning of the log
-	Limit int               // 0 means 1000
+	Kinds []coleo.EventKind // only events of these kinds are selected
+	// selects the events after this position, which RunEvents or Head has returned; 0 selects from the beginning
+	// of the log
+	After uint64
+	Limit int // 0 means 1000
 }
 
 // Entry is an event with its position in serve's log. An event that arrives later has a

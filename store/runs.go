@@ -114,7 +114,7 @@ type RunFilter struct {
 	Arm     string        // the arm's id
 	Outcome coleo.Outcome // coleo.OutcomeOpen selects the open runs
 	Since   time.Time     // selects the runs that began at this time or later
-	Before  uint64        // selects the runs before the run at this position
+	Before  uint64        // selects the runs that began before the run at this position
 	Limit   int           // 0 means 1000
 }
 

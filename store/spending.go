@@ -8,8 +8,8 @@ import (
 
 // Spending is the cost of models in one account on one day.
 type Spending struct {
-	Account string // the name of an arm, of a project or of the fleet: see host/spending
-	Day     string // such as 2026-01-31, in the host's time zone
+	Account string // the account of an arm, a project or the fleet; package host/spending defines the names
+	Day     string // the day in the host's time zone, such as 2026-01-31
 	Dollars float64
 }
 

@@ -17,8 +17,8 @@ import (
 // classes: events of work, which have a source, and Coleo's own events. Because of the classes,
 // many events of work never displace Coleo's own events.
 type Bound struct {
-	Most int // the number of newest entries that are kept, not counting events of work
-	Work int // the number of newest events of work that are kept; 0 in other tables
+	Most int // how many of the newest entries are kept; events of work do not count
+	Work int // how many of the newest events of work are kept; 0 for a table without events
 	Age  time.Duration
 }
 
@@ -32,8 +32,8 @@ type Bound struct {
 //     source for a new serve.db.
 //   - RunBound keeps the row of a run longer than the run's events, because the row has at most 5 kB.
 var (
-	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // for the events of each arm in host.db
-	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // for the events of each arm in serve.db
+	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // the bound for the events of each arm in host.db
+	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // the bound for the events of each arm in serve.db
 	RunBound   = Bound{Most: 10_000, Age: 400 * 24 * time.Hour}
 	UsageBound = Bound{Age: 400 * 24 * time.Hour}
 	AuditBound = Bound{Most: 50_000, Age: 400 * 24 * time.Hour}
@@ -85,7 +85,7 @@ type thinning struct {
 	oldest string // the time of the oldest event to keep
 	// stays reports whether an event must be kept, even if it is outside the bound.
 	stays  func(*sql.Tx, entry) (bool, error)
-	newest map[coleo.EventKind]int64 // see findNewest; nil before the first use
+	newest map[coleo.EventKind]int64 // the keys that findNewest has found; nil before it is called
 	gone   []int64                   // the keys of the deleted events
 }
 
@@ -136,7 +136,7 @@ func (t *thinning) thinClass(class string, maxEvents int) error {
 	}
 	for _, e := range list {
 		if e.at > last && e.time >= t.oldest || len(t.gone) == thinRows {
-			break // all further events are kept, or enough events are deleted
+			break // all later events are kept, or this transaction has deleted enough events
 		}
 		kept, err := t.keeps(e)
 		if err != nil {
@@ -185,7 +185,7 @@ func (d *database) vacuum(ctx context.Context) error {
 		return fmt.Errorf("give back room: %w", err)
 	}
 	defer rows.Close()
-	for rows.Next() { // SQLite returns one page to the disk for each call of Next
+	for rows.Next() { // each call of Next makes SQLite return one page to the disk
 	}
 	return rows.Err()
 }

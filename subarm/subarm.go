@@ -47,7 +47,7 @@ type Parent struct {
 type SpawnRequest struct {
 	Name           string               `json:"name"`
 	Prompt         string               `json:"prompt"`
-	Folder         string               `json:"folder"` // relative to the parent's folder, or absolute
+	Folder         string               `json:"folder"` // the work folder, absolute or relative to the parent's
 	Harness        string               `json:"harness"`
 	PermissionMode coleo.PermissionMode `json:"permission_mode"`
 }

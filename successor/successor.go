@@ -28,9 +28,9 @@ const (
 	promptText    = 3_000
 	recentPrompts = 3
 	maxDiff       = 12_000
-	mostFiles     = 30 // entries in the list of changed files
+	mostFiles     = 30 // the largest number of entries in the list of changed files
 	mostTasks     = 20
-	lineText      = 120 // bytes of a path or a task
+	lineText      = 120 // the largest size of a path or a task, in bytes
 )
 
 // opening begins each first prompt of a successor.
@@ -43,7 +43,7 @@ func IsFirst(text string) bool { return strings.HasPrefix(strings.TrimSpace(text
 // Part is the work of one arm on the task.
 type Part struct {
 	Name    string // the arm's name
-	Harness string // the title of its harness, for the model
+	Harness string // the title of the arm's harness, which the prompt contains
 	Summary coleo.ThreadSummary
 	// Prompts are the prompts that the arm has received, oldest first, without the first prompt of
 	// a hand-over.

@@ -32,19 +32,19 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // Store defines where templates are.
 type Store struct {
-	User      string     // folder of the user's own templates
-	TrustFile files.List // the project templates that the user trusts
+	User      string     // the folder of the user's own templates
+	TrustFile files.List // the list of the project templates that the user trusts
 }
 
 // Found is a template's file.
 type Found struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
-	Project bool   `json:"project"` // true if the template came with a project
+	Project bool   `json:"project"` // whether the template came with a project
 	Hash    string `json:"sha256"`  // the hash of the content
 	// Trusted means that the template may be used. The user's own templates are always trusted.
 	Trusted bool `json:"trusted"`
-	Changed bool `json:"changed,omitempty"` // the user trusted an earlier content
+	Changed bool `json:"changed,omitempty"` // whether the user has trusted another content of the file, but not this one
 	// Hidden means that another template with the same name is used instead.
 	Hidden  bool   `json:"hidden,omitempty"`
 	Fault   string `json:"fault,omitempty"` // why the template cannot be used, in one line

@@ -37,7 +37,7 @@ type Template struct {
 	// path begins at the work folder of the arm.
 	With         []string           `toml:"with" json:"with,omitempty"`
 	Labels       coleo.Labels       `toml:"labels" json:"labels,omitempty"`
-	Tools        []string           `toml:"tools" json:"tools,omitempty"` // the tools of Coleo that the arm has
+	Tools        []string           `toml:"tools" json:"tools,omitempty"` // the names of Coleo's tools that the arm has
 	OnLimit      coleo.OnLimit      `toml:"on_limit" json:"on_limit,omitempty"`
 	ContinueWith string             `toml:"continue_with" json:"continue_with,omitempty"`
 	EndWhenDone  bool               `toml:"end_when_done" json:"end_when_done,omitempty"`
@@ -51,7 +51,7 @@ type Template struct {
 // Arg is an argument of the prompt.
 type Arg struct {
 	Description string  `toml:"description" json:"description,omitempty"`
-	Default     *string `toml:"default" json:"default,omitempty"` // nil if the user must give the argument
+	Default     *string `toml:"default" json:"default,omitempty"` // the default; nil if the user must give a value
 }
 
 // mostArgs is the largest number of arguments of a template. It is small because a person types them.

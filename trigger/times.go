@@ -26,9 +26,10 @@ const (
 
 // Times are the times of a schedule.
 type Times struct {
-	spec  *cron.SpecSchedule // takes and returns times of day in the zone, written as times in UTC
+	// the times of day of the schedule; it takes and returns times of day in the zone, written as times in UTC
+	spec  *cron.SpecSchedule
 	zone  *time.Location
-	hours bool // the expression names every hour
+	hours bool // whether the expression names every hour
 }
 
 // ParseTimes parses a cron expression with five fields, or a word such as @daily. The zone is a
@@ -146,7 +147,7 @@ func offset(local time.Time) time.Duration {
 // Due describes those times of a schedule that lie in one span of time.
 type Due struct {
 	Count int
-	More  bool      // true if there are more times than Count
+	More  bool      // whether there are more times than Count
 	Last  time.Time // the last time in the span; zero if there is none
 }
 
@@ -183,9 +184,9 @@ func (t Times) last(knownTime, endTime time.Time) time.Time {
 // Plan describes what to do for a schedule now.
 type Plan struct {
 	Run     time.Time // the time for which an arm starts now; zero if none starts
-	CatchUp bool      // true if the time Run was missed; the arm then makes up for all missed times
+	CatchUp bool      // whether the time Run was missed; if so, the arm makes up for all missed times
 	Missed  int       // the number of missed times, including the time Run if CatchUp is true
-	More    bool      // true if more times than Missed were missed
+	More    bool      // whether more times than Missed were missed
 	Handled time.Time
 }
 

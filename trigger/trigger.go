@@ -38,18 +38,18 @@ const (
 
 // Trigger starts arms from a template.
 type Trigger struct {
-	Name     string            `json:"name"` // unique among all schedules and webhooks
+	Name     string            `json:"name"` // the name, which no other schedule or webhook has
 	Kind     Kind              `json:"kind"`
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`        // an absolute path
 	Args     map[string]string `json:"args,omitempty"` // the arguments that the user has given for the template
-	MaxArms  int               `json:"maxArms"`        // the largest number of live arms
+	MaxArms  int               `json:"maxArms"`        // the largest number of live arms that the trigger can have
 
-	Cron    string `json:"cron,omitempty"`    // only for a schedule: five fields, or a word such as @daily
-	Zone    string `json:"zone,omitempty"`    // only for a schedule: the name of a time zone
-	CatchUp bool   `json:"catchUp,omitempty"` // only for a schedule: one run makes up for all missed times
+	Cron    string `json:"cron,omitempty"`    // the times of a schedule: five fields, or a word such as @daily
+	Zone    string `json:"zone,omitempty"`    // the name of the time zone of a schedule
+	CatchUp bool   `json:"catchUp,omitempty"` // whether one run makes up for all missed times of a schedule
 
-	ID      string    `json:"id"` // different from the id of an earlier trigger with this name
+	ID      string    `json:"id"` // the id, which differs from the id of an earlier trigger with this name
 	Created time.Time `json:"created"`
 	// Handled is the time up to which a schedule has been carried out. Each earlier time of the
 	// schedule has had a run or was counted as missed.
@@ -64,7 +64,7 @@ type EntryKind string
 
 // The kinds of entries.
 const (
-	EntryRun     EntryKind = "run"     // an arm was to be started
+	EntryRun     EntryKind = "run"     // the trigger had to start an arm
 	EntryMissed  EntryKind = "missed"  // times of a schedule have passed without a run
 	EntryRefused EntryKind = "refused" // requests to a webhook were refused
 )
@@ -82,7 +82,7 @@ const (
 
 // Entry describes something that has happened to a trigger.
 type Entry struct {
-	ID      int64     `json:"id"` // a later entry has a higher id
+	ID      int64     `json:"id"` // the id of the entry; a later entry has a higher id
 	Trigger string    `json:"trigger"`
 	Kind    EntryKind `json:"kind"`
 	Time    time.Time `json:"time"`
@@ -91,9 +91,9 @@ type Entry struct {
 	// These fields belong to EntryRun. Coleo chooses the arm's name and id before it starts the
 	// arm, so that a repeated start cannot make a second arm.
 	State   RunState  `json:"state,omitempty"`
-	Due     time.Time `json:"due,omitzero"` // the time of the schedule
+	Due     time.Time `json:"due,omitzero"` // the time of the schedule for which the arm starts
 	CatchUp bool      `json:"catchUp,omitempty"`
-	Key     string    `json:"key,omitempty"` // only for a webhook: the id of the request
+	Key     string    `json:"key,omitempty"` // the id of the request; set only for a webhook
 	ByHand  bool      `json:"byHand,omitempty"`
 	Arm     string    `json:"arm,omitempty"`
 	ArmName string    `json:"armName,omitempty"`
@@ -101,7 +101,7 @@ type Entry struct {
 
 	// These fields belong to EntryMissed and EntryRefused.
 	Count int  `json:"count,omitempty"`
-	More  bool `json:"more,omitempty"` // true if there were more than Count
+	More  bool `json:"more,omitempty"` // whether there were more missed times or refused requests than Count
 
 	// Once identifies a run. The database stores no second run with the same Once.
 	Once string `json:"-"`

@@ -35,7 +35,7 @@ const (
 
 // These are the names of the headers of a request to a webhook.
 const (
-	HeaderTime      = "Coleo-Timestamp" // seconds since 1970, in decimal digits
+	HeaderTime      = "Coleo-Timestamp" // the time of the request in seconds since 1970, in decimal digits
 	HeaderID        = "Coleo-Id"        // different for each request
 	HeaderSignature = "Coleo-Signature" // "sha256=" and the signature in hexadecimal digits; see Sign
 )
@@ -61,7 +61,7 @@ type Delivery struct {
 // Sign returns the signature of a delivery: the HMAC-SHA256 of "TIMESTAMP.ID.BODY".
 func Sign(secret []byte, d Delivery) string {
 	mac := hmac.New(sha256.New, secret)
-	_, _ = fmt.Fprintf(mac, "%s.%s.", d.Timestamp, d.ID) // a hash never returns an error
+	_, _ = fmt.Fprintf(mac, "%s.%s.", d.Timestamp, d.ID) // ignore the error, because writing to a hash never returns one
 	_, _ = mac.Write(d.Body)
 	return signaturePrefix + hex.EncodeToString(mac.Sum(nil))
 }

@@ -31,9 +31,9 @@ func NewestCursor(s coleo.Session) coleo.Cursor { return newestChange(s).Cursor 
 // of the result belongs to the newest change of any kind.
 func newestChange(s coleo.Session) (newest coleo.Change) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // ends Changes after the changes that already exist
+	cancel() // the context has ended, so that Changes returns only the changes that exist already
 	for change := range s.Changes(ctx, 0) {
-		if change.Kind == coleo.ChangeWork { // a change of this kind does not say how the agent CLI has ended
+		if change.Kind == coleo.ChangeWork { // such a change does not say how the agent CLI has ended
 			newest.Cursor = change.Cursor
 			continue
 		}
@@ -133,7 +133,8 @@ func SendInstead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint,
 		if coleo.ErrorCode(err) != coleo.EBusy || try == insteadTries {
 			return err
 		}
-		select { // send was refused: the agent CLI works again, or its composer is not on the screen yet
+		// send was refused, because the agent CLI works again, or its composer is not on the screen yet
+		select {
 		case <-time.After(insteadRetry):
 		case <-ctx.Done():
 			return err

@@ -9,8 +9,8 @@ import (
 // LeaseRequest takes, renews or releases the lease of an arm: the right to type by
 // hand.
 type LeaseRequest struct {
-	ID      string `json:"id,omitempty"`     // the id of the lease to renew or release; "" takes a new lease
-	Holder  string `json:"holder,omitempty"` // the owner's name for users
+	ID      string `json:"id,omitempty"`     // the id of the lease to renew or release; "" to take a new lease
+	Holder  string `json:"holder,omitempty"` // the name of the lease's owner, for users
 	Release bool   `json:"release,omitempty"`
 }
 

@@ -37,8 +37,8 @@ type RunFilter struct {
 	Arm     string        `json:"arm,omitempty"`     // id or name
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // coleo.OutcomeOpen selects the open runs
 	Since   time.Time     `json:"since,omitzero"`    // selects the runs that began at this time or later
-	Before  string        `json:"before,omitempty"`  // the cursor from an earlier answer
-	Limit   int           `json:"limit,omitempty"`   // 0 means the default limit
+	Before  string        `json:"before,omitempty"`  // a cursor from an earlier answer; selects the runs before it
+	Limit   int           `json:"limit,omitempty"`   // the largest number of runs; 0 means the default limit
 }
 
 // Update is one message to a program that follows the arms and the log. At most one of Arm, Removed
@@ -48,7 +48,7 @@ type Update struct {
 	Arm     *coleo.Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string       `json:"removed,omitempty"` // the id of a removed arm
 	Event   *coleo.Event `json:"event,omitempty"`
-	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event, after which the next events begin
+	Cursor  string       `json:"cursor,omitempty"` // the cursor of Event; the next events begin after it
 
 	// encode returns the JSON of Event. It computes the JSON only once for all copies of the update.
 	// Only Shared sets encode; in any other update, it is nil.

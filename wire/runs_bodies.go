@@ -7,13 +7,15 @@ import (
 // EventsReply is one page of events. Next is the cursor for the next page.
 type EventsReply struct {
 	Events []coleo.Event `json:"events"`
-	Next   string        `json:"next"` // the cursor after the last event; a page without events is the end of the list
+	// the cursor after the last event; if the page has no events, the list has ended
+	Next string `json:"next"`
 }
 
 // RunsReply is one page of runs, newest first. Next is the cursor for the next page.
 type RunsReply struct {
 	Runs []coleo.Run `json:"runs"` // newest first
-	Next string      `json:"next"` // the cursor for the parameter "before"; a page without runs is the end of the list
+	// the cursor for the parameter "before" of the next page; if the page has no runs, the list has ended
+	Next string `json:"next"`
 }
 
 // RunReply answers GET /api/runs/{run}.

@@ -29,7 +29,7 @@ type TokenReply struct {
 
 // TokensReply answers GET /api/tokens.
 type TokensReply struct {
-	Tokens []coleo.OperatorToken `json:"tokens"` // sorted by name, without the values
+	Tokens []coleo.OperatorToken `json:"tokens"` // the operator tokens, sorted by name, without their values
 }
 
 // Browser describes a signed-in browser for users.

@@ -164,22 +164,23 @@ type WindowRequest struct {
 
 // SpawnReply is the result of a spawn or a recovery.
 type SpawnReply struct {
-	Spawned       bool               `json:"spawned"` // whether Coleo has started a process
-	Recovered     bool               `json:"recovered"`
-	RecoveryMode  coleo.RecoveryMode `json:"recoveryMode,omitempty"`
-	Resumed       bool               `json:"resumed,omitempty"` // whether the conversation continues in a new process
-	Distributed   bool               `json:"distributed"`       // whether a host agent drives the arm
-	AgentID       string             `json:"agentId,omitempty"`
-	Host          string             `json:"host,omitempty"`
-	SessionID     string             `json:"sessionId,omitempty"`
-	PID           int                `json:"pid,omitempty"`
-	Port          int                `json:"port,omitempty"`
-	Provider      string             `json:"provider,omitempty"`
-	Model         string             `json:"model,omitempty"`
-	Arm           coleo.Arm          `json:"arm"`
-	FirstRun      string             `json:"firstRun,omitempty"`      // id of the run that the first prompt begins
-	Warning       string             `json:"warning,omitempty"`       // one line for users
-	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
+	Spawned      bool               `json:"spawned"` // whether Coleo has started a process
+	Recovered    bool               `json:"recovered"`
+	RecoveryMode coleo.RecoveryMode `json:"recoveryMode,omitempty"`
+	Resumed      bool               `json:"resumed,omitempty"` // whether the conversation continues in a new process
+	Distributed  bool               `json:"distributed"`       // whether a host agent drives the arm
+	AgentID      string             `json:"agentId,omitempty"`
+	Host         string             `json:"host,omitempty"`
+	SessionID    string             `json:"sessionId,omitempty"`
+	PID          int                `json:"pid,omitempty"`
+	Port         int                `json:"port,omitempty"`
+	Provider     string             `json:"provider,omitempty"`
+	Model        string             `json:"model,omitempty"`
+	Arm          coleo.Arm          `json:"arm"`
+	FirstRun     string             `json:"firstRun,omitempty"` // the id of the run that the first prompt begins
+	Warning      string             `json:"warning,omitempty"`  // one line for users
+	// why the arm has another model than the requested one; "" if it has the requested one
+	ModelFallback string `json:"modelFallback,omitempty"`
 	// ModelChange contains both models with their prices. It is set if the model is not the
 	// requested one.
 	ModelChange *coleo.ModelFallback `json:"modelChange,omitempty"`

@@ -41,7 +41,7 @@ const (
 // over the socket need no token. URL is an address such as http://127.0.0.1:8080.
 type Config struct {
 	Socket string
-	URL    string // used if Socket is empty
+	URL    string // the address of the server; used only if Socket is empty
 	Token  string
 
 	// Peer checks whether the server's process can answer. If not, Peer returns an error with the reason, for
@@ -56,11 +56,11 @@ type Config struct {
 // server answers. Each method has a time limit, and returns ETimeout when this time has passed. If
 // the caller cancels ctx, a method returns ctx's error.
 type Client struct {
-	base  string // with the scheme, without a slash at the end
+	base  string // the server's address with its scheme, without a slash at the end
 	token string
 	http  *http.Client
 	dial  websocket.Dialer
-	where string // the server's address for users
+	where string // the server's address, as messages for users name it
 	peer  func() error
 }
 
@@ -205,7 +205,7 @@ func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEsc
 // waiting earlier than the client, by answerMargin, so that the client still receives serve's own error.
 const (
 	answerMargin = 10 * time.Second
-	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
+	lookTime     = 30*time.Second + answerMargin // serve gives a host agent 30 s to reply to such a request
 	// for answering a dialog, interrupting or compacting; promptTime is the limit for a prompt
 	steerTime  = timelimit.Typing + answerMargin
 	killTime   = timelimit.Kill + answerMargin

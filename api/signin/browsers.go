@@ -28,7 +28,7 @@ const (
 	maxBrowsers = 64
 	idleLife    = 30 * 24 * time.Hour // a browser that was unused for this time is signed out
 	saveEvery   = time.Hour           // the stored time of a browser's last use can be too early by this much
-	maxAgent    = 200                 // bytes of a browser's User-Agent that are stored
+	maxAgent    = 200                 // how many bytes of a browser's User-Agent are stored at most
 )
 
 // ErrSignedOut is the cause with which the requests and WebSockets of a signed-out browser end.
@@ -37,14 +37,15 @@ var ErrSignedOut = errors.New("signed out")
 // Browsers is the set of browsers that are signed in at one origin. Several goroutines
 // can use it at the same time.
 type Browsers struct {
-	path       string // the path of the file; "" means that all browsers are signed out when this process ends
+	// the path of the file that stores the browsers; "" means that they are signed out when this process ends
+	path       string
 	origin     string // such as "http://127.0.0.1:8080"
 	now        func() time.Time
 	began      time.Time
-	processKey [32]byte // authenticates the nonces of this process
+	processKey [32]byte // the key that authenticates the nonces of this process
 
 	mu    sync.Mutex
-	links map[[sha256.Size]byte]time.Time // when each unused link expires; the key is the hash of the link's code
+	links map[[sha256.Size]byte]time.Time // the time when each unused link expires; the key is the hash of the link's code
 	known map[string]*browser             // the signed-in browsers; the key is the browser's id
 }
 
@@ -53,7 +54,7 @@ type browser struct {
 	wire.Browser
 	secretHash []byte // the SHA-256 of the secret in the cookie
 	key        *ecdsa.PublicKey
-	saved      time.Time // the value of Used in the file
+	saved      time.Time // the time of the last use that the file contains
 	nonces     map[string]*uses
 	live       context.Context // ends when the browser is signed out
 	end        context.CancelCauseFunc

@@ -19,9 +19,9 @@ import (
 // These constants are the limits of nonces.
 const (
 	nonceLife = 10 * time.Minute
-	maxUses   = 4096 // the number of requests that can use one nonce
-	nonceSize = 40   // bytes: 8 for the time, 16 random bytes, 16 for the authentication code
-	sigSize   = 64   // bytes in a signature: r and s
+	maxUses   = 4096 // the largest number of requests that can use one nonce
+	nonceSize = 40   // in bytes: 8 for the time, 16 random ones, and 16 for the authentication code
+	sigSize   = 64   // the size of a signature in bytes: r and s have 32 each
 )
 
 // These are the errors of Check. After such an error, the page asks for a new nonce and repeats the

@@ -12,8 +12,8 @@ type Need string
 
 // These constants are the values of Need that are not scopes.
 const (
-	Any  Need = "any"  // every token, because the route reveals nothing about arms
-	None Need = "none" // no token, because only a person can use the route
+	Any  Need = "any"  // every token is enough, because the route reveals nothing about arms
+	None Need = "none" // no token is enough, because only a person can use the route
 )
 
 // routes contains every route of the API, as its method and its pattern. If a route is missing from
@@ -56,18 +56,18 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/budget",
 		"POST /api/arms/{id}/window",
 		"POST /api/arms/{id}/lease", "POST /api/arms/{id}/input", "POST /api/arms/{id}/resize",
-		"POST /api/arms/{id}/restore",  // DELETE removes files
-		"POST /api/arms/{id}/merge",    // a merge moves branches of the user
-		"POST /api/arms/{id}/fork",     // because a fork gets the permissions and variables of the other arm
-		"POST /api/arms/{id}/handover", // because a successor gets the permissions and variables of the first arm
-		"POST /api/arms/{id}/on-limit", // the alternatives can include a hand-over
+		"POST /api/arms/{id}/restore",  // only for people, because a restore overwrites and deletes files
+		"POST /api/arms/{id}/merge",    // only for people, because a merge moves branches of the user
+		"POST /api/arms/{id}/fork",     // only for people, because the fork gets the other arm's permissions and variables
+		"POST /api/arms/{id}/handover", // only for people, because the successor gets the arm's permissions and variables
+		"POST /api/arms/{id}/on-limit", // only for people, because the alternatives to waiting can include a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
 		"POST /api/token", "GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{name}",
 		"GET /api/signin", "POST /api/signin",
 		// a trigger starts arms later
 		"POST /api/triggers", "DELETE /api/triggers/{name}", "POST /api/triggers/{name}/run",
-		"POST /hooks/{name}", // a webhook checks the signature of a request, not a token
+		"POST /hooks/{name}", // this needs no token, because a webhook checks the signature of the request
 	},
 }
 

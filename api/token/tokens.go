@@ -21,7 +21,7 @@ const (
 	// usualLife is how long a token is valid if the person sets no time. 90 days are long enough for most
 	// projects, and a forgotten token does not stay valid for ever.
 	usualLife = 90 * 24 * time.Hour
-	longest   = 366 * 24 * time.Hour // the longest life of a token; a person must create a new one once a year
+	longest   = 366 * 24 * time.Hour // the longest life of a token; at least once a year, a person must create a new one
 	// mostTokens is the maximum number of tokens. A person could not keep track of more.
 	mostTokens = 100
 	// notedEvery is the shortest time between two writes of the time at which a token was last
@@ -49,7 +49,7 @@ type Tokens struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	list map[string]*held // the key is the hash of the token's value
+	list map[string]*held // the tokens; the key is the hash of the token's value
 }
 
 // held is a token in memory. Its context `live` ends when the token is revoked or expires.
@@ -211,7 +211,8 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	}
 	if now.Sub(one.Used) >= notedEvery {
 		one.Used = now
-		_ = t.store.NoteTokenUse(ctx, one.OperatorToken) // ignore the error: a full disk must not stop an interrupt
+		// ignore the error, because a caller must be able to interrupt an arm even if the disk is full
+		_ = t.store.NoteTokenUse(ctx, one.OperatorToken)
 	}
 	return one.OperatorToken, one.live, nil
 }

@@ -14,7 +14,7 @@ import (
 // Values contains one value for each arm, all of the same kind. It is safe for concurrent use.
 type Values[T any] struct {
 	DB    *store.ServeDB
-	Kind  string       // the first part of the setting's name, such as "memo"
+	Kind  string       // the first part of the names of the settings that contain the values, such as "memo"
 	Empty func(T) bool // reports whether a value is empty; empty values are not stored
 
 	mu    sync.Mutex

@@ -34,7 +34,7 @@ type Config struct {
 type Catalogue struct {
 	config Config
 
-	mu   sync.Mutex // held while a host is asked, so that simultaneous requests ask only once
+	mu   sync.Mutex // held while a host is asked, so that simultaneous callers ask it only once
 	body json.RawMessage
 	at   time.Time
 }

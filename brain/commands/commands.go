@@ -15,7 +15,7 @@ import (
 
 // Config contains what Commands needs.
 type Config struct {
-	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns the named arm, or ENotFound
 	// Ask sends a command to the arm's host agent, waits for the report for at most the time limit, and
 	// decodes the report into `out`. It returns EExited if the arm has never run, and EUnavailable if the
 	// host agent cannot be asked. Other errors come from the host agent.

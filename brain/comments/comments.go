@@ -15,7 +15,7 @@ import (
 // Config contains what UnsentStore needs.
 type Config struct {
 	DB     *store.ServeDB
-	Find   func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	Find   func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns the named arm, or ENotFound
 	Prompt func(ctx context.Context, arm string, p coleo.Prompt, lease string) (coleo.Receipt, error)
 	Now    func() time.Time
 }

@@ -41,7 +41,7 @@ var displayKinds = []coleo.EventKind{
 type Config struct {
 	DB      *store.ServeDB
 	Log     *slog.Logger
-	Find    func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	Find    func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns the named arm, or ENotFound
 	CatchUp func(ctx context.Context, host string)                        // reads all new events of a host into DB
 }
 

@@ -49,7 +49,7 @@ type Feed struct {
 // when PublishLog is called.
 func New(c Config) *Feed {
 	d := &Feed{config: c, updates: newUpdates()}
-	if c.DB != nil { // nil only in tests of single methods
+	if c.DB != nil { // DB is nil only in tests of single methods
 		d.from = c.DB.Head()
 	}
 	return d

@@ -60,15 +60,15 @@ type follower struct {
 	feed   *Feed
 	ctx    context.Context
 	filter wire.EventFilter // contains complete ids
-	at     uint64           // the number of the next update to take
-	had    uint64           // the position up to which the reader has received the log
+	at     uint64           // the number of the update that the follower takes next
+	had    uint64           // the position up to which the reader has received serve's log
 	rows   bool             // whether the reader also receives the rows of arms
 	rowsAt uint64           // the number of the update up to which the reader has received the rows
 	beat   time.Duration    // the interval of updates that have only a cursor; 0 if there are none
 }
 
 func (d *Feed) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
-	at := d.updates.nextNumber() // set before the end of the log is read, so that no event is missed
+	at := d.updates.nextNumber() // the number is taken before the end of the log is read, so that no event is missed
 	f, after, err := d.wholeFilter(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 			}
 		}
 		if len(page) == 0 {
-			f.had = max(f.had, end) // no event up to this position matches the filter
+			f.had = max(f.had, end) // the log has no further matching event up to the position `end`
 			return true
 		}
 	}
@@ -210,7 +210,7 @@ func (d *Feed) Cursor() string { return CursorOf(d.config.DB.Head()) }
 // SubscribeFromNow returns the same sequence as Subscribe with an empty cursor. It begins with the
 // next new event.
 func (d *Feed) SubscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
-	news, _ := d.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
+	news, _ := d.Subscribe(ctx, "") // ignore the error, because Subscribe returns one only for a bad cursor
 	return news
 }
 

@@ -37,7 +37,7 @@ type updates struct {
 	bytes  int    // the size of all updates in list
 	more   chan struct{}
 	closed bool
-	gone   []removal // the last recentMost removals of arms, for followers that have missed updates
+	gone   []removal // the newest removals of arms, at most recentMost, for followers that have missed updates
 
 	followers int
 	woken     time.Time // when the followers were last woken
@@ -47,7 +47,7 @@ type updates struct {
 // update is a wire.Update with the position of its event in serve's log.
 type update struct {
 	wire.Update
-	position uint64 // 0 if the update contains no event
+	position uint64 // the position of the event; 0 if the update contains no event
 }
 
 // removal is the removal of an arm.

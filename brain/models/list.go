@@ -37,7 +37,7 @@ func (r *Resolver) List(ctx context.Context, arms []coleo.Arm) (list []wire.Mode
 // modelList collects models. It contains each model once.
 type modelList struct {
 	models []wire.Model
-	at     map[string]int // the index in models; the key is PROVIDER/MODEL
+	at     map[string]int // the index of each model in the field models; the key is PROVIDER/MODEL
 }
 
 func (l *modelList) model(provider, model string) *wire.Model {

@@ -29,7 +29,7 @@ type Config struct {
 	// Providers returns the catalogue of models as JSON. It returns EUnavailable if there is none.
 	Providers func(context.Context) (json.RawMessage, error)
 	Prices    func() *pricebook.Book
-	Fallback  coleo.FallbackStrategy // the strategy for requests that name none
+	Fallback  coleo.FallbackStrategy // the strategy for requests that name no strategy
 	Log       *slog.Logger
 	Now       func() time.Time
 }

@@ -105,7 +105,7 @@ func (r *Resolver) MayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, pro
 	}
 	catalog, err := r.catalog(ctx)
 	if err != nil {
-		catalog = modelresolver.Catalog{} // the price book may still know the prices
+		catalog = modelresolver.Catalog{} // go on without a catalogue, because the price book may know the prices
 	}
 	price := func(provider, model string) *coleo.Price {
 		for _, o := range modelresolver.AvailableByCost(catalog) {

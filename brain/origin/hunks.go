@@ -30,7 +30,7 @@ type hunkWriters struct {
 	arm   coleo.Arm
 	diff  *changes.Diff
 	logs  map[string]runLog
-	known map[string]changes.Why // the results so far, by run and call
+	known map[string]changes.Why // the results so far; the key consists of the certainty, the run and the call
 }
 
 // ExplainHunks sets the field Why of the hunks of a diff. It stops after whyHunks hunks, or after

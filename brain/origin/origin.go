@@ -22,12 +22,13 @@ import (
 // These constants limit how much of the log is read for one request. If a request reaches one of
 // these limits, the answer says that not everything was read.
 const (
-	graphEvents = 200_000  // the number of events of one run
-	graphBytes  = 64 << 20 // the total size of the payloads of one run's events, in bytes
-	whyRuns     = 100      // the number of runs that changed the file; the newest are read
-	whyEvents   = 500_000  // the total number of events of the runs that changed the file
-	whyLooked   = 20_000   // the number of file changes of one arm, and the number of its calls; the newest are read
-	whyPage     = 1_000    // the number of events that one read returns
+	graphEvents = 200_000  // the largest number of events of one run
+	graphBytes  = 64 << 20 // the largest total size of the payloads of one run's events, in bytes
+	whyRuns     = 100      // the largest number of runs that changed the file; the newest are read
+	whyEvents   = 500_000  // the largest total number of events of the runs that changed the file
+	// the largest number of file changes of one arm, and the largest number of its calls; the newest are read
+	whyLooked = 20_000
+	whyPage   = 1_000 // the largest number of events that one read returns
 	// approverWindow is the longest time between a command that answers a dialog and the event that
 	// reports the answer. In between, the host types the answer and waits until the dialog is gone.
 	approverWindow = 2 * time.Minute

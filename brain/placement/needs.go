@@ -10,9 +10,9 @@ import (
 
 // need is one part of an order to start an arm, such as a worktree. An old host agent may not know this part.
 type need struct {
-	in    func(bus.SpawnOrder) bool // reports whether the order contains the part
-	takes func(bus.Beat) bool       // reports whether the host agent knows the part
-	lacks string                    // the end of a sentence for the user: what an older host agent does not do
+	in    func(bus.SpawnOrder) bool // reports whether the order contains this part
+	takes func(bus.Beat) bool       // reports whether the host agent with this beat knows the part
+	lacks string                    // the end of a message to the user, which says what an older host agent does not do
 }
 
 // needs contains the parts that an old host agent would ignore because it does not know them.

@@ -28,9 +28,9 @@ type Hosts struct {
 // HostRequest contains what a start needs from its host.
 type HostRequest struct {
 	Harness    coleo.Info
-	Host       string // the host agent that the request names, or ""
-	Last       string // the host that had the arm before, or ""
-	AllowLocal *bool  // replaces Hosts.AllowLocal; nil if the request does not set it
+	Host       string // the id of the host agent that the request names, or ""
+	Last       string // the id of the host that had the arm before, or ""
+	AllowLocal *bool  // the value that replaces Hosts.AllowLocal; nil if the request sets none
 }
 
 // Choose returns the host that starts an arm. It prefers host agents. If no host agent can start the arm, Choose

@@ -75,7 +75,7 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := r.DB.Gap(ctx, id) // ignore the error, because project returns an error if the store is unreadable
+		gap, _ := r.DB.Gap(ctx, id) // ignore the error, because project fails too if the store is unreadable
 		if err := r.project(ctx, piece.List, piece.Deleted); err != nil {
 			r.mu.Lock()
 			// forget the position, so that readTo reads it from the store again
@@ -148,7 +148,7 @@ func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint
 // in the host agent's reply. A host agent that is too old for this question confirms every row.
 func (r *Roster) Confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
-		return true // an arm that no host knows has no events, so its row is up to date
+		return true // no host knows this arm, so it has no events, and its row is up to date
 	}
 	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()

@@ -28,7 +28,7 @@ func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
 				r.TakePulse(ctx, id)
 				<-asking
 			})
-		default: // PulsesAtOnce requests are already open
+		default: // no further request is sent, because PulsesAtOnce requests are already open
 		}
 	}
 }
@@ -58,7 +58,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		r.MarkAway(ctx, id, notConnected(id))
 		return
 	case bus.IsUnanswered(err):
-		return // noteSilence decides when to mark a silent host agent as away
+		return // the function noteSilence decides when a silent host agent counts as away
 	}
 	r.mu.Lock()
 	back := h.lostReason != ""
@@ -67,7 +67,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		h.seen = r.Now().UTC()
 	}
 	var changed []string
-	if err == nil && number > h.pulsesAnswered { // the reply to a later request may have arrived before this one
+	if err == nil && number > h.pulsesAnswered { // a lower number means that a later request was answered first
 		h.pulsesAnswered = number
 		changed = h.storePulse(pulse, asked)
 	}
@@ -127,7 +127,7 @@ func (r *Roster) TakePulseOf(ctx context.Context, id, arm string) {
 		return
 	}
 	for _, a := range pulse.Arms {
-		if a.ID == arm { // an older host agent replies with reports about all arms
+		if a.ID == arm { // the check is needed because an older host agent reports about all arms
 			r.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
 		}
 	}

@@ -114,7 +114,7 @@ func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, b
 		return nil
 	})
 	if err != nil {
-		return // try again after the next pulse
+		return // the row is compared again after the next pulse
 	}
 	r.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", before.State, "is", arm.State)

@@ -99,7 +99,7 @@ func HostWord(host string) string {
 type knownHost struct {
 	beat   bus.Beat
 	seen   time.Time
-	grown  chan struct{} // contains a value if the host's log has new events
+	grown  chan struct{} // contains a value if the host's log may have new events
 	beaten chan struct{} // contains a value if a beat (sign of life) has arrived, so that serve must ask for a pulse
 
 	lostReason string    // the reason why the host agent cannot be asked now; "" if it can be asked

@@ -42,7 +42,7 @@ type Defaults struct {
 	Harness  string
 	Provider string
 	Model    string
-	Fallback coleo.FallbackStrategy // what happens if a model is not available
+	Fallback coleo.FallbackStrategy // which model may replace a model that is not available
 
 	OnPartition coleo.OnPartition
 	Policy      coleo.PolicyMode // for new arms

@@ -20,7 +20,7 @@ import (
 // Config contains what Conversations needs.
 type Config struct {
 	DB   *store.ServeDB
-	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns the named arm, or ENotFound
 	// Hosts returns the hosts that can list conversations.
 	Hosts func() []string
 	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes the report

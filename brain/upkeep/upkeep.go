@@ -76,7 +76,7 @@ func (k keeper) thinRuns(ctx context.Context, arm string) (string, error) {
 	}
 	next, n, err := k.db.ThinRuns(ctx, arm, k.now(), store.RunBound)
 	if n > 0 || err != nil {
-		return arm, err // the next call continues with the same arm, which can have more old runs
+		return arm, err // the next call gets the same value, because the arm can have more old runs
 	}
 	return next, nil
 }

@@ -18,7 +18,7 @@ import (
 // Config contains what Waits needs.
 type Config struct {
 	DB   *store.ServeDB
-	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns the named arm, or ENotFound
 	// Subscribe returns the updates that are published after the call, until ctx or serve ends.
 	Subscribe func(ctx context.Context) iter.Seq[wire.Update]
 	// Confirms asks the arm's host agent whether the arm's row is up to date. It may read new events
@@ -44,7 +44,7 @@ func New(c Config) *Waits { return &Waits{c} }
 // WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
 // ends first. It returns EExited if the arm stops in a state that is not in states.
 func (w *Waits) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := w.config.Subscribe(ctx) // called before the arm is read for the first time, so that no change is missed
+	news := w.config.Subscribe(ctx) // Subscribe is called before the arm is first read, so that no change is missed
 	arm, err := w.config.Find(ctx, idOrName)
 	if err != nil {
 		return arm, err

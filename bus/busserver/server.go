@@ -31,7 +31,7 @@ const acceptRetry = 100 * time.Millisecond
 // connect to it over a unix socket.
 type Server struct {
 	ns     *server.Server
-	own    bus.Key // the key of this process; it is new at each start, and exists only in memory
+	own    bus.Key // the key of this process, which is new at each start and exists only in memory
 	socket *localsocket.Listener
 	joined sync.WaitGroup
 }
@@ -99,7 +99,7 @@ func (s *Server) accept() {
 func (s *Server) join(conn net.Conn) {
 	defer conn.Close()
 	inner, err := s.ns.InProcessConn()
-	if err != nil { // the server is shutting down
+	if err != nil { // this fails only while the server is shutting down
 		return
 	}
 	var copying sync.WaitGroup

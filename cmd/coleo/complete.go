@@ -113,7 +113,7 @@ func completeWith(words func(context.Context, setup.Setup) []string) offer {
 func completeArgs(words wordsAfter) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // later arguments are not names of arms
+			return nil, cobra.ShellCompDirectiveNoFileComp // only the first argument is the name of an arm
 		}
 		s, err := setup.New()
 		if err != nil {

@@ -28,8 +28,8 @@ import (
 type finding struct {
 	Check string `json:"check"`
 	Wrong string `json:"wrong"`
-	Mend  string `json:"mend,omitempty"` // command that solves the problem, or advice
-	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until the problem is solved
+	Mend  string `json:"mend,omitempty"` // the command that solves the problem, or advice
+	Grave bool   `json:"grave"`          // whether Coleo does not work, or is not safe, until the problem is solved
 }
 
 // check is one check of coleo doctor. A check must not change anything.

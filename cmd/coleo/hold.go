@@ -124,7 +124,7 @@ func newSandboxCommands() []*cobra.Command {
 		return &cobra.Command{
 			Use:                name + " [ARG...]",
 			Hidden:             true,
-			DisableFlagParsing: true, // package inside parses the arguments itself
+			DisableFlagParsing: true, // the package `inside` parses the arguments itself
 			RunE:               func(_ *cobra.Command, args []string) error { return run(args) },
 		}
 	}

@@ -26,14 +26,14 @@ var firstConfig []byte
 type foundAgent struct {
 	Harness string `json:"harness"`
 	Title   string `json:"title"`
-	Path    string `json:"path,omitempty"` // "" if it is not installed
+	Path    string `json:"path,omitempty"` // the path of the agent CLI; "" if it is not installed
 	Install string `json:"install,omitempty"`
 }
 
 // initialised is the result of coleo init, in JSON.
 type initialised struct {
 	File   string       `json:"file"`
-	Made   bool         `json:"made"` // false if the file already existed; it is then unchanged
+	Made   bool         `json:"made"` // whether init has made the file; an existing file stays unchanged
 	Agents []foundAgent `json:"agents"`
 }
 
@@ -90,7 +90,7 @@ func initialise(s setup.Setup) (out initialised, err error) {
 		}
 		info := h.Info()
 		if info.Command == "" || info.NoModel {
-			continue // this harness runs any program
+			continue // this harness is for any program, or for a program without a model
 		}
 		a := foundAgent{Harness: name, Title: info.Title, Path: s.FindProgram(info.Command)}
 		if a.Path == "" {

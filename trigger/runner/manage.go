@@ -188,7 +188,7 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 // before this run is stored.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
-	now, err := r.triggerNamed(ctx, t.Name) // read the trigger again for the present number of live arms
+	now, err := r.triggerNamed(ctx, t.Name) // the trigger is read again to get the present number of live arms
 	if err != nil {
 		return e, err
 	}

@@ -60,7 +60,7 @@ func defaultBounds() bounds {
 // Config is the configuration of a Runner.
 type Config struct {
 	DB *store.ServeDB
-	On bool // if false, no arm starts
+	On bool // whether triggers start arms
 	// Start starts an arm at most once: see brain.Brain.StartOnce.
 	Start func(context.Context, wire.SpawnRequest, brain.StartAttempt) (brain.OnceResult, error)
 	// Template returns the template with the given name for a work folder. It returns an error if
@@ -77,18 +77,18 @@ type Config struct {
 type Runner struct {
 	Config
 	bounds bounds
-	wake   chan struct{} // has a buffer of one, so that a wake is never lost
+	wake   chan struct{} // it wakes Run, and has a buffer of one, so that no wake is lost
 
 	adding  sync.Mutex                // held from the count of live arms until the new run is stored
-	buckets map[string]trigger.Bucket // the limits of webhooks, by id; guarded by the mutex `adding`
+	buckets map[string]trigger.Bucket // the rate limits of webhooks, by id; guarded by the mutex `adding`
 
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
 	tried    map[int64]int             // the number of attempts to start the arm of an open run
-	slots    int                       // the number of starts that count towards atOnce
-	startsOf map[string]int            // the number of starts of each trigger, by name
+	slots    int                       // the number of running starts that count towards the limit atOnce
+	startsOf map[string]int            // the number of running starts of each trigger, by name
 	hung     map[templateKey]bool      // the templates whose last reading has not ended in time
-	refusals map[refusal]trigger.Entry // counts that are not written yet
+	refusals map[refusal]trigger.Entry // the counts of refused requests that are not in the history yet
 	starting sync.WaitGroup
 }
 
@@ -128,7 +128,7 @@ func (r *Runner) Run(ctx context.Context) {
 func (r *Runner) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // a wake is already waiting
+	default: // nothing is sent, because a wake is already waiting
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		next, err := r.planNext(ctx, t)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the trigger was removed in the meantime
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // ENotFound: the trigger was removed in the meantime
 			faults = errors.Join(faults, err)
 		}
 		if !next.IsZero() {
@@ -182,7 +182,7 @@ func (r *Runner) giveUp(ctx context.Context) error {
 // returns the next time of the schedule.
 func (r *Runner) planNext(ctx context.Context, t trigger.Trigger) (time.Time, error) {
 	times, err := trigger.ParseTimes(t.Cron, t.Zone)
-	if err != nil { // the time zone is no longer installed on the machine
+	if err != nil { // for example, the time zone is no longer installed on the machine
 		r.Log.Warn("carry out a schedule", "schedule", t.Name, "error", err)
 		return time.Time{}, nil
 	}

@@ -164,8 +164,8 @@ const manyReasons = "further reasons, such as: "
 
 // refusal is the key under which refused requests are counted together.
 type refusal struct {
-	webhook string // "" for a webhook that does not exist
-	why     string // "" for the requests that are no longer counted separately
+	webhook string // the name of the webhook; "" for a webhook that does not exist
+	why     string // the reason; "" for the requests that are no longer counted separately
 }
 
 // countRefusal counts a refused request by its reason. Run writes the counts to the history later.

@@ -48,7 +48,7 @@ type bulk struct {
 type choice struct {
 	all, stopped  bool
 	host, harness string
-	selectors     []string       // as the user has written them
+	selectors     []string       // the label selectors as the user has written them
 	selector      coleo.Selector // the parsed selectors
 }
 

@@ -192,7 +192,7 @@ func envNames(arm coleo.Arm) []string { return configOf(arm).EnvNames }
 
 // configOf returns the configuration of an arm. Parts that cannot be parsed keep their zero values.
 func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
-	_ = json.Unmarshal(arm.Config, &c) // the result is only shown
+	_ = json.Unmarshal(arm.Config, &c) // ignore the error, because the result is only shown
 	return c
 }
 

@@ -125,7 +125,7 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 			show.Since(arm.LastOutputAt, now), arm.Harness, modelWord(arm), costWord(arm.TotalCost), at.folder,
 			show.OrDash(at.branch), last(configOf(arm).Sandbox.String(), show.OrDash(arm.Labels.String())))
 	}
-	_ = w.Flush() // writing to memory never fails
+	_ = w.Flush() // ignore the error, because writing to memory never fails
 	return table.String()
 }
 
@@ -235,8 +235,10 @@ func asOf(arm coleo.Arm, now time.Time) string {
 
 // place is an arm's work folder, in the short form that users see.
 type place struct {
-	folder string // in a repository, the path from the repository's own folder on; elsewhere, the whole path
-	branch string // "" outside of a repository
+	// the work folder; in a repository, its path begins with the repository's own folder, and elsewhere it is
+	// the whole path
+	folder string
+	branch string // the branch in the work folder; "" outside of a repository
 }
 
 // placeOf returns the repository and the branch to which the folder `dir` belongs. It reads two small files

@@ -19,7 +19,7 @@ import (
 // armOrders maps each value of --sort to its comparison function.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms count as equal, so their names decide
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms are equal in this order, so that their names decide
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },

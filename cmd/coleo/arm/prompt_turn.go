@@ -88,7 +88,7 @@ func awaitAnswer(ctx context.Context, client *apiclient.Client, name, run string
 	for {
 		left := limit
 		if limit > 0 {
-			left = max(limit-time.Since(began), time.Millisecond) // 0 would mean no limit
+			left = max(limit-time.Since(began), time.Millisecond) // at least 1 ms, because 0 would mean no limit
 		}
 		t, err := AwaitTurn(ctx, client, name, run, left)
 		if err != nil || t.Validated == nil || t.Validated.OK {

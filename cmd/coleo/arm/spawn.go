@@ -41,7 +41,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		if err := f.askAll(c.Context(), q, client, s.Arms.Harness); err != nil {
 			return err
 		}
-		if err := f.prepare(c); err != nil { // checks the user's answers as if they were flags
+		if err := f.prepare(c); err != nil { // prepare checks the user's answers as if they were flags
 			return err
 		}
 	}

@@ -29,9 +29,9 @@ type spawnFlags struct {
 	schema      string   // file with the schema of the memo
 	worktree    string   // branch of the worktree, or newBranch
 	base        string   // commit or branch at which a new branch begins
-	noTree      bool     // use no worktree, even if the template has one
+	noTree      bool     // whether the arm has no worktree, even if the template asks for one
 	with        []string // folders of further repositories
-	noSetup     bool     // do not run the project's set-up script
+	noSetup     bool     // whether the project's set-up script is not run
 	sandbox     coleo.Sandbox
 	template    template.Flags
 	budget      budget.Flags
@@ -144,7 +144,7 @@ func newSpawnCommand() *cobra.Command {
   coleo arm spawn --template review --arg branch=topic`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && c.Flags().Changed("worktree") && f.worktree == newBranch {
-				f.worktree = args[0] // the BRANCH of --worktree BRANCH is a separate argument
+				f.worktree = args[0] // in --worktree BRANCH, the BRANCH is a separate argument
 				return nil
 			}
 			return verb.Exactly(0, "no arguments: name the arm with -n")(c, args)

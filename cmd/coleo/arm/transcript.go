@@ -25,10 +25,10 @@ type conversationStep struct {
 	// because nothing proves that the prompt arrived.
 	Who     string        `json:"who"`
 	Text    string        `json:"text"`
-	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
-	Source  string        `json:"source,omitempty"`  // for an answer: see coleo.Answer.Source
+	Outcome coleo.Outcome `json:"outcome,omitempty"` // how the turn ended; set only for an answer
+	Source  string        `json:"source,omitempty"`  // the source of an answer: see coleo.Answer.Source
 	Whole   bool          `json:"whole,omitempty"`   // the answer is complete
-	Compact bool          `json:"compact,omitempty"` // the turn shortens the conversation
+	Compact bool          `json:"compact,omitempty"` // whether the turn shortens the conversation
 }
 
 func newTranscriptCommand() *cobra.Command {
@@ -103,7 +103,7 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 		var c coleo.Change
 		err := json.Unmarshal(e.Payload, &c)
 		return conversationStep{Who: "lost", Text: c.Note}, err
-	default: // the other kinds add nothing to the conversation
+	default: // events of other kinds add nothing to the conversation
 	}
 	return conversationStep{}, nil
 }

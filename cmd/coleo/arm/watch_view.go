@@ -39,7 +39,7 @@ type watcher struct {
 
 	changed chan struct{} // holds an element if the arm has changed since the last read; has room for one
 	keys    chan []rune
-	sent    chan sent  // outcomes of the messages that were sent
+	sent    chan sent  // the results of sending the user's messages
 	ended   chan error // receives nil when the output ends, or an error if the output cannot be read
 }
 
@@ -76,7 +76,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	}
 	pause := time.NewTimer(watchPause)
 	defer pause.Stop()
-	changed := (<-chan struct{})(nil) // nil during the pause, so that changes wait
+	changed := (<-chan struct{})(nil) // nil during the pause, so that changes wait until the pause ends
 	for {
 		if err := w.draw(); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (w *watcher) read(ctx context.Context) error {
 	switch coleo.ErrorCode(err) {
 	case "":
 		w.view.Screen = &screen
-	case coleo.EUnsupported: // an arm that is driven over HTTP has no screen, only a conversation
+	case coleo.EUnsupported: // the arm is driven over HTTP, so it has no screen
 	case coleo.EExited:
 		return errArmEnded
 	default:
@@ -220,7 +220,7 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, terminal.OutputWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // the arm has no terminal; w.read notices the arm's end
+			return // the arm has no terminal, so w.read notices the arm's end instead
 		}
 		if err != nil || out.End {
 			w.ended <- err

@@ -179,7 +179,7 @@ func (q queueOfArm) Busy(ctx context.Context, id string) (bool, error) {
 	}
 	run, err := q.client.Run(ctx, id)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return false, nil // the prompt was removed or lost, as an event reports
+		return false, nil // no run has begun, so the prompt was removed or lost
 	}
 	return run.Open, err
 }

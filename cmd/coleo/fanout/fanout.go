@@ -111,7 +111,7 @@ type armStart struct {
 	Arm     string       `json:"arm"`
 	Harness string       `json:"harness,omitempty"`
 	Started bool         `json:"started"`
-	Unknown bool         `json:"unknown,omitempty"` // it is unknown whether the arm was started
+	Unknown bool         `json:"unknown,omitempty"` // whether it is unknown if the arm was started
 	Run     string       `json:"run,omitempty"`     // the id of the task's run; "" if the arm has not received the task
 	Error   *coleo.Error `json:"error,omitempty"`
 }

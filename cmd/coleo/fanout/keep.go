@@ -32,7 +32,7 @@ you keep, its worktree and its subarms stay as they are.`
 type armRemoval struct {
 	Arm     string       `json:"arm"`
 	Removed bool         `json:"removed"`
-	Kept    string       `json:"kept,omitempty"` // the ref of its unsaved work
+	Kept    string       `json:"kept,omitempty"` // the ref that contains the arm's unsaved work
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 

@@ -38,13 +38,13 @@ type row struct {
 	Arm      string        `json:"arm"`
 	ID       string        `json:"id"`
 	Harness  string        `json:"harness"`
-	Model    string        `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI chooses the model itself
+	Model    string        `json:"model,omitempty"` // the model, as PROVIDER/MODEL; "" if the agent CLI chooses it
 	State    coleo.State   `json:"state"`
 	Need     coleo.Need    `json:"need"`
 	Why      string        `json:"why,omitempty"` // the reason for Need
 	Branch   string        `json:"branch,omitempty"`
 	Worktree string        `json:"worktree,omitempty"` // path of the worktree
-	Changed  *changeTotals `json:"changes,omitempty"`  // nil if it is unknown
+	Changed  *changeTotals `json:"changes,omitempty"`  // the changes of the arm; nil if they are unknown
 	// ChangesError is the reason why Changed is unknown.
 	ChangesError string      `json:"changes_error,omitempty"`
 	Cost         cost.Amount `json:"cost"`
@@ -58,7 +58,7 @@ type changeTotals struct {
 	Files        int    `json:"files"`
 	LinesAdded   int    `json:"lines_added"`
 	LinesDeleted int    `json:"lines_deleted"`
-	Cut          string `json:"cut,omitempty"` // a note if something was not counted
+	Cut          string `json:"cut,omitempty"` // a note that some changes were not counted; "" if all were counted
 }
 
 // membersOf returns the arms of a fan-out: all arms with its label. Subarms have the label too, but
@@ -90,7 +90,7 @@ func membersOf(ctx context.Context, client *apiclient.Client, id string) (heads,
 // none.
 func worktreeOf(arm coleo.Arm) *coleo.Worktree {
 	var config coleo.SpawnConfig
-	_ = json.Unmarshal(arm.Config, &config) // without a configuration, the arm has no worktree
+	_ = json.Unmarshal(arm.Config, &config) // ignore the error: without a readable configuration, the result is nil
 	return config.Worktree
 }
 
@@ -336,7 +336,7 @@ func (r row) stateWord() string {
 	case r.Why == "":
 		return string(r.Need)
 	}
-	const most = 40 // largest length of the reason, in characters, so that the table fits a wide terminal
+	const most = 40 // the largest length of the reason in characters, so that the table fits a wide terminal
 	why := []rune(strings.Join(strings.Fields(r.Why), " "))
 	if len(why) > most {
 		why = append(why[:most], '…')

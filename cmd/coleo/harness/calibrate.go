@@ -92,7 +92,7 @@ type calibration struct {
 	Breaks   []mend.Break   `json:"breaks"`
 	Changes  []string       `json:"changes"` // the proposed changes in words; empty if there is no proposal
 	Diff     string         `json:"diff"`
-	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the best attempts, and why they failed
+	Nearest  []mend.Attempt `json:"nearest"` // the best attempts, and why they failed; set only without a proposal
 	TimedOut bool           `json:"timed_out"`
 	// BrokenOff contains the names of the sessions that could not be played to the end.
 	BrokenOff []string `json:"broken_off"`

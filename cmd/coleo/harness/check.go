@@ -127,7 +127,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}
-	if f.sandbox.On() { // with 'harness calibrate', the sandbox is off
+	if f.sandbox.On() { // the sandbox is always off for 'harness calibrate'
 		config.Sandbox = conformance.Boxed(f.sandbox)
 	}
 	return config, end, nil

@@ -81,7 +81,7 @@ that installs it.`,
 type listedHarness struct {
 	coleo.Info
 	Path      string `json:"installed_path,omitempty"`    // path of the agent CLI; "" if it is not installed
-	Installed string `json:"installed_version,omitempty"` // "" if the agent CLI's files do not contain it
+	Installed string `json:"installed_version,omitempty"` // the agent CLI's version; "" if its files do not contain it
 }
 
 func newListed(s setup.Setup, i coleo.Info) listedHarness {
@@ -96,7 +96,7 @@ func newListed(s setup.Setup, i coleo.Info) listedHarness {
 func (l listedHarness) installedWord() string {
 	switch {
 	case l.Command == "":
-		return "-" // this harness runs any program
+		return "-" // this harness runs any program, so there is no agent CLI to install
 	case l.Path == "":
 		return "no"
 	case l.Installed == "":

@@ -72,9 +72,9 @@ installed last. 'coleo harness test NAME@VERSION' tests any of them.`,
 // installation is one version of an agent CLI that Coleo installs.
 type installation struct {
 	info         coleo.Info
-	manager, pkg string // manager is "npm" or "pip"; pkg is the name of the package
+	manager, pkg string // the package manager, "npm" or "pip", and the name of the package
 	version      string
-	root         string // folder of all agent CLIs that Coleo has installed
+	root         string // the folder of all agent CLIs that Coleo has installed
 }
 
 // versionPattern matches what the user may write after the @ in NAME@VERSION: a version, or a tag

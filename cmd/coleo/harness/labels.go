@@ -20,7 +20,7 @@ const labelsFile = "labels.txt"
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil // this harness reads no screen
+		return nil // only a harness of the type terminal.Harness reads a screen
 	}
 	casts, err := filepath.Glob(filepath.Join(dir, "*.cast"))
 	if err != nil {

@@ -36,7 +36,7 @@ type packInfo struct {
 	Versions []string `json:"versions,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
 	SignedBy string   `json:"signed_by,omitempty"`
-	Problems []string `json:"problems"` // why the pack is not used, or cannot be installed
+	Problems []string `json:"problems"` // the reasons why the pack is not used, or cannot be installed
 }
 
 func infoOf(harness string, p *pack.Pack, problems []error) packInfo {
@@ -150,7 +150,7 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 // readPack reads a file that the user has named as a pack. It reads one byte more than the largest
 // allowed size, so that the caller can recognize a file that is too large.
 func readPack(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // with O_NONBLOCK, even opening a pipe does not block
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "open the pack: %w", err)
 	}

@@ -114,7 +114,7 @@ func (f *calibrateFlags) playSizes(c *cobra.Command, s setup.Setup, h coleo.Harn
 type stage struct {
 	harness coleo.Harness
 	size    conformance.Size
-	prefix  string // beginning of the recordings' names
+	prefix  string // the beginning of the names of the recordings
 }
 
 // stages returns one stage for each size. For each setting in --settings that the harness accepts, it adds one

@@ -25,14 +25,14 @@ import (
 
 // readFlags contains the flags of harness read, replay and explain.
 type readFlags struct {
-	at      float64 // time in the recording, in seconds; negative means the end
+	at      float64 // the time in the recording, in seconds; a negative number means the end
 	witness string
 }
 
 // moment is one reading of a recording, in JSON.
 type moment struct {
 	conformance.Moment
-	Since *float64 `json:"since,omitempty"` // when the reading began, in seconds; nil in a list of changes
+	Since *float64 `json:"since,omitempty"` // the time when the reading began, in seconds; nil in a list of changes
 }
 
 func newReadCommand() *cobra.Command {
@@ -103,7 +103,7 @@ not changed.`,
 		},
 	}
 	c.Flags().Float64Var(&f.at, "at", -1, "read up to this time, in `SECONDS` (default: the end)")
-	c.Flags().Lookup("at").DefValue = "0" // the help must not show the value -1, which means the end
+	c.Flags().Lookup("at").DefValue = "0" // the help would otherwise show the value -1, which means the end
 	c.Flags().StringVar(&f.witness, "witness", "all", "all, or screen for its rules alone")
 	return c
 }

@@ -66,7 +66,7 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 		switch n := countUsable(models, l.Harness, loginNeedless); {
 		case l.LoggedIn:
 			in = loginThere
-		case countUsable(models, l.Harness, loginThere) > 0: // Coleo finds no key, but the catalogue reports one
+		case countUsable(models, l.Harness, loginThere) > 0: // Coleo finds no key, but the agent CLI's catalogue reports one
 			in, by = loginThere, "its catalogue"
 		case n > 0:
 			by = "not needed for " + verb.Counted(n, "free model")

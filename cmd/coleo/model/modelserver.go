@@ -90,7 +90,7 @@ func explainTakenAddress(err error) error {
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // put this before a command line to run it in the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // a command that runs the command line after it in the model's namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {

@@ -49,8 +49,8 @@ const (
 //   - The third stage is the model.
 type scriptedFlags struct {
 	addr, script string
-	inside       bool // second stage: this process is in its own network namespace
-	serve        bool // third stage: this process is the model
+	inside       bool // whether this process is the second stage, in its own network namespace
+	serve        bool // whether this process is the third stage, the model
 }
 
 func newScriptedModelCommand() *cobra.Command {
@@ -140,7 +140,7 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	defer readyOut.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = []string{process.EnvArm + "=" + os.Getenv(process.EnvArm), "GOMAXPROCS=1"}
-	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{readyIn} // the model's standard streams are /dev/null
+	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{readyIn} // the standard streams are not set, so the model's are /dev/null
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	readyIn.Close()

@@ -225,7 +225,7 @@ func changeQueue(c *cobra.Command, client *apiclient.Client, name, do string, q 
 
 func remove(c *cobra.Command, client *apiclient.Client, name string, q coleo.Queue, which []string) error {
 	var ids []string
-	for _, w := range which { // finds all ids before anything is removed, so that an error removes nothing
+	for _, w := range which { // this loop finds all ids before anything is removed, so that an error removes nothing
 		id, err := entryID(q, w)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func newUnparkCommand() *cobra.Command {
 			switch {
 			case cancel:
 				done = fmt.Sprintf("%s does not continue by itself", args[0])
-			case r.ID == "": // the arm continues without a prompt
+			case r.ID == "": // the report names no prompt, because the arm needs none to continue
 				done = fmt.Sprintf("%s is no longer parked; no turn was cut off, so no prompt is needed", args[0])
 			}
 			return sayUnless(c, err, done, r)

@@ -21,9 +21,9 @@ import (
 // screenFlags contains the flags of screen.
 type screenFlags struct {
 	size     string
-	at       float64 // time in the recording, in seconds
+	at       float64 // the time in the recording, in seconds
 	atEnd    bool
-	chunk    int // bytes per write; 0 writes the pieces as they were recorded
+	chunk    int // the number of bytes to write at once; 0 means the pieces as they were recorded
 	emulator string
 }
 
@@ -127,7 +127,7 @@ func rootCause(err error) error {
 }
 
 const (
-	mostCells = 1000 // largest number of columns or rows, as in package pty
+	mostCells = 1000 // the largest number of columns or rows, as in package pty
 	sizeHelp  = "--size %q: write it as COLSxROWS, such as 120x40, at most 1000x1000"
 )
 

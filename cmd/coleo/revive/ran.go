@@ -52,7 +52,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	}
 	switch {
 	case reading.State == coleo.Initializing:
-		return waitedBefore // the start has begun, but may have been cut off, so nothing has changed yet
+		return waitedBefore // the start has begun, but may still be cut off, so nothing has changed yet
 	case reading.State != coleo.Dead:
 		return false // the arm was recovered
 	}
@@ -60,7 +60,8 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	case coleo.RuleReboot, coleo.RuleHolderGone:
 		return true
 	case coleo.RuleNotStarted, coleo.RuleNoConversation:
-		return waitedBefore // the start was cut off, or goes on with a new conversation, so nothing has changed yet
+		// the start was cut off, or continues with a new conversation, so nothing has changed yet
+		return waitedBefore
 	}
 	return false
 }
@@ -68,7 +69,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 // accountOf returns the account of an arm. Arms with the same account share a login.
 func accountOf(a coleo.Arm) Account {
 	var c coleo.SpawnConfig
-	_ = json.Unmarshal(a.Config, &c) // if the configuration cannot be parsed, the account is the user's own
+	_ = json.Unmarshal(a.Config, &c) // ignore the error: without a readable configuration, the account is the user's own
 	return Account{Harness: a.Harness, Home: c.Home, Endpoint: c.Endpoint, Provider: c.Provider}
 }
 

@@ -49,15 +49,15 @@ type Outcome struct {
 	Arm    string        `json:"arm"`
 	Step   Step          `json:"step"`
 	State  coleo.State   `json:"state,omitempty"`  // the arm's state after the start
-	Parked *coleo.Parked `json:"parked,omitempty"` // nil if the arm is not parked
+	Parked *coleo.Parked `json:"parked,omitempty"` // why the arm is parked; nil if it is not parked
 	Error  *coleo.Error  `json:"error,omitempty"`
-	login  bool          // the arm shows a login dialog, or is parked because its login was refused
+	login  bool          // whether the arm shows a login dialog, or is parked because its login was refused
 }
 
 // Account identifies a login. Several arms can share it.
 type Account struct {
 	Harness  string `json:"harness"`
-	Home     string `json:"home,omitempty"` // "" means the user's own HOME
+	Home     string `json:"home,omitempty"` // the HOME of the agent CLI; "" means the user's own HOME
 	Endpoint string `json:"endpoint,omitempty"`
 	Provider string `json:"provider,omitempty"`
 }
@@ -203,7 +203,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	next := 0
 	for ; next < len(arms) && !asks; next++ {
 		out[next] = recoverArm(arms[next])
-		if out[next].Step != Failed { // the arm was started, so its screen shows whether the account needs a login
+		// If the arm was started, its screen shows whether the account needs a login.
+		if out[next].Step != Failed {
 			asks, next = out[next].login && out[next].Parked == nil, next+1
 			break
 		}

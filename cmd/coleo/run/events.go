@@ -72,14 +72,14 @@ type printer struct {
 	client *apiclient.Client
 	filter wire.EventFilter
 	follow bool
-	began  bool              // serve has answered at least once
-	shown  []coleo.EventKind // the kinds that the user wants; empty for all
+	began  bool              // whether serve has answered at least once
+	shown  []coleo.EventKind // the kinds of events that the user wants; empty for all kinds
 	json   *json.Encoder     // nil for lines
 	out    io.Writer
 	notes  io.Writer // receives notes that are not events
-	width  int       // width of the terminal in cells; 0 without a terminal
+	width  int       // the width of the terminal in cells; 0 without a terminal
 	names  map[string]string
-	calls  map[string]string // texts about calls, by run and id of the call
+	calls  map[string]string // texts that describe calls; the key is the run and the id of the call
 }
 
 func newPrinter(c *cobra.Command, client *apiclient.Client, f eventFlags, args []string) (*printer, error) {
@@ -118,7 +118,7 @@ func (p *printer) run(ctx context.Context) error {
 		done, err := p.printOnce(ctx, &notified)
 		if done || ctx.Err() != nil || !p.follow || !p.began || coleo.ErrorCode(err) != coleo.EUnavailable {
 			if ctx.Err() != nil && p.follow {
-				return nil // the user has ended the verb
+				return nil // the user has ended the verb, which is no error
 			}
 			return err
 		}
@@ -147,7 +147,7 @@ func (p *printer) printOnce(ctx context.Context, notified *bool) (bool, error) {
 		p.filter.After = u.Cursor
 		if u.Event == nil {
 			if !p.follow {
-				return true, nil // all past events are printed
+				return true, nil // all past events have been printed
 			}
 			continue
 		}

@@ -97,7 +97,7 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(string(c.Step)+":", c.From.Name, "→", c.To.Name, "("+c.To.Harness+")", c.Why), show.Plain
 	case coleo.EventStopped:
 		return decode[coleo.Reading](e).Rule, show.Plain
-	default: // the other kinds have only a note, or nothing
+	default: // the payload of any other kind has only a note, or nothing to print
 		return decode[coleo.Note](e).Text, show.Plain
 	}
 }

@@ -116,7 +116,7 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 			show.Since(r.Started, now), durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), callsText(r),
 			promptOf(r))
 	}
-	_ = w.Flush() // writing to memory never fails
+	_ = w.Flush() // ignore the error, because writing to memory never fails
 	return show.CutLines(table.String(), width)
 }
 
@@ -133,7 +133,7 @@ func outcomeWord(r coleo.Run) string {
 	case r.Open:
 		return "open"
 	case r.Outcome == "":
-		return "unknown" // the arm was removed before the run ended
+		return "unknown" // this is the case if the arm was removed before the run ended
 	}
 	return string(r.Outcome)
 }

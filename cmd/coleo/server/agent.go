@@ -34,7 +34,7 @@ const (
 
 // agentFlags are the flags of the verb "agent start".
 type agentFlags struct {
-	url     string // URL of a bus on another machine; runAgent refuses it
+	url     string // the URL of a bus on another machine; runAgent refuses such a URL
 	id      string
 	maxArms int
 	now     func() time.Time
@@ -92,7 +92,8 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // no other host agent has the database
+	// No other host agent has the database open, so this overwrites no record of a running one.
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil {
 		return err
 	}
 	defer s.RemoveRecord("agent")
@@ -124,7 +125,7 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = armfolder.LastID(dir) // the database may be lost although the arms' folders still exist
+		id = armfolder.LastID(dir) // the arms' folders can still exist although the database is lost
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()

@@ -80,7 +80,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		copied := filepath.Join(dir, filepath.Base(db))
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the process with this database has never run on this machine
+			continue // the process that creates this database has never run on this machine
 		}
 		if err != nil {
 			return nil, err

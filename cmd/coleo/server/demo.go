@@ -97,7 +97,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *apiclient.Client, name,
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
 	spawned, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 	if err != nil || spawned.State != coleo.Idle {
-		return err // tellDemo shows what happened to the arm
+		return err // err can be nil here, because tellDemo shows what happened to the arm
 	}
 	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
 		step("%s: idle, and is sent: %s", name, text)

@@ -132,7 +132,7 @@ func unreadNote(arms []armfolder.LocalArm) string {
 // killAll ends all running arms. If some cannot be ended, it still ends all others, and then returns the
 // errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // an arm is ended by its host agent, which may not run yet
+	if _, err := s.Start(c.Context()); err != nil { // the host agents must run, because only they can end their arms
 		return err
 	}
 	client, err := s.Client()

@@ -28,13 +28,13 @@ import (
 // before, it starts with serve. Otherwise it starts on its first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // what host local shares with the configuration of the host agent
+	config host.Config // the part of the configuration that host local shares with a host agent
 	bus    *busserver.Server
 	log    *slog.Logger
 	life   context.Context // ends when serve ends
 
 	mu   sync.Mutex
-	last *localRun // nil before the first run
+	last *localRun // the newest run; nil before the first run
 	runs sync.WaitGroup
 }
 
@@ -42,7 +42,7 @@ type localHost struct {
 type localRun struct {
 	ready chan struct{} // closed as soon as host local can carry out orders
 	ended chan struct{} // closed when the run has ended
-	err   error         // why the run ended; nil if serve ended it; valid after ended is closed
+	err   error         // why the run ended; nil if serve ended it; valid after `ended` is closed
 }
 
 // start starts host local, the part of serve that drives arms without a host agent. If it already runs, start

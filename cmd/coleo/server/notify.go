@@ -43,7 +43,7 @@ type notice struct {
 	event  string
 	arm    coleo.Arm
 	dialog coleo.Dialog // set only for notifyAsks
-	answer string       // set only for the end of a turn
+	answer string       // the answer of the turn; set only for the end of a turn
 }
 
 // notifyRetry is the pause before the next attempt to follow serve's log.
@@ -60,7 +60,7 @@ type toldSoFar struct {
 	// of the last event that serve's log had when the notices began. Coleo uses no clock for this, because a clock
 	// can be set back, and another machine can have another time.
 	Cursor  string                       `json:"cursor"`
-	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last reported dialog, by id of the arm
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last reported dialog of each arm; the key is the arm's id
 }
 
 // notifier runs the user's command for each dialog that opens, and for each run that ends. It
@@ -72,7 +72,7 @@ type notifier struct {
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
-	timeout time.Duration // notifyTimeout, or less in tests
+	timeout time.Duration // the time limit of a command: notifyTimeout, or less in tests
 
 	told    toldSoFar     // told.Cursor is the cursor of the last handled event
 	running chan struct{} // contains one element for each running command
@@ -170,7 +170,7 @@ func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) boo
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := n.start(ctx, notice)
-	n.save(context.WithoutCancel(ctx)) // saves even if ctx has ended, because the command has started
+	n.save(context.WithoutCancel(ctx)) // the command has started, so this must be stored even if ctx has ended
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
 }
@@ -205,7 +205,7 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event, cursor string) (
 	}
 	arm, err := n.brain.Arm(ctx, e.Arm)
 	if err != nil {
-		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the arm has been removed since the event
+		arm = coleo.Arm{ID: e.Arm, Name: e.Arm} // the event's arm has been removed since then
 	}
 	if e.Kind == coleo.EventRunEnd {
 		end, err := coleo.DecodeRunEnd(e)

@@ -75,7 +75,7 @@ let the command read a secret from a file.`,
 	c.Flags().StringVar(&addr, "addr", "", "loopback `ADDRESS` (default 127.0.0.1:8080)")
 	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
 	c.Flags().BoolVar(&fromInput, setup.NotifyFromInput, false, "read the command of --notify from standard input")
-	_ = c.Flags().MarkHidden(setup.NotifyFromInput) // an error would mean that there is no such flag
+	_ = c.Flags().MarkHidden(setup.NotifyFromInput) // ignore the error, because this flag exists
 	return c
 }
 
@@ -175,7 +175,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 // openBus starts serve's bus and connects this process to the bus.
 func openBus(s setup.Setup) (*busserver.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // removes a file of an earlier version, whose bus listened on TCP
+		_ = os.Remove(old) // an earlier version, whose bus listened on TCP, may have left this file
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {

@@ -114,7 +114,7 @@ func (s Setup) lockStart() (unlock func(), err error) {
 // launching describes the start of a background process.
 type launching struct {
 	args  []string
-	input string // what the process reads from standard input
+	input string // the text that the process reads from standard input
 }
 
 // NotifyFromInput is the hidden flag with which serve reads a notification command from standard
@@ -178,8 +178,8 @@ func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
-	var endedAt time.Time // when the started process ended; zero while it runs
-	rival := false        // another process of this verb was started first
+	var endedAt time.Time // the time when the started process ended; zero while it runs
+	rival := false        // whether another process of this verb was started first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
 		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)

@@ -29,7 +29,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	process.Wake(id) // a stopped process can end only after it continues
+	process.Wake(id) // make the process continue, because a stopped process cannot end
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {

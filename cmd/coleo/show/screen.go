@@ -5,6 +5,6 @@ const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l" // shows the alternate screen and hides the cursor
 	LeaveScreen = "\x1b[?25h\x1b[?1049l" // undoes EnterScreen
 	ScreenTop   = "\x1b[H"
-	ClearLine   = "\x1b[K" // from the cursor to the end of the line
-	ClearBelow  = "\x1b[J" // from the cursor to the end of the screen
+	ClearLine   = "\x1b[K" // clears from the cursor to the end of the line
+	ClearBelow  = "\x1b[J" // clears from the cursor to the end of the screen
 )

@@ -30,7 +30,7 @@ func OrDash(s string) string {
 func Interrupted(name string, done coleo.Interruption) string {
 	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
 	switch {
-	case done.State == "": // an older host agent does not report the state
+	case done.State == "": // this is the report of an older host agent, which does not contain the state
 		return "Interrupted " + name
 	case !done.Stopped():
 		return fmt.Sprintf("%s runs no turn, so nothing was pressed: it is %s (%s)", name, done.State, done.Rule)

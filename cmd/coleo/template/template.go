@@ -118,7 +118,7 @@ above it in the repository.`,
 			}
 			if verb.WantsJSON(c) {
 				for i := range all {
-					all[i].Content = "" // the fields below "template" already contain it
+					all[i].Content = "" // the JSON omits the text, because the fields below "template" already contain it
 				}
 				return verb.PrintJSON(c, map[string]any{"templates": append([]template.Found{}, all...)})
 			}

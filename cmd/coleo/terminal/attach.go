@@ -65,7 +65,7 @@ func attach(c *cobra.Command, client *apiclient.Client, arm coleo.Arm) error {
 	var end attachEnd
 	view := newViewport(os.Stdout, cols, rows)
 	defer func() {
-		view.close() // otherwise a late redraw could overwrite the user's terminal
+		view.close() // end the drawing first, so that no late redraw overwrites the user's terminal
 		fmt.Print(leaveTerminal)
 		_ = term.Restore(fd, before)
 		if end.err == nil {

@@ -67,7 +67,7 @@ func terminalNames() []string {
 type Opened struct {
 	Name     string          `json:"opened"`
 	Terminal window.Terminal `json:"terminal"`
-	Session  string          `json:"session,omitempty"` // the tmux session, if a new one was started
+	Session  string          `json:"session,omitempty"` // the name of the new tmux session, if one was started
 }
 
 // Line describes the window, for users.
@@ -82,7 +82,7 @@ func (o Opened) Line() string {
 // window.
 func reopenWindow(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, terminal string) error {
 	if !c.Flags().Changed("terminal") {
-		terminal = "" // "" means the same terminal program as before
+		terminal = "" // the empty text means the same terminal program as before
 	}
 	arm, err := client.OpenWindow(c.Context(), arm.ID, wire.WindowRequest{Terminal: terminal,
 		Environ: WindowEnviron(os.LookupEnv)})

@@ -126,7 +126,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 		if piece.Next <= from {
 			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
-		if piece.Cols > 0 { // old output was deleted, so this piece begins with a new screen
+		if piece.Cols > 0 { // output before this piece was deleted, so the piece begins with a whole new screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}

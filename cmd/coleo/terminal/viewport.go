@@ -27,8 +27,8 @@ type viewport struct {
 	mu         sync.Mutex
 	out        io.Writer
 	screen     *pty.Core // the arm's terminal
-	cols, rows int       // size of the viewer's terminal, in cells
-	x, y       int       // upper left corner of the shown part
+	cols, rows int       // the size of the viewer's terminal, in cells
+	x, y       int       // the upper left corner of the shown part, in cells of the arm's screen
 	drawing    bool      // a redraw is scheduled
 }
 

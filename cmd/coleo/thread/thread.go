@@ -140,7 +140,7 @@ func list(c *cobra.Command, client *apiclient.Client, f coleo.ThreadFilter, sinc
 	return printList(c, out.Threads)
 }
 
-const titleCols = 60 // columns of a title in a table
+const titleCols = 60 // the largest width of a title in a table, in columns
 
 func printList(c *cobra.Command, threads []coleo.Thread) error {
 	w := show.NewTable(c)

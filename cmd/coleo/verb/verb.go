@@ -40,7 +40,7 @@ func Group(use, short string) *cobra.Command {
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's default; SuggestionsFor itself does not set it
+		SuggestionsMinimumDistance: 2, // the usual value of cobra, which SuggestionsFor does not set itself
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()

@@ -18,8 +18,8 @@ const (
 
 // Action describes what the caller of Press or Type must do.
 type Action struct {
-	Send    string // send this message; "" means none
-	Refresh bool   // read the arm, its screen and its conversation again
+	Send    string // the message to send; "" means none
+	Refresh bool   // whether to read the arm, its screen and its conversation again
 	Quit    bool
 }
 

@@ -26,7 +26,7 @@ const (
 	User     = "user"
 	Agent    = "agent"
 	Decision = "decision"
-	System   = "system" // a message of Coleo itself
+	System   = "system" // Coleo itself has written the message
 )
 
 // Message is one message in the conversation.
@@ -39,17 +39,17 @@ type Message struct {
 // View contains what the user sees and what the user has typed.
 type View struct {
 	Arm      coleo.Arm
-	Screen   *coleo.Screen // nil if the arm has no terminal
+	Screen   *coleo.Screen // the arm's screen; nil if the arm has no terminal
 	Messages []Message     // oldest first
 
-	History   int  // largest number of messages shown
-	Full      bool // long messages are shown completely
-	Interrupt bool // the next message interrupts the running turn
-	Verbose   bool // the header has a second line
+	History   int  // the largest number of messages shown
+	Full      bool // whether long messages are shown completely
+	Interrupt bool // whether the next message interrupts the running turn
+	Verbose   bool // whether the header has a second line
 
-	Writing bool   // the user is writing a message
+	Writing bool   // whether the user is writing a message
 	Draft   string // text of that message
-	Note    string // a note about the last key
+	Note    string // a note about the last key or message
 }
 
 // Lines returns the rows of the view for a terminal of the given size.

@@ -98,7 +98,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 // same text.
 func readLine(path string, number int) (text string, same int, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is not a file", path) // opening a pipe would block
+		// a pipe is refused too, because opening it would block
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is not a file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -66,7 +66,7 @@ an arm.`,
 type trustState struct {
 	script.Script
 	Trusted bool   `json:"trusted"`
-	Changed bool   `json:"changed"` // the user trusts an earlier content
+	Changed bool   `json:"changed"` // whether the user trusts an earlier content of the script, but not this one
 	Diff    string `json:"diff,omitempty"`
 }
 

@@ -362,7 +362,8 @@ you delete it: git update-ref -d REF.`,
 // restoreOutput is the JSON output of workspace restore.
 type restoreOutput struct {
 	workspace.Restored
-	Others []workspace.Kept `json:"others,omitempty"` // worktrees that were kept at the same time and not restored yet
+	// the other worktrees that were kept at the same time, and were not restored yet
+	Others []workspace.Kept `json:"others,omitempty"`
 }
 
 // findKept returns the kept worktree that the user has named. `name` is one of two things:

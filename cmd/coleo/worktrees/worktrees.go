@@ -18,7 +18,7 @@ const GuardVerb = "guard-script"
 func Of(s setup.Setup) workspace.Workspaces {
 	scripts := script.Runner{Trusts: script.Trusts{File: s.ScriptTrust()}, Environ: os.Environ(),
 		Timeout: time.Duration(s.Workspace.ScriptTimeout) * time.Second}
-	if program, err := executable.Path(); err == nil { // without this path, no script can run
+	if program, err := executable.Path(); err == nil { // without the path of this program, no script can run
 		scripts.Guard = []string{program, "workspace", GuardVerb}
 	}
 	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
