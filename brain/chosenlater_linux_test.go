@@ -68,7 +68,8 @@ func (s *scripted) fill(dir, arm string) {
 	}
 	const most = 10_000 // the number of writes; SQLite reserves room for about 1000 pages
 	for range most {
-		if err = s.brain.storeChosen(s.t.Context(), arm, &coleo.Chosen{}, func(_ *coleo.Arm, _, _ *coleo.Chosen) {}); err != nil {
+		err = s.brain.storeChosen(s.t.Context(), arm, &coleo.Chosen{}, func(_ *coleo.Arm, _, _ *coleo.Chosen) {})
+		if err != nil {
 			break
 		}
 		_, err = s.db.UpdateArm(s.t.Context(), arm, func(row *coleo.Arm) error {
