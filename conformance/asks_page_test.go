@@ -60,8 +60,8 @@ this answer, says why, and types nothing.
 	return b.String()
 }
 
-// A report must contain exactly the dialogs that the harness's catalogue has now, with the same names and
-// texts.
+// A report must contain exactly the dialogs that the harness's catalogue has now, with the same names,
+// kinds and texts.
 func TestDialogsAreOnTheirPage(t *testing.T) {
 	reg, err := registry.New("", testprogram.HoldCommand())
 	if err != nil {
@@ -74,13 +74,13 @@ func TestDialogsAreOnTheirPage(t *testing.T) {
 		}
 		var got, want []string
 		for _, a := range r.Asks {
-			got = append(got, a.Name+": "+a.Doc)
+			got = append(got, fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Doc))
 		}
 		for _, a := range h.(coleo.AskCatalogue).Asks() {
-			want = append(want, a.Name+": "+a.Doc)
+			want = append(want, fmt.Sprintf("%s (%s): %s", a.Name, a.Kind, a.Doc))
 		}
 		for _, c := range (&catalogue{}).checks(nil, true) {
-			want = append(want, c.Name+": "+c.Doc)
+			want = append(want, fmt.Sprintf("%s (): %s", c.Name, c.Doc))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the report on %s is about other dialogs than the harness has: make asks", r.Harness)
