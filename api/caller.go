@@ -37,8 +37,8 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 
 // errRevoked is the reason why a request or a WebSocket ends when the caller's token or
 // sign-in becomes invalid.
-var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired, or no longer reaches " +
-	"an arm")
+var errRevoked = errors.New("signed out, or the token was replaced, was revoked, " +
+	"has expired, or no longer reaches an arm")
 
 // A pass is the permission to call the API. Its context `live` ends when the caller's token or
 // sign-in becomes invalid.

@@ -276,8 +276,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprintf("%d %s", o.Offset, o.Data), err
 		},
 		"[idle error]": func() (any, error) {
-			a,
-				err := c.WaitArm(ctx, "a1", coleo.Idle, coleo.Failed)
+			a, err := c.WaitArm(ctx, "a1", coleo.Idle, coleo.Failed)
 			return a.Name, err
 		},
 		"4":               func() (any, error) { e, err := c.WaitRun(ctx, "run-1"); return e.Answer, err },
@@ -295,8 +294,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"h1":           func() (any, error) { h, err := c.Hosts(ctx); return h[0].ID, err },
 		"h":            func() (any, error) { h, err := c.Harnesses(ctx); return h[0].Name, err },
 		`{"providers":[{"id":"p"}],"connected":["p"]}`: func() (any, error) {
-			p,
-				err := c.Providers(ctx)
+			p, err := c.Providers(ctx)
 			return string(p), err
 		},
 		"v1": func() (any, error) { v, err := c.Health(ctx); return v, err },

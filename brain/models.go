@@ -168,8 +168,8 @@ func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
 		return coleo.Errorf(coleo.EUnsupported, "the model of %s cannot be chosen at its start: nothing was done",
 			h.Info().Title)
 	case arm.SessionID != "" && !c.Resume:
-		return coleo.Errorf(coleo.EUnsupported, "%s cannot resume a conversation, so a restart would lose it: nothing "+
-			"was done", h.Info().Title)
+		return coleo.Errorf(coleo.EUnsupported, "%s cannot resume a conversation, "+
+			"so a restart would lose it: nothing was done", h.Info().Title)
 	case arm.State != coleo.Idle:
 		return coleo.Errorf(coleo.EBusy, "arm %s is %s, and is restarted only when it is idle: nothing was done",
 			arm.Name, arm.State)

@@ -185,8 +185,8 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		switch {
 		case beat.ID != first.AgentID:
 		case !slices.Contains(beat.Capabilities, to.Name):
-			return coleo.Errorf(coleo.ENotInstalled, "%s is not installed on the host of arm %s: no program %q; install it "+
-				"with: %s", to.Title, first.Name, to.Command, to.Install)
+			return coleo.Errorf(coleo.ENotInstalled, "%s is not installed on the host "+
+				"of arm %s: no program %q; install it with: %s", to.Title, first.Name, to.Command, to.Install)
 		case !beat.HasRoom():
 			return coleo.Errorf(coleo.EConflict, "the host of arm %s has its maximum number of arms: stop one, "+
 				"or set a larger max_arms in config.toml and restart Coleo ('coleo down', 'coleo up')", first.Name)

@@ -149,6 +149,6 @@ func CanKeep(b coleo.Budget, harness string, t UsageTiming, model string, price 
 	default:
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be enforced: %s; use the policy warn, which "+
-		"only warns", why)
+	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be "+
+		"enforced: %s; use the policy warn, which only warns", why)
 }

@@ -70,8 +70,8 @@ func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 	return append(out,
 		Check{Name: quietCheck, Doc: "The tools that are listed as such ask nothing.", Required: true, Shared: true,
 			Timeout: askTimeout, Run: c.checkQuietTools},
-		Check{Name: listedCheck, Doc: "Each tool that the agent CLI offers is in the catalogue, or listed as one that " +
-			"never asks.",
+		Check{Name: listedCheck, Doc: "Each tool that the agent CLI offers is in " +
+			"the catalogue, or listed as one that never asks.",
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.checkAllListed})
 }
 

@@ -241,8 +241,8 @@ func (s *server) start() error {
 	if s.process, err = process.IdentifyOwn(s.term.Pid()); err != nil {
 		// Without an identity, nobody could prove later that the process belongs to the arm. So end it.
 		_ = s.term.Signal(syscall.SIGKILL)
-		return coleo.Errorf(coleo.EUnavailable, "start %s: the program was started, but the system did not say which "+
-			"process "+
+		return coleo.Errorf(coleo.EUnavailable, "start %s: the program was "+
+			"started, but the system did not say which process "+
 			"it is, so it was ended: %w; try again", filepath.Base(s.launch.Argv[0]), err)
 	}
 	if s.holder, err = process.Identify(os.Getpid()); err != nil {

@@ -17,8 +17,8 @@ import (
 
 // This file contains the MCP server. The tools are in tools.go.
 
-const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list shows the arms. A prompt begins a " +
-	"run: " +
+const instructions = "Tools of Coleo, which runs coding agents as arms. " +
+	"arm_list shows the arms. A prompt begins a run: " +
 	"run_wait waits for its end and its answer. You cannot answer for an arm that you have prompted or started."
 
 // Run serves one client over an input and an output, until the input ends or ctx is cancelled. Run

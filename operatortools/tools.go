@@ -110,10 +110,10 @@ func tools() []tool {
 			"has taken the prompt. The result's id is the id of the run: wait for the answer with run_wait.", calls(prompt)},
 		{"arm_follow_up", coleo.MayPrompt, "Add a prompt to the arm's queue. It is sent when the arm is idle. The result's " +
 			"id becomes the id of its run.", calls(followUp)},
-		{"arm_steer", coleo.MayPrompt, "Send a prompt at once, also while a turn runs. The result says how it reached the " +
-			"agent.", calls(steer)},
-		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result names the pressed keys and the state " +
-			"afterwards.",
+		{"arm_steer", coleo.MayPrompt, "Send a prompt at once, also while a turn runs. " +
+			"The result says how it reached the agent.", calls(steer)},
+		{"arm_interrupt", coleo.MayPrompt, "Stop the running turn. The result " +
+			"names the pressed keys and the state afterwards.",
 			onArm(func(ctx context.Context, c *apiclient.Client, arm string) (any, error) { return c.Interrupt(ctx, arm) })},
 		{"arm_abort", coleo.MayPrompt, "Stop the running turn, and pause a queue that is not empty.",
 			onArm(func(ctx context.Context, c *apiclient.Client, arm string) (any, error) { return c.Abort(ctx, arm) })},

@@ -41,8 +41,8 @@ type kept struct {
 func Refresh(ctx context.Context, client *http.Client, address, path string, now time.Time) (int, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return 0, coleo.Errorf(coleo.EInvalid, "%q is not the address of a document: give a URL that begins with "+
-			"https://; the "+
+		return 0, coleo.Errorf(coleo.EInvalid, "%q is not the address of a "+
+			"document: give a URL that begins with https://; the "+
 			"prices are as before", address)
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)

@@ -81,8 +81,8 @@ func (p *packs) join(plain map[string]coleo.Harness) map[string]coleo.Harness {
 func Join(h coleo.Harness, p *pack.Pack) (*terminal.Harness, error) {
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil, coleo.Errorf(coleo.EUnsupported, "no harness %q reads a screen here, so a pack would have no "+
-			"effect", p.Harness)
+		return nil, coleo.Errorf(coleo.EUnsupported, "no harness %q reads a "+
+			"screen here, so a pack would have no effect", p.Harness)
 	}
 	return th.WithPack(p.Rules), nil
 }

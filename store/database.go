@@ -120,8 +120,8 @@ func (d *database) connect(s schema) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("the file system under it cannot share memory, which write-ahead logging needs (journal "+
-			"mode %q)",
+		return fmt.Errorf("the file system under it cannot share memory, which "+
+			"write-ahead logging needs (journal mode %q)",
 			mode)
 	}
 	if err := d.check(); err != nil {

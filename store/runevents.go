@@ -188,8 +188,8 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+
-		" FROM run_events WHERE arm_id = ? AND kind = ? AND json_extract(payload, '$.compact') IS NULL ORDER BY pos DESC "+
-		"LIMIT 1", arm, string(coleo.EventRunEnd)).
+		" FROM run_events WHERE arm_id = ? AND kind = ? AND json_extract(payload, "+
+		"'$.compact') IS NULL ORDER BY pos DESC LIMIT 1", arm, string(coleo.EventRunEnd)).
 		Scan(append([]any{&e.Host, &e.Epoch, &e.Seq}, cells(eventFields(&e))...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, coleo.Errorf(coleo.ENotFound, "no run of arm %s has ended yet", arm)

@@ -271,15 +271,14 @@ func (s *ServeDB) Beat(ctx context.Context, host string, lastOutputs map[string]
 		if _, err := tx.Exec("UPDATE hosts SET last_seen = ? WHERE id = ?", moment{&now}, host); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE arms SET last_heartbeat = ? WHERE agent_id = ? AND id IN (SELECT value FROM "+
-			"json_each(?))",
+		_, err := tx.Exec("UPDATE arms SET last_heartbeat = ? WHERE "+
+			"agent_id = ? AND id IN (SELECT value FROM json_each(?))",
 			moment{&now}, host, string(ids))
 		if err != nil {
 			return err
 		}
 		for id, at := range lastOutputs {
-			done,
-				err := tx.Exec(
+			done, err := tx.Exec(
 				"UPDATE arms SET last_output_at = ?1 WHERE id = ?2 AND agent_id = ?3 AND (last_output_at IS NULL OR "+
 					"last_output_at < ?1)",
 				moment{&at}, id, host)

@@ -42,8 +42,8 @@ func (o *Ours) read() ([]mark, error) {
 	}
 	var list []mark
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, coleo.Errorf(coleo.EInternal, "the file %s cannot be read (%v): correct it, or move it "+
-			"aside", o.Path, err)
+		return nil, coleo.Errorf(coleo.EInternal, "the file %s cannot "+
+			"be read (%v): correct it, or move it aside", o.Path, err)
 	}
 	return list, nil
 }

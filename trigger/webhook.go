@@ -87,8 +87,8 @@ func Verify(secret []byte, d Delivery, now time.Time) error {
 	}
 	switch age := now.Sub(time.Unix(seconds, 0)); {
 	case age > maxAge:
-		return coleo.Errorf(coleo.EStale, "the request is older than %s: nothing was started; sign it again with the "+
-			"present time", maxAge)
+		return coleo.Errorf(coleo.EStale, "the request is older than %s: nothing "+
+			"was started; sign it again with the present time", maxAge)
 	case age < -maxAhead:
 		return coleo.Errorf(coleo.EStale, "the time of the request is more than %s in the future: nothing was started; "+
 			"set the clock of its sender", maxAhead)

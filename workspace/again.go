@@ -41,8 +41,8 @@ func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
 		return nil
 	}
 	if w.Path != filepath.Join(w.Top, w.Repo) || w.Repo != filepath.Base(w.Path) || w.Repo == ".." {
-		return coleo.Errorf(coleo.EInternal, "%q is not the folder of a repository in %q: nothing was "+
-			"restored", w.Path, w.Top)
+		return coleo.Errorf(coleo.EInternal, "%q is not the folder "+
+			"of a repository in %q: nothing was restored", w.Path, w.Top)
 	}
 	top := w.Top
 	if path != "" {

@@ -165,8 +165,8 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order,
 // of it.
 func checkNew(w Workspace) error {
 	if exists(w.Git) {
-		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing "+
-			"was made; "+
+		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of "+
+			"which Coleo has no record: nothing was made; "+
 			"'git worktree list' shows where it is", w.Git)
 	}
 	return nil
@@ -204,13 +204,13 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	case err != nil:
 		return nil
 	case o.Base != "":
-		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so --base %s would have no effect: leave "+
-			"it out", o.Branch, o.Base)
+		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so "+
+			"--base %s would have no effect: leave it out", o.Branch, o.Base)
 	}
 	w.Start, w.MadeBranch = tip, false
 	if pullNumber(o.Branch) > 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("the branch %s exists already, so the arm works on it: no pull request was "+
-			"fetched", o.Branch))
+		w.Notes = append(w.Notes, fmt.Sprintf("the branch %s exists already, so the "+
+			"arm works on it: no pull request was fetched", o.Branch))
 	}
 	return checkFree(r, w.ref())
 }

@@ -153,9 +153,9 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	}
 	r, err := m.trees.openSource(ctx, o.Folder)
 	if coleo.ErrorCode(err) == coleo.EInvalid && len(m.whole)+len(m.making) > 0 {
-		return coleo.Errorf(coleo.EInvalid, "%s is not in a git repository, so it can have no worktree: leave out "+
-			"--with, or "+
-			"run 'git init'", o.Folder)
+		return coleo.Errorf(coleo.EInvalid, "%s is not in a git repository, so "+
+			"it can have "+
+			"no worktree: leave out --with, or run 'git init'", o.Folder)
 	}
 	if err != nil {
 		return err

@@ -38,8 +38,8 @@ func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Works
 	number := pullNumber(o.Branch)
 	if o.Base != "" {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s begins at the head of pull request %d, so --base %s "+
-			"would have no effect: "+
-			"leave it out", o.Branch, number, o.Base)
+			"would "+
+			"have no effect: leave it out", o.Branch, number, o.Base)
 	}
 	name, address, err := remote.Of(r, w.Onto)
 	var at remote.Place

@@ -36,8 +36,8 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 	}
 	if w.Clone && r.Common != w.Git || !w.Clone && !sameFolder(r.Common, w.Common) { // the arm has changed its .git
 		r.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "%s points to %s, which is not the repository of arm %s: git is not run "+
-			"there", w.Git, r.Common, w.Name)
+		return nil, coleo.Errorf(coleo.EConflict, "%s points to %s, which is not the "+
+			"repository of arm %s: git is not run there", w.Git, r.Common, w.Name)
 	}
 	return r, nil
 }

@@ -27,8 +27,8 @@ const (
 // These are the errors of Check. After such an error, the page asks for a new nonce and repeats the
 // request once.
 var (
-	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
-		"between")
+	errNoProof = errors.New("the signature has the wrong form: want a nonce, " +
+		"a number and a signature with dots between")
 	errNonce  = errors.New("the nonce is too old, or was made by another process of serve")
 	errUsed   = errors.New("the nonce and the number were used before, or the number is too high")
 	errForged = errors.New("the signature does not match this request and this browser's key")

@@ -85,8 +85,8 @@ func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
 		}
 		if now, err := r.DB.Gap(ctx, id); err == nil && now > gap {
 			r.Log.Warn(
-				"the beginning of a host's log is gone: its host agent had deleted old events before this serve read "+
-					"them",
+				"the beginning of a host's log is gone: its host agent had deleted "+
+					"old events before this serve read them",
 				"host", id, "up_to", now)
 		}
 		last := piece.List[len(piece.List)-1]

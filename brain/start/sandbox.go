@@ -38,9 +38,9 @@ func (r Rules) checkSandbox(asked coleo.Sandbox, c coleo.SpawnConfig, harness st
 		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
 	}
 	if asked.Folder != "" || asked.LimitedBy != "" {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and "+
-			"what enforces "+
-			"its limits")
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only "+
+			"Coleo sets the "+
+			"folder of a sandbox, and what enforces its limits")
 	}
 	h, err := r.Harnesses.Get(harness)
 	if err != nil {

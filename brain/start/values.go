@@ -76,8 +76,8 @@ func checkWith(before coleo.SpawnConfig, q wire.SpawnRequest, arm string) error 
 	}
 	for _, folder := range q.Worktree.With {
 		if !filepath.IsAbs(folder) {
-			return coleo.Errorf(coleo.EInvalid, "the folder %q of a further repository must be an absolute path: nothing was "+
-				"started", folder)
+			return coleo.Errorf(coleo.EInvalid, "the folder %q of a further repository "+
+				"must be an absolute path: nothing was started", folder)
 		}
 	}
 	return nil

@@ -115,8 +115,8 @@ func (f *Folder) baseOutside(ctx context.Context, arm string) (string, error) {
 	}
 	base, err := commitOf(ctx, f.main, f.clone.Begin)
 	if err == nil && base == "" {
-		err = coleo.Errorf(coleo.EConflict, "%s no longer has the commit %s, on which the work in the clone %s "+
-			"began, so its "+
+		err = coleo.Errorf(coleo.EConflict, "%s no longer has the commit "+
+			"%s, on which the work in the clone %s began, so its "+
 			"changes are not known: fetch that commit again", f.main.Common, f.clone.Begin, f.Root())
 	}
 	return base, err

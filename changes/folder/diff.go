@@ -264,8 +264,8 @@ func (f *Folder) privateWith(index string) []string {
 	if f.main != nil { // f.repo is a clone, and an arm can write false objects into its clone
 		objects = filepath.Join(f.main.Common, "objects")
 	}
-	return []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" +
-		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
+	return []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + filepath.Join(f.own, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }
 
 // alternate quotes a path for GIT_ALTERNATE_OBJECT_DIRECTORIES.

@@ -30,8 +30,8 @@ func (f *Folder) hiddenLists(ctx context.Context) (left []changes.Left, err erro
 		case len(left) == mostIgnoring:
 			return append(left, changes.LeaveOut("...", "more files with ignore rules are themselves ignored")), err
 		default:
-			left = append(left, changes.LeaveOut(name, "git ignores it, so the diff shows neither its rules nor the files that "+
-				"they ignore"))
+			left = append(left, changes.LeaveOut(name, "git ignores it, so the diff shows "+
+				"neither its rules nor the files that they ignore"))
 		}
 	}
 	return left, err

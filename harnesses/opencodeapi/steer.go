@@ -204,8 +204,8 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: a question takes an option from 1 to %d, or words",
 			len(question.Options))
 	case len(answer) > 1 && !question.Several:
-		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: the question %q takes one option or words, not %d "+
-			"answers",
+		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: the question "+
+			"%q takes one option or words, not %d answers",
 			question.Title, len(answer))
 	}
 	return answer, nil

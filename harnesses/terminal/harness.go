@@ -278,8 +278,8 @@ func compare(h coleo.Handle, s holder.Status) error {
 	case s.Holder != h.Holder || s.Process != h.Process:
 		return coleo.Errorf(coleo.EUnproven, "the holder in %s runs another process than the process of arm %s", h.Dir, h.Arm)
 	case s.Exit == nil && !process.Same(h.Process):
-		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s has ended or is another one, and its holder has not "+
-			"seen an end", h.Process.PID, h.Arm)
+		return coleo.Errorf(coleo.EUnproven, "process %d of arm %s has ended or is "+
+			"another one, and its holder has not seen an end", h.Process.PID, h.Arm)
 	}
 	return nil
 }

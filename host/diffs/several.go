@@ -41,8 +41,8 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 		f, err := d.open(ctx, repo.Folder)
 		// Git has found another repository, because this folder has no .git or is a link.
 		if err == nil && f.Root() != filepath.Join(top, repo.Name) {
-			err = coleo.Errorf(coleo.EUnsupported, "%s points to the repository in %s: nothing was read or changed "+
-				"there; check "+
+			err = coleo.Errorf(coleo.EUnsupported, "%s points to the repository "+
+				"in %s: nothing was read or changed there; check "+
 				"how the arm has changed the folder", repo.Folder, f.Root())
 			f.Close()
 		}

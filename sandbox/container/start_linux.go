@@ -86,8 +86,8 @@ func (s *containerRun) run(argv []string) (code int, err error) {
 		return err == nil && len(found) == 0
 	})
 	if err != nil {
-		return 0, coleo.Errorf(coleo.EUnsupported, "the container of %s was started, but Coleo's program in it has not "+
-			"begun: %w: %s", s.plan.Image, err, s.diagnose(ctx))
+		return 0, coleo.Errorf(coleo.EUnsupported, "the container of %s was "+
+			"started, but Coleo's program in it has not begun: %w: %s", s.plan.Image, err, s.diagnose(ctx))
 	}
 	link.close()
 	return s.serve(conn, argv)

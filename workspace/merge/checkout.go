@@ -22,8 +22,8 @@ func (j *job) checkFree(ctx context.Context) error {
 	}
 	if !j.request.UpdateCheckout {
 		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: "+
-			"nothing was merged; --update-checkout updates the files there too, and --into NEW puts the result on a new "+
-			"branch", j.into, path)
+			"nothing was merged; --update-checkout updates the files there too, and "+
+			"--into NEW puts the result on a new branch", j.into, path)
 	}
 	all, err := j.trees.List()
 	if err != nil {

@@ -86,8 +86,8 @@ func copyFile(ctx context.Context, from, to *os.Root, name string) error {
 	}
 	defer in.Close()
 	if info, err = in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is not a regular file: nothing was "+
-			"merged", changes.Show(name)))
+		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s "+
+			"is not a regular file: nothing was merged", changes.Show(name)))
 	}
 	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600|info.Mode().Perm()&0o100)
 	if err != nil {

@@ -67,8 +67,8 @@ func (j *job) checkReplay(m *changes.Merged, c commit) error {
 			"merge or squash it", m.Branch, mostCommits)
 	}
 	if strings.Contains(c.parent, " ") {
-		return coleo.Errorf(coleo.EInvalid, "the branch %s has a merge commit (%.12s), which a rebase would lose: nothing "+
-			"was "+
+		return coleo.Errorf(coleo.EInvalid, "the branch %s has a merge commit (%.12s), "+
+			"which a rebase would lose: nothing was "+
 			"merged; merge or squash it", m.Branch, c.id)
 	}
 	if c.parent == "" {

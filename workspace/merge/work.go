@@ -204,8 +204,8 @@ func (j *job) checkHidden(ctx context.Context) error {
 	}
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		if tag, name, _ := strings.Cut(entry, " "); strings.EqualFold(tag, "S") {
-			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves out files such as %s (git's sparse "+
-				"checkout): "+
+			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves "+
+				"out files such as %s (git's sparse checkout): "+
 				"nothing was merged; let the arm commit its work itself", j.arm.Name, changes.Show(name))
 		}
 	}

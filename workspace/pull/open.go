@@ -101,8 +101,8 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 		return coleo.Errorf(coleo.EInvalid, "Coleo does not know from which branch the worktree of arm %s was made: "+
 			"nothing was pushed; name a branch with --base", p.arm.Name)
 	case branch:
-		return coleo.Errorf(coleo.EConflict, "arm %s works on the branch %s itself: nothing was pushed; name another branch "+
-			"with --base", p.arm.Name, branch)
+		return coleo.Errorf(coleo.EConflict, "arm %s works on the branch %s itself: "+
+			"nothing was pushed; name another branch with --base", p.arm.Name, branch)
 	}
 	for _, name := range []string{base, branch} {
 		if !p.repo.CanBeBranch(ctx, name) {

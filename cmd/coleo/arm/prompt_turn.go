@@ -117,8 +117,8 @@ func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
 		if t.Dialog == nil && len(t.Suspensions) > 0 {
-			return coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now the arm asks: %q; 'coleo arm answer %s' "+
-				"answers it", t.Suspensions[0].Line(), name)
+			return coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now the "+
+				"arm asks: %q; 'coleo arm answer %s' answers it", t.Suspensions[0].Line(), name)
 		}
 		asked := coleo.Blocked(t.Dialog)
 		e := coleo.Errorf(coleo.ETurnAsks, "the prompt was delivered, and now %s", asked.Message)

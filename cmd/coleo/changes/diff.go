@@ -47,12 +47,12 @@ func DiffCommand() *cobra.Command {
 		Long:  diffHelp,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and optionally files and "+
-					"folders", c.CommandPath())
+				return coleo.Errorf(coleo.EInvalid, "%s takes the name "+
+					"of an arm, and optionally files and folders", c.CommandPath())
 			}
 			if why && w.Stat {
-				return coleo.Errorf(coleo.EInvalid, "--why explains the changes of a patch, but --stat shows no patch:  "+
-					"leave one out")
+				return coleo.Errorf(coleo.EInvalid, "--why explains the changes of a "+
+					"patch, but --stat shows no patch: leave one out")
 			}
 			if why && follow {
 				return coleo.Errorf(coleo.EInvalid, "--why takes too long for --follow: leave out one of them")

@@ -151,8 +151,8 @@ func (f *calibrateFlags) check() error {
 			"read existing recordings")
 	}
 	if !(f.slack >= 0) || f.time <= 0 {
-		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: --slack must not be negative, and --time must be "+
-			"more than 0", f.slack, f.time)
+		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: --slack must "+
+			"not be negative, and --time must be more than 0", f.slack, f.time)
 	}
 	return nil
 }

@@ -182,8 +182,8 @@ anything goes wrong, the prices are as before. Serve uses new prices at once.`,
 				address = s.Models.PricesURL
 			}
 			if address == "" {
-				return coleo.Errorf(coleo.EInvalid, "nothing was fetched: name an address as prices_url below [models] in %s, or "+
-					"with --url", s.File())
+				return coleo.Errorf(coleo.EInvalid, "nothing was fetched: name an address as "+
+					"prices_url below [models] in %s, or with --url", s.File())
 			}
 			if err := s.Ensure(); err != nil {
 				return err

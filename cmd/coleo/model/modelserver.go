@@ -82,8 +82,8 @@ func explainTakenAddress(err error) error {
 	if op.Net == "unix" {
 		flag = "--control"
 	}
-	return coleo.Errorf(coleo.EConflict, "the scripted model cannot listen on %s, which is taken: give another %s, or "+
-		"none", op.Addr, flag)
+	return coleo.Errorf(coleo.EConflict, "the scripted model cannot listen on %s, "+
+		"which is taken: give another %s, or none", op.Addr, flag)
 }
 
 // scriptedModel is the JSON output of the verb "modelserver".

@@ -270,10 +270,9 @@ func (n notice) environ() []string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")
 	}
 	return []string{
-		"COLEO_EVENT=" + n.event, "COLEO_ARM_NAME=" + n.arm.Name, "COLEO_HARNESS=" + n.arm.Harness, "COLEO_WORKDIR=" +
-			n.arm.Workdir,
-		"COLEO_DIALOG=" + text(n.dialog.Title), "COLEO_DIALOG_KIND=" + string(n.dialog.Kind), "COLEO_SUBJECT=" +
-			text(n.dialog.Subject),
-		"COLEO_ANSWER=" + text(n.answer),
+		"COLEO_EVENT=" + n.event,
+		"COLEO_ARM_NAME=" + n.arm.Name, "COLEO_HARNESS=" + n.arm.Harness, "COLEO_WORKDIR=" + n.arm.Workdir,
+		"COLEO_DIALOG=" + text(n.dialog.Title), "COLEO_DIALOG_KIND=" + string(n.dialog.Kind),
+		"COLEO_SUBJECT=" + text(n.dialog.Subject), "COLEO_ANSWER=" + text(n.answer),
 	}
 }

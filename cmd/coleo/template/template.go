@@ -210,8 +210,8 @@ trusted. --revoke ends the trust. This does not work inside an arm.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if revoke == (hash != "") {
 				return coleo.Errorf(coleo.EInvalid,
-					"give --hash HASH or --revoke: nothing is trusted; 'coleo template show %s' prints the "+
-						"hash", args[0])
+					"give --hash HASH or --revoke: nothing is trusted; "+
+						"'coleo template show %s' prints the hash", args[0])
 			}
 			s, err := setup.New()
 			if err != nil {

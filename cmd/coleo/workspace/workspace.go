@@ -392,6 +392,6 @@ func findKept(ctx context.Context, trees workspace.Workspaces, name string) (k w
 		}), nil
 	}
 	return k, nil, coleo.Errorf(coleo.ENotFound,
-		"no work of an arm called %q is kept: 'coleo workspace kept' lists "+
-			"the kept work", name)
+		"no work of an arm called %q is "+
+			"kept: 'coleo workspace kept' lists the kept work", name)
 }

@@ -154,8 +154,8 @@ func tooOld(at, oldest time.Time, kept bool) error {
 		return coleo.Errorf(coleo.EInvalid,
 			"no screen of %s can be shown: the output is deleted, and no snapshot of the screen is left", moment(at))
 	}
-	return coleo.Errorf(coleo.EInvalid, "no screen of %s is kept: the oldest kept screen is "+
-		"from %s", moment(at), moment(oldest))
+	return coleo.Errorf(coleo.EInvalid, "no screen of %s "+
+		"is kept: the oldest kept screen is from %s", moment(at), moment(oldest))
 }
 
 // moment formats a time so that people can read it and can pass it to Coleo.

@@ -44,8 +44,8 @@ func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
 	}
 	part := strings.TrimSpace(prompt[at[0]:at[1]])
 	if at[1] < len(prompt) {
-		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q in the prompt as text: "+
-			"leave it out", s.Title, part)
+		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s "+
+			"would not take %q in the prompt as text: leave it out", s.Title, part)
 	}
 	return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q at the end of the prompt as "+
 		"text: put a word after it, or leave it out", s.Title, part)
