@@ -36,7 +36,7 @@ const lostRows = 5
 
 // redraw wipes the agent CLI's screen. A command of the model can do the same by mistake, if it prints directly
 // to the terminal. redraw checks two things:
-//   - Coleo makes the agent CLI draw its screen again.
+//   - Coleo makes the agent CLI draw its screen again, unless the agent CLI does so by itself.
 //   - Until then, Coleo does not report that no rule recognizes the screen.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
@@ -99,7 +99,7 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	if err := t.printPast(text); err != nil {
 		return 0, 0, err
 	}
-	if err := t.awaitRedraw(ctx, from); err != nil {
+	if err := t.awaitRedraw(ctx, was, from); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", what, err)
 	}
 	if came, err = t.awaitPicture(ctx, term, was, before, kept); err != nil {
@@ -135,10 +135,14 @@ func wipeBelow(lines []string, rowsKept int) string {
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
 }
 
-// texts returns the rows that have text. It removes the blanks at the end of each row.
+// scrollBar matches the part of a scroll bar in a row. Qwen Code 0.24.4 draws its scroll bar only for a moment.
+var scrollBar = regexp.MustCompile(`(^| ) +[│█]$`)
+
+// texts returns the rows that have text. It removes the blanks and the scroll bar at the end of each row.
 func texts(lines []string) []string {
 	var out []string
 	for _, line := range lines {
+		line = scrollBar.ReplaceAllString(strings.TrimRight(line, " "), "")
 		if line = strings.TrimRight(line, " "); line != "" {
 			out = append(out, line)
 		}
@@ -158,9 +162,12 @@ func (t *Trial) printPast(text string) error {
 	return err
 }
 
-// awaitRedraw waits until the session reports a redraw. If the session first reports an
-// unknown screen, awaitRedraw returns an error.
-func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
+// awaitRedraw waits until the session reports a redraw, or until the agent CLI has redrawn its screen by itself.
+// Qwen Code 0.24.4 does so within a second, if its conversation fills the screen. The proof is that the session
+// first reports a screen that it does not know, and then the state of `was` again. If the session reports an unknown
+// screen (ChangeUnrecognised) before that, awaitRedraw returns an error.
+func (t *Trial) awaitRedraw(ctx context.Context, was coleo.Reading, from coleo.Cursor) error {
+	noticed := false // whether the session has noticed that the screen was wiped
 	for c, err := range t.Session.Changes(ctx, from) {
 		switch {
 		case err != nil:
@@ -169,6 +176,10 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 			return nil
 		case c.Kind == coleo.ChangeUnrecognised:
 			return fmt.Errorf("it was told as unknown, and not drawn again")
+		case c.Kind == coleo.ChangeState && !c.Reading.Known:
+			noticed = true
+		case c.Kind == coleo.ChangeState && noticed && c.Reading.State == was.State:
+			return nil
 		}
 	}
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))

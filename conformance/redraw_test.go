@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,5 +30,14 @@ func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
 		if d := firstDifference(before, strings.Fields(c.now), c.kept); (d == "") != c.same {
 			t.Errorf("%s, of which %d were kept: %q", c.now, c.kept, d)
 		}
+	}
+}
+
+func TestAScrollBarIsNoText(t *testing.T) {
+	t.Parallel()
+	rows := []string{"  answer" + strings.Repeat(" ", 9) + "│", strings.Repeat(" ", 17) + "█", "│ a box  │", "│ a box   │", "a █"}
+	want := []string{"  answer", "│ a box", "│ a box", "a █"}
+	if got := texts(rows); !slices.Equal(got, want) {
+		t.Errorf("the rows with text are %q, want %q", got, want)
 	}
 }

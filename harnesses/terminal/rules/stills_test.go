@@ -63,6 +63,13 @@ func TestPicturesThatWereMisreadOnce(t *testing.T) {
 		"Claude Code puts a stopped command into its composer again": {"claude-code",
 			strings.Repeat("─", 80) + "\n! touch a; sleep 40\n" + strings.Repeat("─", 80) + "\n  ! for shell mode\n",
 			coleo.Idle},
+		"Qwen Code's picture for a wider terminal is no list": {"qwen",
+			"│\n\n│\n  ◆︎ noncee146ee1cc0\n█\n\n█\n  > count to 40 every 50ms\n█\n\n" +
+				"  ⠙ Pre-heating the servers... (0s · esc to cancel)\n" + strings.Repeat("─", 80) + "\n" + strings.Repeat("─", 40) +
+				"\n>   Type your message or @path/to/file\n" + strings.Repeat("─", 80) + "\n" + strings.Repeat("─", 40) +
+				"\n  ➜ work · git:(master) · mock-1\n" +
+				"  Enter to steer · Ctrl+Q to queue · ⏸ Ask permissions (shift + tab to cycle)\n",
+			""},
 		"Copilot CLI is in its shell mode": {"copilot",
 			strings.Repeat("─", 80) + "\n! Execute shell command\n" + strings.Repeat("─", 80) +
 				"\n ← open sidebar · Shell · Manual Approval · / commands · esc exit shell mode   mock-1\n",
