@@ -163,7 +163,7 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	}
 	top := c.findTop(p, bottom)
 	bottom = c.nearestBottom(p, top, bottom)
-	if top < 0 || top >= bottom {
+	if top < 0 || top >= bottom || c.isForWider(p, top, bottom) {
 		return nil
 	}
 	if c.first != nil && !c.first.MatchString(p.rows[top]) && !c.Tall || !c.allowsCursor(p, top, bottom) {
@@ -172,6 +172,16 @@ func (c *Composer) find(p *Picture) *ComposerView {
 	v := &ComposerView{top: top, bottom: bottom, Text: c.text(p.rows[top:bottom])}
 	v.Empty = v.Text == "" || c.empty != nil && c.empty.MatchString(v.Text)
 	return v
+}
+
+// isForWider reports whether an edge of the composer continues the row above it. The picture is then for a wider
+// terminal: the terminal was resized, and the agent CLI has not drawn since. Such a picture proves nothing, because
+// parts of a dialog around the composer can be in places where no rule finds them.
+func (c *Composer) isForWider(p *Picture, top, bottom int) bool {
+	continues := func(y int, edge *regexp.Regexp) bool {
+		return edge != nil && 0 <= y && y < len(p.Screen.Wrapped) && p.Screen.Wrapped[y] && edge.MatchString(p.rows[y])
+	}
+	return continues(top-1, c.top) || continues(bottom, c.bottom)
 }
 
 // allowsCursor reports whether c.Cursor allows the cursor's place. The composer's rows have the
