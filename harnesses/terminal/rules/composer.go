@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"coleo.dev/pty"
 )
@@ -178,10 +179,28 @@ func (c *Composer) find(p *Picture) *ComposerView {
 // terminal: the terminal was resized, and the agent CLI has not drawn since. Such a picture proves nothing, because
 // parts of a dialog around the composer can be in places where no rule finds them.
 func (c *Composer) isForWider(p *Picture, top, bottom int) bool {
-	continues := func(y int, edge *regexp.Regexp) bool {
-		return edge != nil && 0 <= y && y < len(p.Screen.Wrapped) && p.Screen.Wrapped[y] && edge.MatchString(p.rows[y])
+	return c.top != nil && c.top.MatchString(p.rowAt(top-1)) && p.continuesLine(top-1) ||
+		c.bottom != nil && c.bottom.MatchString(p.rowAt(bottom)) && p.continuesLine(bottom)
+}
+
+// rowAt returns a row of the picture, or "" if it has no such row.
+func (p *Picture) rowAt(y int) string {
+	if y < 0 || y >= len(p.rows) {
+		return ""
 	}
-	return continues(top-1, c.top) || continues(bottom, c.bottom)
+	return p.rows[y]
+}
+
+// continuesLine reports whether row y continues a line of one repeated character, such as "────", in the row above.
+// Screen.Wrapped alone is no proof. OpenCode 1.18.33 writes a row anew without a line break, so the row still counts
+// as wrapped.
+func (p *Picture) continuesLine(y int) bool {
+	if y < 1 || y >= len(p.Screen.Wrapped) || !p.Screen.Wrapped[y] {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(p.rowAt(y - 1))
+	first, _ := utf8.DecodeRuneInString(p.rowAt(y))
+	return first == last
 }
 
 // allowsCursor reports whether c.Cursor allows the cursor's place. The composer's rows have the

@@ -22,3 +22,27 @@ func TestAComposerForAWiderTerminalIsNone(t *testing.T) {
 		}
 	}
 }
+
+// The terminal has become narrower, and OpenCode has written each row anew without a line break. The edge of its
+// composer is a whole row again, although the terminal still counts the row as wrapped.
+func TestAnEdgeThatWasWrittenAnewIsWhole(t *testing.T) {
+	t.Parallel()
+	spec := builtinSpec(t, "opencode")
+	core := pty.New(100, 10)
+	core.Feed([]byte("\x1b[2;1H  ┃\x1b[3;1H  ┃  Build\x1b[4;1H  ╹" + strings.Repeat("▀", 97) + "\r\n"))
+	core.Resize(80, 10)
+	if NewPicture(core.View(), &spec.Composer).Composer != nil {
+		t.Error("the composer of a picture for a wider terminal is found")
+	}
+	y := 4 // the row that continues the wrapped edge
+	core.Feed([]byte("\x1b[3;1H\x1b[K  ┃\x1b[4;1H  ┃  Build" + strings.Repeat(" ", 71) + "\x1b[" + string(rune('1'+y)) +
+		";1H  ╹" + strings.Repeat("▀", 77)))
+	view := core.View()
+	if !view.Wrapped[y] {
+		t.Fatalf("the row %q does not count as wrapped, so this test shows nothing", view.Lines[y])
+	}
+	view.Cursor, view.CursorVisible = [2]int{5, 2}, true
+	if NewPicture(view, &spec.Composer).Composer == nil {
+		t.Errorf("the composer is not found in\n%s", strings.Join(view.Lines, "\n"))
+	}
+}
