@@ -35,7 +35,8 @@ func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
 
 func TestAScrollBarIsNoText(t *testing.T) {
 	t.Parallel()
-	rows := []string{"  answer" + strings.Repeat(" ", 9) + "│", strings.Repeat(" ", 17) + "█", "│ a box  │", "│ a box   │", "a █"}
+	rows := []string{"  answer" + strings.Repeat(" ", 9) + "│", strings.Repeat(" ", 17) + "█", "│ a box  │",
+		"│ a box   │", "a █"}
 	want := []string{"  answer", "│ a box", "│ a box", "a █"}
 	if got := texts(rows); !slices.Equal(got, want) {
 		t.Errorf("the rows with text are %q, want %q", got, want)

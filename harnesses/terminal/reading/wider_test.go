@@ -17,7 +17,7 @@ const pictureGap = 30 * time.Millisecond
 // prompt into the dialog.
 func TestAPictureForAWiderTerminalIsNotIdle(t *testing.T) {
 	t.Parallel()
-	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
+	forEachRecording(t, func(t *testing.T, h described, _ string, c *pty.Cast) {
 		core, last := pty.New(c.Cols, c.Rows), ""
 		for i, e := range c.Events {
 			switch e.Kind {
