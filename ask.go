@@ -74,8 +74,8 @@ type Ask struct {
 	Writes string `json:"writes,omitempty" toml:"writes"`
 	// A pattern that the tool's result must match after the approved action has been carried out.
 	// After a denial, the result must not match it. Without this key, any result is accepted. If the
-	// dialog is a question, the checks look for this pattern instead of the labels in `page`, because
-	// some tools report an answer in other words.
+	// dialog is a question, the checks look for this pattern instead of the labels in `page`. Some
+	// tools report an answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
 	// If this key is `true`, the approved action calls the MCP server of the checks, with the
 	// nonce.

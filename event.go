@@ -155,9 +155,8 @@ const (
 	MergeFailed MergeStep = "failed" // nothing was merged; see Why
 )
 
-// MergeChange is the payload of the event about a merge. If the host agent is killed after the event
-// with MergeBegan and before the event with MergeDone, the next host agent checks whether the branch
-// was moved.
+// MergeChange is the payload of the event about a merge. If the host agent is killed between the
+// events with MergeBegan and MergeDone, the next host agent checks whether the branch was moved.
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
 	By        string    `json:"by,omitempty"`        // the person or program that asked for the merge, for people

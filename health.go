@@ -101,9 +101,9 @@ type Runtime struct {
 	Signals  SignalFlags `json:"signals"`
 }
 
-// Summarise computes the health of an arm at the given time, without side effects. While its host
-// agent sends heartbeats, an arm that waits for an approval or an answer does not count as hung for
-// lack of output, however long it waits. Summarise ignores times that are unset or in the future.
+// Summarise computes the health of an arm at the given time, without side effects. An arm that
+// waits for an approval or an answer does not count as hung for lack of output, while its host
+// agent sends heartbeats. Summarise ignores times that are unset or in the future.
 func Summarise(s Signals, now time.Time) Runtime {
 	r := Runtime{
 		Distributed:           s.AgentID != "" && s.AgentID != LocalHost,

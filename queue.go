@@ -8,8 +8,8 @@ const (
 	// one prompt names.
 	MaxQueued = 200
 	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes. It is
-	// limited because each change of the queue writes the whole queue into the arm's record, and
-	// because the queue must fit into one message of the bus.
+	// limited for two reasons. Each change of the queue writes the whole queue into the arm's record,
+	// and the queue must fit into one message of the bus.
 	MaxQueuedBytes = 1 << 20
 )
 

@@ -86,9 +86,9 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// perform sends the prompt of the deed d. If the agent CLI is busy with a turn that it has begun by itself,
-// perform waits for the end of that turn and tries again. It does not try again if the session cannot prove
-// that the last turn has ended (coleo.RuleUnprovenIdle).
+// perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform waits for
+// the end of that turn and tries again. It does not try again if the session cannot prove that the last
+// turn has ended (coleo.RuleUnprovenIdle).
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := waitfor.Idle(ctx, t.hosted.Session())

@@ -93,11 +93,10 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	return out, nil
 }
 
-// alternative carries out serve's order to try the next alternative of a parked arm, which is an
-// arm that waits at a limit of its model. An alternative is, for example, another model. The order
-// names the limit and the alternative. The write that carries out the order also records that the
-// alternative was tried. So if serve repeats the order after a kill, alternative does not carry it
-// out twice.
+// alternative carries out serve's order to try the next alternative of a parked arm. Such an arm
+// waits at a limit of its model. An alternative is, for example, another model. The order names the
+// limit and the alternative. The write that carries out the order also records that the alternative
+// was tried. So if serve repeats the order after a kill, alternative does not carry it out twice.
 //
 // Before alternative changes the model, it stores the alternative in Parked.Doing. So if a kill
 // interrupts the change, the repeated order recognizes that the change has begun. If the change

@@ -130,8 +130,8 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// leaveError is called when a new turn begins. If a note in the queue says that a prompt waits
-// because of the error of an earlier turn, leaveError removes the note and returns the events. The
+// leaveError is called when a new turn begins. A note in the queue can say that a prompt waits
+// because of the error of an earlier turn. leaveError removes this note and returns the events. The
 // caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false

@@ -266,9 +266,9 @@ func (h *Host) countRequests() int {
 	return len(list)
 }
 
-// hasOpenSuspension reports whether an arm that ends when its work is done must wait with its end,
-// because one of its questions or requests is unanswered. For an arm that does not end by itself,
-// it returns false. If the suspensions cannot be read, it returns true.
+// hasOpenSuspension reports whether one of the arm's questions or requests is unanswered. An arm
+// that ends when its work is done must then wait. For an arm that does not end by itself, it
+// returns false. If the suspensions cannot be read, it returns true.
 func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	a.mu.Lock()
 	id, ends := a.record.ID, a.record.Spec.EndWhenDone

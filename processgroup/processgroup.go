@@ -16,7 +16,7 @@ import (
 
 // Own prepares a command that has not started. The command gets a process group of its own, and the
 // end of the command's context kills all processes of the group. A process outside of the group can
-// keep the command's output open, so the command's Wait waits at most pipeWait for the end of the
+// keep the command's output open. So the command's Wait waits at most pipeWait for the end of the
 // output.
 func Own(cmd *exec.Cmd, pipeWait time.Duration) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

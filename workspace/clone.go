@@ -99,8 +99,8 @@ func checkClone(ctx context.Context, w Workspace) error {
 // CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone, the
 // result is the zero value.
 //
-// An arm with several repositories has one top folder that contains all of its clones. If the given folder is in the
-// top folder but in none of the clones, CloneOf returns EUnsupported, because an arm can put links to other
+// An arm with several repositories has one top folder that contains all of its clones. If the given folder is in
+// the top folder but in none of the clones, CloneOf returns EUnsupported. An arm can put links to other
 // repositories there.
 //
 // A caller that opens the repository of an arm's folder must check that this repository uses the clone's git folder.

@@ -92,8 +92,8 @@ func EndMarked(g Group, arm string, which func(generation int, start string) boo
 	}
 }
 
-// untilEnded calls the function `meanwhile` at least once, and repeats the call until the processes
-// in list have ended, but at most for the duration `limit`.
+// untilEnded calls the function `meanwhile` again and again until the processes in `list` have
+// ended, but at most for the duration `limit`. It calls the function at least once.
 func untilEnded(list []procEntry, limit time.Duration, meanwhile func()) {
 	e := watchEnds(list)
 	defer e.close()

@@ -50,8 +50,8 @@ func NewWorkspace(dir string, m Machine) (Workspace, error) {
 	return Workspace{Root: root, Machine: m}, nil
 }
 
-// CheckPath returns an error if a command must not read the file without a question, because the file is
-// private, special or outside of the workspace. A relative path is relative to the folder dir.
+// CheckPath returns an error if a command must not read the file without a question. That is so if the
+// file is private, special or outside of the workspace. A relative path is relative to the folder dir.
 func (w Workspace) CheckPath(dir, path string) error {
 	_, err := w.readable(dir, path)
 	return err

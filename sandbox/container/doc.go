@@ -9,8 +9,8 @@
 //
 // The link also limits the life of the container. If StartVerb ends, the kernel closes the link. Then InitVerb
 // ends, and the kernel ends all other processes of the container. No process of the container can stop InitVerb
-// or read its memory. So no process is left over if somebody kills the holder, StartVerb, the engine's program,
-// or the guard, which ends the arm if the holder dies.
+// or read its memory. So no process is left over if somebody kills the holder, StartVerb or the engine's
+// program. The same is true of the guard, which ends the arm if the holder dies.
 //
 // The name and the labels of a container identify the arm, the generation and the start. Coleo removes only
 // containers with exactly these names and labels.

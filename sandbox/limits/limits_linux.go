@@ -120,8 +120,8 @@ func enableControllers(folder string, controllers []string) error {
 	return nil
 }
 
-// makeRoom moves all processes of the control group at `folder` into a new group below it, because only a group
-// without processes can give controllers to the groups below it. Coleo may do this in a group that systemd has
+// makeRoom moves all processes of the control group at `folder` into a new group below it. Only a group without
+// processes can give controllers to the groups below it. Coleo may do this in a group that systemd has
 // delegated to it, because systemd does not manage such a group. Coleo then makes the groups of arms beside the
 // new group.
 func makeRoom(folder string) error {

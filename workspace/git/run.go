@@ -60,10 +60,10 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 // arguments.
 //
 // A command may be on the list only if a test shows that a hostile repository cannot start a program through this
-// command. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because they start
-// git in submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree instead.
-// "worktree" is not on the list, because it would write the path of the stand-in, the temporary folder that git uses
-// in place of the common folder (see AddWorktree).
+// command. "add", "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because they
+// start git in submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree instead.
+// "worktree" is not on the list, because it would write the path of the stand-in. That is the temporary folder that
+// git uses in place of the common folder: see AddWorktree.
 var commands = map[string][]string{
 	"branch":           nil,
 	"cat-file":         nil,

@@ -115,8 +115,9 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust prints a note if Coleo will edit a file of the agent CLI in the user's home folder, so that the
-// agent CLI trusts the new arm's folder. `usual` is the harness of the arm if the request names none.
+// SayTrust prints a note if Coleo will edit a file of the agent CLI in the user's home folder. The edit
+// makes the agent CLI trust the new arm's folder. `usual` is the harness of the arm if the request names
+// none.
 func SayTrust(c *cobra.Command, client *apiclient.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {

@@ -103,9 +103,10 @@ const (
 	loginNeedless = "not needed"
 )
 
-// loginFor returns "yes" if the user can use a model, "no" if a login is missing, and "not needed" if the model
-// is free for everybody. OpenCode, for example, offers free models of its own provider. For such a provider,
-// the catalogue sets Connected although nobody has logged in, so loginFor also looks at the price.
+// loginFor returns "yes" if the user can use a model, and "no" if a login is missing. It returns "not needed"
+// for a model that is free for everybody. OpenCode, for example, offers free models of its own provider. For
+// such a provider, the catalogue sets Connected although nobody has logged in, so loginFor also looks at the
+// price.
 func loginFor(m wire.Model, logins []coleo.Login) string {
 	for _, l := range logins {
 		if l.LoggedIn && slices.Contains(m.Harnesses, l.Harness) {

@@ -132,8 +132,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns the configuration that is the same for the host agent and for host local, the part of
-// serve that drives arms without a host agent. It does not set the registry.
+// hostConfig returns the configuration that is the same for the host agent and for host local. Host local
+// is the part of serve that drives arms without a host agent. It does not set the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // colours are the names of colors in a condition. A color has one of these names if that component of
-// its RGB value is stronger than the other two. All shades of a color have the same name, because a
-// theme can choose any shade of red for its errors, but rarely chooses another color.
+// its RGB value is stronger than the other two. All shades of a color have the same name. A theme can
+// choose any shade of red for its errors, but it rarely chooses another color.
 var colours = []string{"red", "green", "blue"}
 
 // colourOf returns the strongest component of a color: "red", "green" or "blue". It must be at least
@@ -63,8 +63,8 @@ func (p *Picture) hasColour(c *Cond, rows []string, numbers []int) bool {
 //
 // All options are on one row, and markedOption uses the lowest row that shows all of them. The most
 // frequent background of this row is ordinary, and any other background stands out. If several options
-// stand out, the most frequent backgrounds of the rows above are ordinary too, because buttons can have
-// the background of the box above them. If several options still stand out, optionOfFrame decides.
+// stand out, the most frequent backgrounds of the rows above are ordinary too. Buttons can have the
+// background of the box above them. If several options still stand out, optionOfFrame decides.
 func (p *Picture) markedOption(options []string) int {
 	y, columns := p.optionRow(options)
 	if p.cell == nil || y < 0 {

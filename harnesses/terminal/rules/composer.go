@@ -100,8 +100,8 @@ type Composer struct {
 	// not blanks.
 	Tab string `toml:"tab"`
 	// TabGarbles reports whether the agent CLI draws rows over each other after a tab. Coleo then cannot
-	// compare the whole text if it has tabs. It only checks that the composer begins with the beginning of
-	// the text, and that the composer's last row begins with the end of the text.
+	// compare the whole text if it has tabs. It only compares the beginning of the composer with that of
+	// the text, and the composer's last row with the end of the text.
 	TabGarbles bool `toml:"tab_garbles"`
 	// Mode is a terminal mode that must be on: `bracketed_paste`. Use this key for an agent CLI
 	// that switches the mode on only while it accepts input.
@@ -220,8 +220,8 @@ func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 // lower edge.
 //
 // A composer with the lower edge `cursor` ends at the cursor's row. If a row further down matches
-// c.first, the composer ends at the last such row, because somebody may have moved the cursor up in a
-// long text.
+// c.first, the composer ends at the last such row. Somebody may have moved the cursor up in a long
+// text.
 func (c *Composer) findBottom(p *Picture) int {
 	if c.Bottom == cursorEdge {
 		bottom := min(p.cursorY()+1, len(p.rows))

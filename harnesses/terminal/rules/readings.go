@@ -219,8 +219,8 @@ func (p *Pack) Picture(own *Picture, s coleo.Screen) *Picture {
 }
 
 // Read applies the dialogs and the rules of the pack to a picture from Pack.Picture. If the dialog's
-// field Default is not the index of one of its options, Read sets this field to -1, because the marked
-// option is unknown.
+// field Default is not the index of an option, the marked option is unknown, and Read sets the field
+// to -1.
 func (p *Pack) Read(picture *Picture) Verdict {
 	v := p.spec.Read(picture)
 	if v.Dialog != nil && v.Dialog.Default >= len(v.Dialog.Options) {

@@ -206,8 +206,8 @@ func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: "UP", On: "DOWN", Text: d.Words}, nil
 }
 
-// checkText returns EInvalid if the text has a blank at one of its ends, or a character that cannot be
-// printed, such as a line end.
+// checkText returns EInvalid if the text has a blank at one of its ends. It does so too for a
+// character that cannot be printed, such as a line end.
 func checkText(text string) error {
 	if strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return coleo.Errorf(coleo.EInvalid, "the text %q must be one line without blanks around it and control characters",
