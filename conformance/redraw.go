@@ -135,15 +135,15 @@ func wipeBelow(lines []string, rowsKept int) string {
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
 }
 
-// scrollBar matches the part of a scroll bar in a row. Qwen Code 0.24.4 draws its scroll bar only for a moment.
-var scrollBar = regexp.MustCompile(`(^| ) +[│█]$`)
+// scrollBar matches a row that has only a part of a scroll bar. Qwen Code 0.24.4 draws its scroll bar only for a
+// moment.
+var scrollBar = regexp.MustCompile(`^ +[│█]$`)
 
-// texts returns the rows that have text. It removes the blanks and the scroll bar at the end of each row.
+// texts returns the rows that have text. It removes the blanks at the end of each row. A scroll bar is no text.
 func texts(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		line = scrollBar.ReplaceAllString(strings.TrimRight(line, " "), "")
-		if line = strings.TrimRight(line, " "); line != "" {
+		if line = strings.TrimRight(line, " "); line != "" && !scrollBar.MatchString(line) {
 			out = append(out, line)
 		}
 	}

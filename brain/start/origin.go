@@ -57,8 +57,8 @@ func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 // labels. If `known` is true, the arm already exists, and Label returns EInvalid if there are any labels.
 func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
-		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm "+
-			"label' changes its labels; nothing was started", arm.Name)
+		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: "+
+			"'coleo arm label' changes its labels; nothing was started", arm.Name)
 	}
 	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)
 	if err != nil || known {

@@ -34,12 +34,12 @@ func TestAnEdgeThatWasWrittenAnewIsWhole(t *testing.T) {
 	if NewPicture(core.View(), &spec.Composer).Composer != nil {
 		t.Error("the composer of a picture for a wider terminal is found")
 	}
-	y := 4 // the row that continues the wrapped edge
-	core.Feed([]byte("\x1b[3;1H\x1b[K  ┃\x1b[4;1H  ┃  Build" + strings.Repeat(" ", 71) + "\x1b[" + string(rune('1'+y)) +
-		";1H  ╹" + strings.Repeat("▀", 77)))
+	core.Feed([]byte("\x1b[3;1H\x1b[K  ┃\x1b[4;1H  ┃  Build" + strings.Repeat(" ", 71) +
+		"\x1b[5;1H  ╹" + strings.Repeat("▀", 77)))
 	view := core.View()
-	if !view.Wrapped[y] {
-		t.Fatalf("the row %q does not count as wrapped, so this test shows nothing", view.Lines[y])
+	const edge = 4 // the index of the row with the edge, which continued the wrapped edge before
+	if !view.Wrapped[edge] {
+		t.Fatalf("the row %q does not count as wrapped, so this test shows nothing", view.Lines[edge])
 	}
 	view.Cursor, view.CursorVisible = [2]int{5, 2}, true
 	if NewPicture(view, &spec.Composer).Composer == nil {
