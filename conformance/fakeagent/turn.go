@@ -21,8 +21,11 @@ func (p *program) beginTurn(ctx context.Context, do func(ctx context.Context)) {
 }
 
 // answerPrompt begins the turn of a prompt. The caller must hold mu.
+//
+// It does not draw the prompt by itself, because the screen would show the prompt while the fake still looks
+// idle. On a loaded machine, this picture can stay longer than the time after which a harness believes it.
 func (p *program) answerPrompt(ctx context.Context, prompt string) {
-	p.add("❯ " + prompt)
+	p.keep("❯ " + prompt)
 	if p.cfg.Model != nil {
 		p.beginTurn(ctx, func(ctx context.Context) { p.runModelTurn(ctx, prompt) })
 		return
@@ -118,11 +121,16 @@ func (p *program) print(text string) { p.lockedDo(func() { p.add(text) }) }
 
 // add adds lines to the transcript and draws the screen. The caller must hold mu.
 func (p *program) add(text string) {
+	p.keep(text)
+	p.draw()
+}
+
+// keep adds lines to the transcript. The caller must hold mu.
+func (p *program) keep(text string) {
 	p.transcript = append(p.transcript, strings.Split(text, "\n")...)
 	if extra := len(p.transcript) - keptLines; extra > 0 {
 		p.transcript = p.transcript[extra:]
 	}
-	p.draw()
 }
 
 // keptLines is how many lines the transcript keeps. No screen has that many lines.
