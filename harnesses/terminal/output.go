@@ -129,7 +129,7 @@ func (s *session) onOutput(r *reading.Reader, replay *past.Replay, now time.Time
 		s.replies.add(reading.Reply{Offset: r.End(), Data: data})
 	}
 	s.sizes.noteFrames(r.Core().WholeFrames())
-	replay.Resize(r.End(), r.Core())
+	replay.Resize(r.End(), r.Resize)
 	s.snapshots.Capture(r.End(), func() *reading.Snapshot { return s.snapshot(r, now) })
 }
 

@@ -26,7 +26,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.onChange)
 		r.SetVersion(s.facts.Version)
 		if r.Resume(snapshot, now); exact {
-			r.Core().Resize(size.Cols, size.Rows)
+			r.Resize(size.Cols, size.Rows)
 		}
 		s.snapshots.StartFrom(snapshot.Offset)
 		s.replies.addUnsent(snapshot.Replies, at.Answered)

@@ -165,7 +165,7 @@ func (s *session) resize(size past.Size) error {
 	if err != nil {
 		r, unlock := s.live.lock()
 		defer unlock()
-		r.Core().Resize(was.Cols, was.Rows)
+		r.Resize(was.Cols, was.Rows)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()
 	was.Cols, was.Rows = r.Core().Size()
-	r.Core().Resize(size.Cols, size.Rows)
+	r.Resize(size.Cols, size.Rows)
 	// A program that already has the size draws nothing.
 	s.sizes.await(r.Core().WholeFrames(), s.rules().WholeAfterResize && size != was)
 	return was

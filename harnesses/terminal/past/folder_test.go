@@ -145,7 +145,7 @@ func TestAReplayStopsWhereTheSessionMustAct(t *testing.T) {
 		at += int64(r.Next(at, 50))
 		stops = append(stops, at)
 		shot := shotOf("", 0)
-		if r.Resize(at, shot.Core()); at == 60 {
+		if r.Resize(at, shot.Core().Resize); at == 60 {
 			if cols, rows := shot.Core().Size(); cols != 70 || rows != 20 {
 				t.Errorf("at 60 the screen is %d x %d, want 70 x 20", cols, rows)
 			}

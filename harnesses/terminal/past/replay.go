@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"coleo.dev/holder/journal"
-	"coleo.dev/pty"
 )
 
 // readChunk is the number of bytes of a journal that are read in one call.
@@ -78,10 +77,10 @@ func (r *Replay) Next(offset int64, n int) int {
 	return min(n, int(journal.SegmentSize-offset%journal.SegmentSize))
 }
 
-// Resize applies the resizes up to the given offset to the screen, unless it has applied them before.
-func (r *Replay) Resize(offset int64, s pty.Screen) {
+// Resize calls the function `resize` for each resize up to the given offset, unless it has done so before.
+func (r *Replay) Resize(offset int64, resize func(cols, rows int)) {
 	for len(r.resizes) > 0 && r.resizes[0].Offset <= offset {
-		s.Resize(r.resizes[0].Cols, r.resizes[0].Rows)
+		resize(r.resizes[0].Cols, r.resizes[0].Rows)
 		r.resizes = r.resizes[1:]
 	}
 }

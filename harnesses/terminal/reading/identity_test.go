@@ -250,7 +250,7 @@ func TestAnotherSizeIsNoOtherDialog(t *testing.T) {
 			w.press(c.key)
 		}
 		if c.resize {
-			w.r.Core().Resize(40, 12)
+			w.r.Resize(40, 12)
 		}
 		next := w.draw(asks(c.command))
 		if same := next.Fingerprint == first.Fingerprint; same != c.same {

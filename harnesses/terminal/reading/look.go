@@ -58,8 +58,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		return wait
 	}
 	r.painting, r.lookedAt = painting{}, now
-	r.picture = rules.NewPicture(r.visible(), &r.spec.Composer)
-	r.picture.Use(r.screen.Cell, r.memo)
+	r.picture = r.nextPicture()
 	r.verdict = r.spec.Read(r.picture)
 	if r.verdict.State == coleo.Dead && !r.mode.noProcess {
 		// The screen shows the text that the agent CLI prints before it ends, and a rule has read it as the end.

@@ -32,6 +32,7 @@ type Reader struct {
 
 	picture  *rules.Picture // the last complete picture
 	lookedAt time.Time      // when the Reader looked at the last picture
+	resized  *resized       // the screen has another size, and the program has not drawn since; else nil
 	memo     rules.Memo     // results of conditions on earlier pictures
 	verdict  rules.Verdict  // the verdict on the last picture
 	dialogs  appearances
@@ -126,7 +127,8 @@ func (r *Reader) Verdict() rules.Verdict { return r.verdict }
 // else uses the Reader.
 func (r *Reader) Picture() *rules.Picture { return r.picture }
 
-// Core returns the terminal's emulator. Only Feed may write output to it.
+// Core returns the terminal's emulator. Only Feed may write output to it, and only Resize may change its size
+// after the first look.
 func (r *Reader) Core() *pty.Core { return r.screen }
 
 // End returns the offset up to which the Reader has read the output, in bytes. The screen shows the output

@@ -155,7 +155,7 @@ func (p *player) wait(now time.Time) {
 func (p *player) feed(e pty.CastEvent, now time.Time) {
 	switch e.Kind {
 	case pty.CastResize:
-		p.screen.Resize(e.Cols, e.Rows)
+		p.Resize(e.Cols, e.Rows)
 	case pty.CastOutput:
 		for b := []byte(e.Data); len(b) > 0; {
 			n, whole := p.Feed(b, now)
