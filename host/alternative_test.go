@@ -93,6 +93,9 @@ func (s *stage) wentOn(id string, clock *fakeClock, o bus.AlternativeOrder) {
 	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {
 		s.t.Errorf("%d prompts are called lost", len(lost))
 	}
+	if told := s.events(id, coleo.EventModel); len(told) != 1 {
+		s.t.Errorf("%d events tell another model", len(told))
+	}
 }
 
 func TestAParkedArmGoesOnOnceWithAnotherModel(t *testing.T) {
@@ -100,30 +103,30 @@ func TestAParkedArmGoesOnOnceWithAnotherModel(t *testing.T) {
 	s, id, clock, o := alternativeStage(t, "model:p/m3,wait")
 	must[bus.ModelReport](s, bus.OpAlternative, o)
 	s.wentOn(id, clock, o)
-	if n := len(s.events(id, coleo.EventModel)); n != 1 {
-		t.Errorf("%d events tell another model", n)
-	}
+}
+
+// intends stores the first step of an order to continue with another model.
+func (s *stage) intends(id string, o bus.AlternativeOrder) *arm {
+	s.t.Helper()
+	a, err := s.host.arm(id)
+	s.check(err)
+	s.check(a.changeParked(s.t.Context(), o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
+		p.Doing = o.At.Step
+		q := armrecord.Queue(r)
+		q.Parked = &p
+		r.Queue = &q
+		return nil
+	}))
+	return a
 }
 
 // A parked arm receives the order to continue with another model. The test ends the host agent between any two
 // writes of this order, and gives the order to the next host agent again. The arm must continue exactly once.
 func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	begun := func(s *stage, id string, o bus.AlternativeOrder) *arm {
-		a, err := s.host.arm(id)
-		s.check(err)
-		s.check(a.changeParked(s.t.Context(), o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
-			p.Doing = o.At.Step
-			q := armrecord.Queue(r)
-			q.Parked = &p
-			r.Queue = &q
-			return nil
-		}))
-		return a
-	}
 	for what, kill := range map[string]func(s *stage, id string, o bus.AlternativeOrder){
 		"before the order": func(*stage, string, bus.AlternativeOrder) {},
-		"after the intent": func(s *stage, id string, o bus.AlternativeOrder) { begun(s, id, o) },
+		"after the intent": func(s *stage, id string, o bus.AlternativeOrder) { s.intends(id, o) },
 		"after the change of the model": func(s *stage, id string, o bus.AlternativeOrder) {
 			a, err := s.host.arm(id)
 			s.check(err)
@@ -152,6 +155,11 @@ func TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing(t *testing.T) 
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, a *arm, o bus.AlternativeOrder){
 		"never": func(*stage, *arm, bus.AlternativeOrder) {},
+		// The agent CLI ends after the first step of the order, and before its model is stored.
+		"after the intent": func(s *stage, a *arm, o bus.AlternativeOrder) {
+			s.check(s.intends(o.Arm, o).endParked(s.t.Context(), o.At))
+			s.restart()
+		},
 		"after the end": func(s *stage, a *arm, o bus.AlternativeOrder) {
 			_, restart, err := a.takeModel(s.t.Context(), o)
 			if s.check(err); !restart {

@@ -128,8 +128,9 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	ctx = context.WithoutCancel(ctx)
 	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 		var events []coleo.Event
-		// Without a restart, SwitchModel has already recorded the change.
-		if restart {
+		// Without a restart, SwitchModel has already recorded the change. After a kill, the restart may have been
+		// done by an earlier order.
+		if r.Trace.Model != o.Model {
 			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
 		q := armrecord.Queue(r)
@@ -142,7 +143,8 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 }
 
 // takeModel changes the model of a parked arm. If the agent CLI takes a model only when it starts,
-// takeModel ends the agent CLI and returns true. Nobody can type into the arm meanwhile.
+// takeModel ends the agent CLI and returns true. It also returns true if the agent CLI has ended before.
+// Nobody can type into the arm meanwhile.
 func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelReport, bool, error) {
 	if !a.typing.TryLock() {
 		return bus.ModelReport{}, false, coleo.Errorf(coleo.EBusy, "somebody is typing into arm %s", a.name())
@@ -176,7 +178,8 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 		return bus.ModelReport{}, false, err
 	}
 	if dead != nil {
-		return bus.ModelReport{Chosen: a.choices.Chosen()}, true, nil
+		report, err := a.choices.ChooseForStart(ctx, o.Model)
+		return report, true, err
 	}
 	report, err := a.choices.SwitchModel(ctx, bus.ModelOrder{Arm: o.Arm,
 		ModelOrder: coleo.ModelOrder{Model: o.Model, Scope: coleo.ScopeArm}})

@@ -50,13 +50,29 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 			c.SetThread(conversation, o.Model)
 			return
 		}
-		delete(c.Threads, conversation) // without this, the conversation would keep the model that was chosen for it
-		mode := s.State().Mode
-		if c.Model = o.Model; c.Modes[mode] != "" {
-			c.SetMode(mode, o.Model)
-		}
+		setOwnModel(c, conversation, s.State().Mode, o.Model)
 	})
 	return bus.ModelReport{ModelSwitch: out, Chosen: ch.Chosen()}, err
+}
+
+// setOwnModel sets the model of an arm. Without its other changes, the arm would keep the model that was
+// chosen for the given conversation or mode.
+func setOwnModel(c *coleo.Chosen, conversation, mode, model string) {
+	delete(c.Threads, conversation)
+	if c.Model = model; c.Modes[mode] != "" {
+		c.SetMode(mode, model)
+	}
+}
+
+// ChooseForStart stores the model with which an arm that does not run starts next. It returns the errors of
+// Config.Intend.
+func (ch *Chooser) ChooseForStart(ctx context.Context, model string) (bus.ModelReport, error) {
+	ch.changing.Lock()
+	defer ch.changing.Unlock()
+	r := ch.Record()
+	err := ch.choose(ctx, func(c *coleo.Chosen) { setOwnModel(c, r.Spec.Conversation, c.Mode, model) })
+	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: ModelOf(r), To: model, Pending: true},
+		Chosen: ch.Chosen()}, err
 }
 
 // takeModelOf stores the present model as the model of the old mode, and sets the model of the new
