@@ -1,7 +1,7 @@
 # make up      starts a demonstration on this machine: two real agent CLIs as arms
 # make down    ends the demonstration
 # make test    runs every test, including those with real agent CLIs
-# make test-short    runs the tests that need no agent CLI, no Node and no network, within 90 s
+# make test-short    runs the tests that need no agent CLI, no Node and no network, in about two minutes
 # make check   checks formatting and architecture, and runs vet and the linters
 # make build   builds bin/coleo
 # make safety, conformance, soak, many-turns, faults    the long runs
