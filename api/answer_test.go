@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/apiclient"
+	"coleo.dev/changes"
 	"coleo.dev/wire"
 )
 
@@ -56,6 +57,16 @@ func (b *family) SwitchMode(_ context.Context, arm string, _ coleo.ModeOrder) (c
 func (b *family) Prompt(_ context.Context, arm string, _ coleo.Prompt, _ string) (coleo.Receipt, error) {
 	b.note("prompted " + arm)
 	return coleo.Receipt{ID: "r"}, nil
+}
+
+func (b *family) Comment(_ context.Context, arm string, one changes.Comment) ([]changes.Comment, error) {
+	b.note("commented " + arm)
+	return []changes.Comment{one}, nil
+}
+
+func (b *family) SendComments(_ context.Context, arm string) (changes.Sent, error) {
+	b.note("prompted " + arm)
+	return changes.Sent{Comments: 1}, nil
 }
 
 func (b *family) Harnesses(context.Context) ([]coleo.Info, error) {
@@ -219,6 +230,14 @@ func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 		},
 		"a prompt for its parent": func(ctx context.Context, c *apiclient.Client) error {
 			_, err := c.Prompt(ctx, "parent", coleo.Prompt{Text: "x"}, "")
+			return err
+		},
+		"a comment, which anybody can send": func(ctx context.Context, c *apiclient.Client) error {
+			_, err := c.Comment(ctx, "a", changes.Comment{Path: "f", Line: 1, Text: "do x instead"})
+			return err
+		},
+		"sent comments": func(ctx context.Context, c *apiclient.Client) error {
+			_, err := c.SendComments(ctx, "a")
 			return err
 		},
 		"a start with a prompt": func(ctx context.Context, c *apiclient.Client) error {

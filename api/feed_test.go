@@ -175,3 +175,24 @@ func TestTheClientFollows(t *testing.T) {
 		t.Errorf("the end = %v, want unavailable", last)
 	}
 }
+
+// TestALimitedTokenHearsOfTheRemovalOfItsArms removes arms that have not changed since the client received the list
+// of all arms. The client must hear of the removal of its own arm, and of no other arm.
+func TestALimitedTokenHearsOfTheRemovalOfItsArms(t *testing.T) {
+	t.Parallel()
+	eachLimit(t, func(t *testing.T, by coleo.OperatorToken) {
+		source := make(chan wire.Update, 2)
+		s := tokenServer(t, &scriptedBrain{subscribe: sendUpdates(source)})
+		conn, err := open(t, serveHTTP(t, s), "/ws", "Authorization", "Bearer "+limited(t, s, by))
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, conn, `{"type":"subscribe","channel":"arms"}`)
+		readMessage(t, conn, `subscribed`)
+		readMessage(t, conn, `{"channel":"arms","event":"arms.snapshot","data":{"arms":[{"id":"a1"`)
+		source <- wire.Update{Removed: "a2"}
+		source <- wire.Update{Removed: "a1"}
+		close(source) // so that the test does not wait for ever if no message comes
+		readMessage(t, conn, `"event":"arm.deleted","data":{"id":"a1"}`)
+	})
+}

@@ -226,23 +226,32 @@ func (f fence) Follow(ctx context.Context, q wire.EventFilter, beat time.Duratio
 		return nil, err
 	}
 	updates, err := f.Brain.Follow(ctx, q, beat)
-	return f.onlyUpdates(ctx, updates), err
+	return f.onlyUpdates(ctx, updates, nil), err
 }
 
 func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	updates, err := f.Brain.Subscribe(ctx, after)
-	return f.onlyUpdates(ctx, updates), err
+	var present []coleo.Arm
+	if _, limited := limitsOf(ctx); limited && err == nil {
+		present, err = f.Arms(ctx, true)
+	}
+	return f.onlyUpdates(ctx, updates, present), err
 }
 
 // onlyUpdates removes the updates about arms that the caller does not reach. It passes on the
-// removal of an arm if it has passed on the arm's last update, or if the token names the arm.
-func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
+// removal of an arm if it has passed on the arm's last update, or if the token names the arm. It also does so if the
+// arm is one of `present`, the arms that the caller reaches now.
+func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update],
+	present []coleo.Arm) iter.Seq[wire.Update] {
 	t, limited := limitsOf(ctx)
 	if !limited || updates == nil {
 		return updates
 	}
 	return func(yield func(wire.Update) bool) {
 		shown := map[string]bool{}
+		for _, arm := range present {
+			shown[arm.ID] = true
+		}
 		for u := range updates {
 			pass := true
 			switch {

@@ -7,6 +7,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/api/token"
+	"coleo.dev/changes"
 	"coleo.dev/wire"
 )
 
@@ -247,6 +248,21 @@ func (f fence) Queue(ctx context.Context, word string, o coleo.QueueOrder) (cole
 		}
 	}
 	return f.Brain.Queue(ctx, word, o)
+}
+
+// Comment counts a comment as a prompt, because anybody may send the arm's comments later.
+func (f fence) Comment(ctx context.Context, word string, one changes.Comment) ([]changes.Comment, error) {
+	if err := f.notePrompter(ctx, word); err != nil {
+		return nil, err
+	}
+	return f.Brain.Comment(ctx, word, one)
+}
+
+func (f fence) SendComments(ctx context.Context, word string) (changes.Sent, error) {
+	if err := f.notePrompter(ctx, word); err != nil {
+		return changes.Sent{}, err
+	}
+	return f.Brain.SendComments(ctx, word)
 }
 
 func (f fence) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {

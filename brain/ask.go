@@ -16,6 +16,15 @@ import (
 // spawnTimeout is the time limit for a start, and for an attach to a running arm.
 const spawnTimeout = 60 * time.Second
 
+// askFunc is the type of askAboutArm and askHostOf.
+type askFunc func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
+
+// askHostOf sends a command to the host arm.AgentID, even if the arm's row in the store names another host. Use it for
+// a start on another host than the last one.
+func (b *Brain) askHostOf(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
+	return b.roster.Ask(ctx, arm.AgentID, op, limit, in, out)
+}
+
 // askAboutArm sends a command about an arm to the arm's host agent, or to serve itself as host local. It returns
 // EExited if the arm has never run. It also returns the errors of Roster.Ask.
 func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {

@@ -51,7 +51,7 @@ func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 //
 // Some agent CLIs accept a model only at their start. If the order allows a restart and the arm is
 // idle, SwitchModel restarts such an agent CLI and resumes the conversation. Otherwise the model
-// takes effect at the next start.
+// takes effect at the next start. The restart continues even if ctx ends.
 func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
 	o.Scope = cmp.Or(o.Scope, coleo.ScopeArm)
 	arm, err := b.Arm(ctx, idOrName)
@@ -83,6 +83,11 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	if err != nil || !out.Pending || !o.Restart || o.Scope == coleo.ScopeDefault {
 		return out, err
 	}
+	if err := b.atRest(ctx, arm); err != nil { // a turn may have begun since mayRestart
+		return out, coleo.Errorf(coleo.ErrorCode(err), "the next start of arm %s takes the model %s; the arm was not "+
+			"restarted now, because it may no longer be idle", arm.Name, o.Model)
+	}
+	ctx = context.WithoutCancel(ctx) // the arm must be started again even if the caller no longer waits
 	if _, err = b.Kill(ctx, arm.ID); err == nil {
 		_, err = b.Recover(ctx, arm.ID, wire.RecoverRequest{})
 	}

@@ -154,3 +154,28 @@ func TestWithoutHostsAHarnessMustBeNamed(t *testing.T) {
 		t.Errorf("spawn = %v", err)
 	}
 }
+
+// TestAnArmOfALostHostAgentIsStartedByServeItself recovers a stopped arm whose host agent is gone. No other host
+// agent runs, so serve itself must get the order, although the arm's row still names the lost host agent.
+func TestAnArmOfALostHostAgentIsStartedByServeItself(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t)
+	orders := make(chan bus.Op, 1)
+	arm := s.withLocal(func(op bus.Op) (any, error) {
+		orders <- op
+		return bus.ArmReport{}, nil
+	})
+	_, err := s.db.UpdateArm(t.Context(), arm.ID, func(row *coleo.Arm) error {
+		row.AgentID, row.Status, row.State, row.Rule = "gone", coleo.StatusStopped, coleo.Dead, "exit"
+		return nil
+	})
+	check(t, err)
+	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9}) // it does not have the agent CLI
+	yes := true
+	if _, err = s.brain.Recover(t.Context(), arm.Name, wire.RecoverRequest{AllowLocalFallback: &yes}); err != nil {
+		t.Fatalf("recover = %v, want that serve itself starts the arm", err)
+	}
+	if op := <-orders; op != bus.OpSpawn {
+		t.Errorf("serve itself got the order %q, want %q", op, bus.OpSpawn)
+	}
+}

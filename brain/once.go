@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,10 @@ func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAt
 	case once.Again:
 		return OnceRefused, coleo.Errorf(coleo.EConflict, "serve ended while it was about to start the arm %s, and there is "+
 			"no such arm now: it was not started, or it was removed; it is not started again", q.Name)
+	case cmp.Or(q.Harness, b.Defaults.Harness) == "" && len(b.roster.Live()) == 0:
+		// Spawn would refuse the request, because only host agents say which harnesses are installed.
+		return OnceLater, coleo.Errorf(coleo.EUnavailable, "the request names no harness, and no host agent runs that could "+
+			"tell which are installed")
 	}
 	_, err = b.spawn(ctx, q, nil, &once)
 	switch {

@@ -21,6 +21,11 @@ import (
 // order tells the host agent to start the next generation of an arm. It leaves the arm's row unchanged, because the
 // host's events will change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
+	return b.orderWith(ctx, arm, o, b.askAboutArm)
+}
+
+// orderWith does the same as order, but sends the order with the function `ask`.
+func (b *Brain) orderWith(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder, ask askFunc) error {
 	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
 		err = b.CheckThreadFree(ctx, o.Config.Conversation, arm.ID)
@@ -36,7 +41,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	if o.Config.Worktree != nil {
 		limit += timelimit.Worktree
 	}
-	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
+	err = ask(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.roster.CatchUp(ctx, arm.AgentID)
 	if err == nil {
 		b.noteMade(ctx, arm.ID, report.Config)

@@ -59,6 +59,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
+		ctx = context.WithoutCancel(ctx) // the arm must be started again even if the caller no longer waits
 		if err = b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnArm(arm), nil); err == nil {
 			err = b.restart(ctx, arm, q, remedy, change)
 		}
@@ -194,7 +195,11 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 		place.Terminal, c.Window = c.Window.Terminal, place
 	}
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
-	arm.AgentID = cmp.Or(r.Host, arm.AgentID)
+	ask := b.askAboutArm
+	if r.Host != "" && r.Host != arm.AgentID {
+		ask = b.askHostOf // askAboutArm would send the order to the former host, which the row still names
+		arm.AgentID = r.Host
+	}
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		// the host's events change the other fields, except for a model that the request names
 		row.RecoveryRequestedAt = b.Now().UTC()
@@ -213,7 +218,7 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	if f := arm.ModelFallback; f != nil && f.Used.Model == coleo.ModelName(c.ModelOf()) {
 		order.InsteadOf = f
 	}
-	return b.order(ctx, arm, order)
+	return b.orderWith(ctx, arm, order, ask)
 }
 
 // neverOrdered reports whether a row belongs to a successor whose start was probably never ordered. Call it only for

@@ -285,27 +285,38 @@ func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Even
 }
 
 // LastPrompts returns the newest event about each prompt of an arm: see NewestOfPrompt. The keys
-// are the ids of the prompts.
+// are the ids of the prompts. The event of a run's start has no payload, because the texts of all prompts
+// would need too much memory.
 func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.Event, error) {
 	last, shape := map[string]coleo.Event{}, coleo.Event{}
-	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(eventFields(&shape))+" FROM events WHERE arm_id = ? AND "+
-		ownEvents+" AND kind IN (?, ?) ORDER BY seq", arm, string(coleo.EventRunStart), string(coleo.EventQueue))
-	events, err := collectEvents(rows, err, func(e *coleo.Event) []any { return cells(eventFields(e)) })
-	if err != nil {
-		return nil, fmt.Errorf("look for the prompts of arm %s: %w", arm, err)
-	}
-	for _, e := range events {
-		id := e.Run
-		if e.Kind == coleo.EventQueue {
-			var c coleo.QueueChange
-			_ = json.Unmarshal(e.Payload, &c) // after an error, c.ID is "", so that the event is skipped
-			id = c.ID
+	for after := uint64(0); ; { // each page contains only some of the events if the events are large
+		rows, err := h.db.reader.QueryContext(ctx, "SELECT seq, "+columns(eventFields(&shape))+" FROM events WHERE "+
+			"arm_id = ? AND "+ownEvents+" AND kind IN (?, ?) AND seq > ? ORDER BY seq", arm, string(coleo.EventRunStart),
+			string(coleo.EventQueue), int64(after))
+		events, err := collectEvents(rows, err, func(e *coleo.Event) []any {
+			return append([]any{&e.Seq}, cells(eventFields(e))...)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for the prompts of arm %s: %w", arm, err)
 		}
-		if id != "" {
-			last[id] = e
+		if len(events) == 0 {
+			return last, nil
+		}
+		for _, e := range events {
+			after = e.Seq
+			id := e.Run
+			if e.Kind == coleo.EventQueue {
+				var c coleo.QueueChange
+				_ = json.Unmarshal(e.Payload, &c) // after an error, c.ID is "", so that the event is skipped
+				id = c.ID
+			} else {
+				e.Payload = nil
+			}
+			if id != "" {
+				last[id] = e
+			}
 		}
 	}
-	return last, nil
 }
 
 // newestWhere returns the newest event for which an SQL condition is true.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,4 +94,34 @@ func TestTheNewestEventOfAPrompt(t *testing.T) {
 	add(coleo.Event{Kind: coleo.EventRunEnd, Run: "1", Payload: []byte(`{}`)})
 	want("1", true, coleo.EventRunStart, `{}`)
 	want("12", true, coleo.EventQueue, other)
+}
+
+// TestThePromptsOfAnArmAreCompleteHoweverLargeTheyAre has prompts that are together larger than a page of events.
+// The host that gets the arm next must know the last step of each of them.
+func TestThePromptsOfAnArmAreCompleteHoweverLargeTheyAre(t *testing.T) {
+	t.Parallel()
+	h := hostAt(t, filepath.Join(t.TempDir(), "host.db"))
+	ids := []string{"1", "2", "3", "4", "5"}
+	text := strings.Repeat("x", pageBytes/4)
+	var log []coleo.Event
+	for _, id := range ids {
+		log = append(log, event(coleo.EventQueue, "a", coleo.QueueChange{Step: coleo.QueueAdded, ID: id}))
+	}
+	for _, id := range ids {
+		begun := event(coleo.EventRunStart, "a", coleo.Receipt{ID: id, Text: text})
+		begun.Run = id
+		log = append(log, begun)
+	}
+	if _, err := h.Append(t.Context(), log...); err != nil {
+		t.Fatal(err)
+	}
+	last, err := h.LastPrompts(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if e := last[id]; e.Kind != coleo.EventRunStart {
+			t.Errorf("the last event of prompt %s is %q, want that its run has begun", id, e.Kind)
+		}
+	}
 }

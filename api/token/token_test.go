@@ -338,8 +338,10 @@ func TestAPromptIsRecordedBeforeItIsSent(t *testing.T) {
 		}
 	}
 	s.full = errors.New("disk full")
-	if err := tokens.NotePrompted(t.Context(), one, "c", ""); coleo.ErrorCode(err) != coleo.EInternal {
-		t.Errorf("a prompt that could not be recorded: %v", err)
+	for range 2 { // the second prompt must be refused too, because the first one was not recorded
+		if err := tokens.NotePrompted(t.Context(), one, "c", ""); coleo.ErrorCode(err) != coleo.EInternal {
+			t.Errorf("a prompt that could not be recorded: %v", err)
+		}
 	}
 	s.full = nil
 	if err := tokens.Revoke(t.Context(), "ci"); err != nil {

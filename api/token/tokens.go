@@ -231,10 +231,12 @@ func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, 
 		return nil
 	}
 	kept := slices.DeleteFunc(slices.Clone(one.Prompted), func(id string) bool { return id == arm || id == oldNote })
-	one.Prompted = append(kept, arm)
-	if err := t.store.NotePrompted(ctx, one.OperatorToken); err != nil {
+	noted := one.OperatorToken
+	noted.Prompted = append(kept, arm)
+	if err := t.store.NotePrompted(ctx, noted); err != nil {
 		return coleo.Errorf(coleo.EInternal, "the prompt of the operator token could not be recorded: %v", err)
 	}
+	one.OperatorToken = noted // only now, because a note in memory alone would be lost at the end of serve
 	return nil
 }
 

@@ -38,7 +38,7 @@ type Config struct {
 type Feed struct {
 	config     Config
 	updates    *updates
-	publishing sync.Mutex // held while an arm's row is read and published
+	publishing sync.Mutex // held while an arm's row is read and published, and while a removal is published
 
 	// `from` is the end of serve's log when this feed was created. PublishLog publishes the events after this position.
 	// A follower reads older events from the log.
@@ -111,8 +111,11 @@ func (d *Feed) PublishArm(ctx context.Context, id string) {
 	}
 }
 
-// PublishRemoved publishes that the arm with the given id was removed.
+// PublishRemoved publishes that the arm with the given id was removed. The caller must have deleted the arm's row. The
+// lock keeps PublishArm from publishing a row that it has read before the removal.
 func (d *Feed) PublishRemoved(id string) {
+	d.publishing.Lock()
+	defer d.publishing.Unlock()
 	d.updates.publish(update{Update: wire.Update{Removed: id}})
 }
 

@@ -273,3 +273,26 @@ func TestTheEndOfTheFeedEndsItsFollowers(t *testing.T) {
 		t.Errorf("%d events came before the end, want 1", got)
 	}
 }
+
+// TestNoRowIsPublishedAfterTheRemovalOfItsArm removes an arm while other goroutines publish the arm's row. The removal
+// must be published last, because a follower would otherwise show the arm forever.
+func TestNoRowIsPublishedAfterTheRemovalOfItsArm(t *testing.T) {
+	t.Parallel()
+	s := newFed(t)
+	at := s.updates.nextNumber()
+	const rounds, publishers = 200, 4
+	for range rounds {
+		s.rowsOf(1)
+		var publishing sync.WaitGroup
+		for range publishers {
+			publishing.Go(func() { s.PublishArm(t.Context(), "arm-0") })
+		}
+		check(t, s.db.DeleteArm(t.Context(), "arm-0"))
+		s.PublishRemoved("arm-0")
+		publishing.Wait()
+		all := s.published(&at)
+		if all[len(all)-1].Removed != "arm-0" {
+			t.Fatalf("the last of %d updates is not the removal of the arm", len(all))
+		}
+	}
+}
