@@ -46,7 +46,7 @@ func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
 func (s *session) shownError(spec *rules.Spec) string {
 	r, unlock := s.live.lock()
 	defer unlock()
-	return spec.ErrorOn(rules.NewPicture(r.Core().View(), &spec.Composer))
+	return spec.ErrorOn(r.Picture())
 }
 
 // longestError is the largest number of characters that Coleo keeps of an error: about four rows of

@@ -152,14 +152,13 @@ func (l *live) onReport(now time.Time) time.Duration {
 	return again
 }
 
-// end reports all work that is still unreported. It then tells the Reader that the program has ended, so
-// that the last reading names the given rule.
+// end passes the last reports and entries to the Reader, and reports all work that is still unreported. It then
+// tells the Reader that the program has ended, so that the last reading names the given rule.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()
-	if l.catchUp() {
-		w.takeReports(time.Now())
-	}
+	l.catchUp()
+	w.takeReports(time.Now())
 	w.reportHeld()
 	w.Ended(time.Now(), rule, code, how)
 	w.wake()

@@ -76,7 +76,9 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 				timer.Reset(s.live.look(time.Now()))
 			}
 		case <-timer.C:
-			timer.Reset(s.live.look(time.Now()))
+			if !s.isBehind(replay) {
+				timer.Reset(s.live.look(time.Now()))
+			}
 		}
 	}
 }

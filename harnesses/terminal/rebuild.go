@@ -87,11 +87,12 @@ func (s *session) lastSnapshot() {
 }
 
 // takeLast takes the last snapshot. It returns a function that writes the snapshot, or nil if no
-// snapshot is needed.
+// snapshot is needed. While the program has not drawn for a new size, takeLast takes none: a snapshot lacks the
+// screen from before the size. The next session then finds that screen in the journal.
 func (s *session) takeLast() (write func()) {
 	r, unlock := s.live.lock()
 	defer unlock()
-	if r.Reading().State == coleo.Dead {
+	if r.Reading().State == coleo.Dead || r.AwaitsDrawing() {
 		return nil
 	}
 	return s.snapshots.Last(r.End(), func() *reading.Snapshot { return s.snapshot(r, time.Now()) })

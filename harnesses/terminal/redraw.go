@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coleo.dev/harnesses/terminal/past"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder/process"
 )
@@ -110,9 +111,10 @@ func (s *session) redraw() {
 	}
 	r, unlock := s.live.lock()
 	begun := false
-	if !free || s.viewers.isWatched(time.Now()) || s.sizes.isBusy() {
+	if !free || s.viewers.isWatched(time.Now()) || !s.sizes.beginRedraw(sizeOf(r)) {
 		r.RedrawRefused(time.Now())
 	} else {
+		defer s.sizes.endRedraw()
 		begun = r.Redrawing(time.Now())
 	}
 	unlock()
@@ -170,9 +172,9 @@ func (s *session) awaitDrawn(from int64) {
 }
 
 // resizeAndBack gives the program another size, waits until the program has drawn for that size, and then
-// restores the old size. It returns only after the program has drawn for the old size too, because until
-// then, the program may lose keys. If the host agent is killed meanwhile, the next host agent restores the
-// old size.
+// restores the old size. If somebody gives the terminal a size meanwhile, that size replaces the old one.
+// resizeAndBack returns only after the program has drawn for the last size too, because until then, the program
+// may lose keys. If the host agent is killed meanwhile, the next host agent restores the old size.
 func (s *session) resizeAndBack(cols, rows int) {
 	view, folder := s.Screen(), past.FolderOf(s.handle)
 	now := past.Size{Cols: view.Cols, Rows: view.Rows}
@@ -180,16 +182,17 @@ func (s *session) resizeAndBack(cols, rows int) {
 	// during the redraw would leave the new size.
 	_ = folder.KeepSize(now)
 	defer folder.DropSize()
-	for _, size := range []past.Size{{Cols: cols, Rows: rows}, now} {
-		r, unlock := s.live.lock()
-		from := r.End()
-		unlock()
-		// The argument `typing` is false, because nobody can type during a redraw.
-		if !s.sizes.postpone(size, false, s.resizePostponed) {
-			_ = s.resize(size)
-		}
-		s.awaitDrawn(from)
+	from := s.end()
+	// The argument `typing` is false, because nobody can type during a redraw.
+	if size := (past.Size{Cols: cols, Rows: rows}); !s.sizes.postpone(size, false, s.resizePostponed) {
+		_ = s.resize(size)
 	}
+	s.awaitDrawn(from)
+	from = s.end()
+	if size, waits := s.sizes.postponeBack(s.resizePostponed); !waits {
+		_ = s.resize(size)
+	}
+	s.awaitDrawn(from)
 	tick := time.NewTicker(resizeGap)
 	defer tick.Stop()
 	for s.sizes.isBusy() {
@@ -200,6 +203,18 @@ func (s *session) resizeAndBack(cols, rows int) {
 			return
 		}
 	}
+}
+
+func sizeOf(r *reading.Reader) past.Size {
+	cols, rows := r.Core().Size()
+	return past.Size{Cols: cols, Rows: rows}
+}
+
+// end returns the offset of the end of the output that the session has read.
+func (s *session) end() int64 {
+	r, unlock := s.live.lock()
+	defer unlock()
+	return r.End()
 }
 
 // restoreSize restores the size that the program had before a redraw, if a host agent was killed

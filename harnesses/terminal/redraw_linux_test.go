@@ -230,3 +230,32 @@ func TestTheNextSessionRestoresTheSizeOfABrokenRedraw(t *testing.T) {
 		t.Errorf("the size %+v of another generation counts", size)
 	}
 }
+
+// Somebody can attach, and so give the terminal another size, while a redraw waits for the program. The redraw
+// must then end, or nobody could type anymore. And the terminal must get the size of the person.
+func TestASizeDuringARedrawEndsTheRedraw(t *testing.T) {
+	t.Parallel()
+	may := filepath.Join(t.TempDir(), "may")
+	slow := `$(while [ ! -e ` + may + ` ]; do sleep 0.01; done)` + drawn
+	d, s := setDrawer(t, "redraw = \"rows\"\n", garbled, slow)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for d.signals() == 0 && ctx.Err() == nil {
+		runtime.Gosched()
+	}
+	if err := s.Resize(ctx, 60, 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(may, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.awaitChange(s, coleo.ChangeRedraw)
+	s.typist.Pause()()
+	for size := (past.Size{}); size != (past.Size{Cols: 60, Rows: 20}) && ctx.Err() == nil; runtime.Gosched() {
+		v := s.Screen()
+		size = past.Size{Cols: v.Cols, Rows: v.Rows}
+	}
+	if ctx.Err() != nil {
+		t.Errorf("the screen is %v, want the size of the person", s.Screen())
+	}
+}

@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/hook"
@@ -79,5 +81,27 @@ func TestAReportDoesNotReplaceTheLookAtACompletePicture(t *testing.T) {
 	l.onReport(now.Add(time.Second))
 	if got := r.Verdict().State; got != coleo.Idle {
 		t.Errorf("after a report, the complete picture reads as %q, want idle", got)
+	}
+}
+
+// An agent CLI can report a prompt to its hook, and end at once. The report must still count, because it proves
+// that the agent CLI has taken the prompt.
+func TestAReportJustBeforeTheEndCounts(t *testing.T) {
+	t.Parallel()
+	spec, err := rules.ParseSpec("bench.toml", []byte(casttest.PlainSpec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	line := hook.Line{Time: now, Payload: map[string]json.RawMessage{"event": []byte(`"Prompt"`),
+		"prompt": []byte(`"do it"`)}}
+	r := reading.New(spec, 40, 8, now, func(coleo.Change) {})
+	l := newLive(r, func() []hook.Line { return []hook.Line{line} }, &recordFollower{},
+		func(recordEntries, coleo.Reading) {})
+	if l.end(coleo.RuleProcess, 1, "exit 1"); !r.PromptReported("do it", now) {
+		t.Error("the report of the prompt is lost")
+	}
+	if got := r.Reading().State; got != coleo.Dead {
+		t.Errorf("it reads %s, want dead", got)
 	}
 }

@@ -35,6 +35,43 @@ type sizes struct {
 
 	awaited bool   // the program has not yet drawn the whole frame for its last size
 	frames  uint64 // the screen's number of whole frames just before the program received its last size
+
+	redrawing   bool      // a redraw changes the size for a moment
+	afterRedraw past.Size // the size that the program has after that redraw
+}
+
+// beginRedraw records that a redraw changes the size for a moment. Afterwards, the program gets the size
+// `after`, unless Resize names another size meanwhile. beginRedraw returns false and records nothing if the next
+// size would have to wait.
+func (z *sizes) beginRedraw(after past.Size) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.isBusyLocked() {
+		return false
+	}
+	z.redrawing, z.afterRedraw = true, after
+	return true
+}
+
+// endRedraw records that the redraw has ended.
+func (z *sizes) endRedraw() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.redrawing = false
+}
+
+// isRedrawing reports whether a redraw changes the size for a moment.
+func (z *sizes) isRedrawing() bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.redrawing
+}
+
+// noteWanted records the size that somebody wants. A running redraw then ends with this size.
+func (z *sizes) noteWanted(size past.Size) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.afterRedraw = size
 }
 
 // postpone reports whether a size must wait. If so, it keeps the size as the pending size. A size
@@ -50,6 +87,18 @@ type sizes struct {
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	return z.postponeLocked(size, typing, give)
+}
+
+// postponeBack is like postpone, for the last size of a redraw, which it returns.
+func (z *sizes) postponeBack(give func()) (size past.Size, waits bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.afterRedraw, z.postponeLocked(z.afterRedraw, false, give)
+}
+
+// postponeLocked is postpone for a caller that holds mu.
+func (z *sizes) postponeLocked(size past.Size, typing bool, give func()) bool {
 	wait := resizeGap
 	if z.awaited {
 		wait = resizeLimit
@@ -113,6 +162,10 @@ func (z *sizes) noteFrames(frames uint64) {
 func (z *sizes) isBusy() bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	return z.isBusyLocked()
+}
+
+func (z *sizes) isBusyLocked() bool {
 	return z.timer != nil || z.awaited || time.Since(z.given) < resizeGap
 }
 
@@ -132,15 +185,19 @@ func (s *session) Resize(_ context.Context, cols, rows int) error {
 		defer resume()
 	}
 	size := past.Size{Cols: cols, Rows: rows}
+	s.sizes.noteWanted(size)
 	if s.sizes.postpone(size, !free, s.resizeAfterTyping) {
 		return nil
 	}
 	return s.resize(size)
 }
 
-// resizeAfterTyping waits until nobody types, and then applies the pending size.
+// resizeAfterTyping waits until nobody types, and then applies the pending size. During a redraw, nobody types,
+// and the redraw itself waits for the pending size.
 func (s *session) resizeAfterTyping() {
-	defer s.typist.Pause()()
+	if !s.sizes.isRedrawing() {
+		defer s.typist.Pause()()
+	}
 	s.resizePostponed()
 }
 
@@ -209,7 +266,7 @@ func (s *session) awaitPictureEnd() {
 func (s *session) resizeScreen(size past.Size) (was past.Size) {
 	r, unlock := s.live.lock()
 	defer unlock()
-	was.Cols, was.Rows = r.Core().Size()
+	was = sizeOf(r)
 	r.Resize(size.Cols, size.Rows)
 	// A program that already has the size draws nothing.
 	s.sizes.await(r.Core().WholeFrames(), s.rules().WholeAfterResize && size != was)

@@ -283,3 +283,36 @@ func notes(s *session) string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// A smaller terminal can hide a dialog, and the program may not draw for that size before the session is closed.
+// The next session must still know the screen from before the size, because the program has shown nothing else.
+func TestASizeBeforeACloseHidesNoDialog(t *testing.T) {
+	t.Parallel()
+	st, s := setStageOf(t, stageSpec+`[[dialog]]
+name = "permission"
+kind = "permission"
+when = [{ where = "bottom 1", pattern = '^y/n' }]
+top = '^====='
+title = '^(Run it\?)$'
+subject = "above"
+options = ["Yes", "No"]
+select = "digit"
+approve = '^Yes$'
+deny = '^No$'
+`, 80, 24, 0)
+	st.say(s, bytes.Repeat([]byte("some output\r\n"), 1<<15))
+	st.say(s, []byte("\x1b[2J\x1b[H> \r\n-----\r\n=====\r\ntouch it\r\nRun it?\r\n1. Yes\r\n2. No\r\ny/n\x1b[H"))
+	st.await("it asks", func() bool { return s.State().Dialog != nil })
+	if err := s.Resize(t.Context(), 80, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = st.attach()
+	defer s.Close()
+	st.await("the screen is read", func() bool { return s.State().State != coleo.Initializing })
+	if s.State().State != coleo.WaitingApproval {
+		t.Errorf("it reads %+v, want the dialog that the program has shown", s.State())
+	}
+}

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"testing"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/casttest"
@@ -33,5 +34,19 @@ func TestAMissingConversationIsReportedOnlyAtTheStart(t *testing.T) {
 				t.Errorf("Reading = %s (rule %q), want dead (rule %q)", got.State, got.Rule, c.rule)
 			}
 		})
+	}
+}
+
+// The last picture of an ended agent CLI stays on the screen. Whatever it shows, the agent CLI stays dead.
+func TestAnEndedAgentCLIStaysDead(t *testing.T) {
+	t.Parallel()
+	for _, picture := range []string{casttest.Idle, casttest.Busy, casttest.Asks, casttest.Idle + casttest.WorkClaim} {
+		b := newBench(t).shows(picture)
+		b.r.Ended(b.now, coleo.RuleProcess, 1, "exit 1")
+		told := len(b.changes)
+		b.after(time.Hour).wants(coleo.Dead, coleo.RuleProcess)
+		if len(b.changes) > told {
+			t.Errorf("%q: after its end, it tells %+v", picture, b.changes[told:])
+		}
 	}
 }

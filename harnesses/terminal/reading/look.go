@@ -115,8 +115,12 @@ func (r *Reader) visible() coleo.Screen {
 }
 
 // Judge combines the screen's verdict and the claims of the witnesses into a reading. It returns how long
-// to wait until the next call of Judge.
+// to wait until the next call of Judge. After the end of the program, the reading stays dead, although the last
+// picture stays on the screen.
 func (r *Reader) Judge(now time.Time) time.Duration {
+	if r.reading.State == coleo.Dead && !r.mode.noProcess {
+		return IdleLook
+	}
 	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
 	if r.noteUnchanged(now) {

@@ -41,7 +41,7 @@ func (r *Reader) askPack() {
 	}
 	picture := pack.Picture(r.picture, r.picture.Screen)
 	if picture != r.picture {
-		picture.Use(r.screen.Cell, r.packed.memo)
+		picture.Use(r.cell, r.packed.memo)
 	}
 	theirs := pack.Read(picture)
 	if theirs.Late && r.Starting() {

@@ -30,11 +30,12 @@ type Reader struct {
 	painting     painting
 	sawPasteMode bool // bracketed paste was on at least once
 
-	picture  *rules.Picture // the last complete picture
-	lookedAt time.Time      // when the Reader looked at the last picture
-	resized  *resized       // the screen has another size, and the program has not drawn since; else nil
-	memo     rules.Memo     // results of conditions on earlier pictures
-	verdict  rules.Verdict  // the verdict on the last picture
+	picture  *rules.Picture          // the last complete picture
+	cell     func(x, y int) pty.Cell // the cells of the last picture
+	lookedAt time.Time               // when the Reader looked at the last picture
+	resized  *resized                // the screen has another size, and the program has not drawn since; else nil
+	memo     rules.Memo              // results of conditions on earlier pictures
+	verdict  rules.Verdict           // the verdict on the last picture
 	dialogs  appearances
 	strange  strangeDialog // a dialog that no rule knows, or that only a rule of a pack knows
 	packed   packData
@@ -247,7 +248,7 @@ func (r *Reader) Explain(now time.Time) coleo.Explanation {
 // Transcript returns the newest rows that have scrolled off the screen, at most HistoryRows,
 // followed by the rows above the composer on the last picture.
 func (r *Reader) Transcript() []string {
-	return append(r.screen.History(HistoryRows), r.picture.Above()...)
+	return append(r.history(), r.picture.Above()...)
 }
 
 // TranscriptOf returns the newest rows that have scrolled off a screen, at most HistoryRows,

@@ -12,34 +12,63 @@ import (
 // has wrapped, moved or hidden rows for the new size. The program has never shown these rows, so they prove
 // nothing about it. The rules then read the picture from before the change.
 type resized struct {
-	before coleo.Screen            // the screen before the change
-	cell   func(x, y int) pty.Cell // the cells of that screen
-	after  coleo.Screen            // the screen just after the change
+	before     coleo.Screen            // the screen before the change
+	cell       func(x, y int) pty.Cell // the cells of that screen
+	history    []string                // the newest rows that had scrolled off that screen
+	after      coleo.Screen            // the screen just after the change
+	afterCells func(x, y int) pty.Cell // the cells of the screen just after the change
 }
 
-// isDrawn reports whether the program has drawn since the change. `now` is the present screen. A new title or
-// a moved cursor is no drawing.
-func (z *resized) isDrawn(now *coleo.Screen) bool {
-	return now.Alt != z.after.Alt || !slices.Equal(now.Lines, z.after.Lines)
+// isDrawn reports whether the program has drawn since the change: a text, a color or the cursor is another one.
+// The mark of a list can be a color alone. And a cursor alone can show that the program has taken a line. A new
+// title is no drawing. `now` and `cell` are the present screen.
+func (z *resized) isDrawn(now *coleo.Screen, cell func(x, y int) pty.Cell) bool {
+	if now.Alt != z.after.Alt || now.Cursor != z.after.Cursor || now.CursorVisible != z.after.CursorVisible ||
+		!slices.Equal(now.Lines, z.after.Lines) {
+		return true
+	}
+	for y := range now.Rows {
+		for x := range now.Cols {
+			if cell(x, y) != z.afterCells(x, y) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Resize gives the screen another size. Until the program draws, the rules continue to read the screen from
 // before.
 func (r *Reader) Resize(cols, rows int) {
 	z, before := r.resized, r.visible()
-	if z == nil || z.isDrawn(&before) {
-		z = &resized{before: before, cell: cellsOf(r.screen)}
+	if z == nil || z.isDrawn(&before, r.screen.Cell) {
+		z = &resized{before: before, cell: cellsOf(r.screen), history: r.screen.History(HistoryRows)}
 	}
 	r.screen.Resize(cols, rows)
-	z.after, r.resized = r.visible(), z
+	z.after, z.afterCells, r.resized = r.visible(), cellsOf(r.screen), z
 }
 
-// nextPicture returns the picture that the rules read now.
+// AwaitsDrawing reports whether the screen has another size, and the program has not drawn since.
+func (r *Reader) AwaitsDrawing() bool {
+	now := r.visible()
+	return r.resized != nil && !r.resized.isDrawn(&now, r.screen.Cell)
+}
+
+// history returns the newest rows that have scrolled off the screen of the last picture, at most HistoryRows.
+// Another size can move rows of that picture to the present screen's history, where they would count twice.
+func (r *Reader) history() []string {
+	if r.resized != nil {
+		return slices.Clone(r.resized.history)
+	}
+	return r.screen.History(HistoryRows)
+}
+
+// nextPicture returns the picture that the rules read now, and sets r.cell.
 func (r *Reader) nextPicture() *rules.Picture {
 	shown, cell := r.visible(), r.screen.Cell
 	switch z := r.resized; {
 	case z == nil:
-	case z.isDrawn(&shown):
+	case z.isDrawn(&shown, cell):
 		r.resized = nil
 	default:
 		title, modes := shown.Title, shown.Modes
@@ -47,6 +76,7 @@ func (r *Reader) nextPicture() *rules.Picture {
 		shown.Title, shown.Modes = title, modes
 	}
 	p := rules.NewPicture(shown, &r.spec.Composer)
+	r.cell = cell
 	p.Use(cell, r.memo)
 	return p
 }

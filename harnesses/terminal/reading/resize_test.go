@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,4 +104,108 @@ func TestAPictureThatNobodyHasReadIsReadAtItsOwnSize(t *testing.T) {
 	b.r.Feed([]byte(casttest.Asks), b.now)
 	b.r.Resize(60, 3)
 	b.after(time.Second).wants(coleo.WaitingApproval, "permission")
+}
+
+// Sizes for the tests below. The terminal of a bench has 60 columns and 12 rows.
+var (
+	theSameSize  = [2]int{60, 12}
+	aWiderSize   = [2]int{70, 12}
+	aSizeThatCut = [2]int{30, 12}
+)
+
+// An agent CLI can draw the same text for the new size, or nothing. A later picture can then differ only in its
+// colors. The color can be the mark of a list, and ENTER chooses the marked option.
+func TestAMarkThatMovesAfterAResizeIsSeen(t *testing.T) {
+	t.Parallel()
+	description := strings.Replace(casttest.PlainSpec, `select = "digit"`, "select = \"row\"\nmark = \"background\"", 1)
+	asks := func(yes, no string) string {
+		return "\x1b[2J\x1b[H=====\r\n" + strings.Repeat("touch it ", 5) + "\r\nRun it?\r\n" + yes + " Yes \x1b[m" + no +
+			" No \x1b[m\r\ny/n"
+	}
+	const mark = "\x1b[44m"
+	for _, size := range [][2]int{theSameSize, aWiderSize, aSizeThatCut} {
+		b := newBenchOf(t, description).shows(asks(mark, "")).after(time.Second)
+		b.r.Resize(size[0], size[1])
+		b.after(time.Second)
+		if got := b.r.verdict.Dialog.Default; got != 0 {
+			t.Fatalf("%v: before the mark moves, option %d is marked", size, got)
+		}
+		if b.shows(asks("", mark)).after(time.Second); b.r.verdict.Dialog.Default != 1 {
+			t.Errorf("%v: the mark is at No, and the rules read %d", size, b.r.verdict.Dialog.Default)
+		}
+	}
+}
+
+// A program can show only with its cursor that it has taken a line.
+func TestACursorThatLeavesAfterAResizeIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{theSameSize, aWiderSize, aSizeThatCut} {
+		b := newBenchOf(t, leavingSpec).shows("$ " + strings.Repeat("make it ", 5)).after(time.Second)
+		b.wants(coleo.Idle, "prompt").r.Resize(size[0], size[1])
+		b.after(time.Second).wants(coleo.Idle, "prompt")
+		b.shows("\r\n").after(time.Second).wants(coleo.Processing, "no-prompt")
+	}
+}
+
+// leavingSpec describes a program whose cursor leaves the prompt while it works.
+const leavingSpec = `
+name = "leaving"
+command = "leaving"
+[keys]
+submit = "ENTER"
+[composer]
+bottom = "cursor"
+leaves = true
+first = '^[$] ?'
+[[rule]]
+name = "prompt"
+state = "idle"
+when = [{ where = "wrapped line", pattern = '^[$]( |$)' }]
+[[rule]]
+name = "no-prompt"
+state = "processing"
+when = [{ where = "wrapped line", pattern = '^[$]( |$)', not = true }]
+`
+
+// inComposer moves the cursor from the last row to the composer above it.
+const inComposer = "\x1b[A\r\x1b[2C"
+
+// A smaller terminal moves rows of the screen to the rows that have scrolled off. The rows must not count twice,
+// because a second echo would prove that a prompt has arrived.
+func TestASizeAloneEchoesNoPrompt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.shows("\x1b[2J\x1b[H> go on\r\n" + strings.Repeat("an answer\r\n", 8) + "> \r\n───────" + inComposer)
+	b.after(time.Second).wants(coleo.Idle, "composer")
+	before := b.r.Echoes("go on")
+	for _, size := range [][2]int{{60, 5}, {20, 5}, {60, 12}} {
+		b.r.Resize(size[0], size[1])
+		if b.r.EchoedSince("go on", before) {
+			t.Errorf("%v, before the next look: the size alone counts as an echo", size)
+		}
+		if b.after(time.Second); b.r.EchoedSince("go on", before) || b.r.Echoes("go on") != before {
+			t.Errorf("%v: %d echoes, want %d", size, b.r.Echoes("go on"), before)
+		}
+	}
+}
+
+// A pack reads the colors of the picture that the agent CLI has shown, as the rules of the description do.
+func TestAPackReadsTheColoursFromBeforeAResize(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.r.SetSpec(withReadings(t, b.r.spec, rules.Readings{
+		Composer: rules.ReadComposer{Bottom: `^─{5,}`, First: "^> ?"},
+		Rules: []rules.Rule{{Name: "red", State: "processing", When: []rules.Cond{
+			{Where: "above composer 1", Pattern: "works", Colour: "red"}}}},
+	}))
+	b.shows("\x1b[2J\x1b[H" + strings.Repeat("a long row ", 5) + "\r\n\x1b[31mworks\x1b[m\r\n> \r\n───────" + inComposer)
+	b.after(time.Second)
+	before := described(b.r.packed.raised)
+	if b.r.packed.raised.State != coleo.Processing {
+		t.Fatalf("before the size: %s", before)
+	}
+	b.r.Resize(30, 12)
+	if b.after(time.Second); described(b.r.packed.raised) != before {
+		t.Errorf("the pack reads\n%s, want\n%s", described(b.r.packed.raised), before)
+	}
 }
