@@ -63,9 +63,11 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 	}
 	b.roster.CatchUp(ctx, coleo.LocalHost)
 	if err == nil {
-		if arm, err = b.moveRowToHost(ctx, arm, to); err != nil {
+		moved, err := b.moveRowToHost(ctx, arm, to)
+		if err != nil {
 			return arm, err
 		}
+		arm = moved
 	}
 	var report bus.ArmReport
 	err = b.roster.Ask(ctx, to.ID, bus.OpTake, moveTimeout, bus.ArmOrder{Arm: arm.ID}, &report)

@@ -38,8 +38,11 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if arm, err = b.Arm(ctx, arm.ID); err != nil {
 		return wire.SpawnReply{}, err
 	}
-	if arm, err = b.moveToHost(ctx, arm); err != nil {
+	moved, err := b.moveToHost(ctx, arm)
+	if err != nil {
 		b.Log.Info("an arm stays with serve itself", "arm", arm.Name, "because", err)
+	} else {
+		arm = moved
 	}
 	evidence, err := b.evidence(ctx, arm, q)
 	if err != nil {
@@ -60,7 +63,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
 		ctx = context.WithoutCancel(ctx) // the arm must be started again even if the caller no longer waits
-		if err = b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnArm(arm), nil); err == nil {
+		if err = b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnGeneration(arm), nil); err == nil {
 			err = b.restart(ctx, arm, q, remedy, change)
 		}
 	case recovery.Restart, recovery.RestartResuming:

@@ -62,7 +62,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 	}
 	if arm.Status != coleo.StatusStopped {
 		ctx = context.WithoutCancel(ctx) // the arm must be started again even if the caller no longer waits
-		if err := b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnArm(arm), nil); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpKill, timelimit.Kill, commands.OnGeneration(arm), nil); err != nil {
 			return wire.SpawnReply{}, err
 		}
 		b.roster.CatchUp(ctx, arm.AgentID)

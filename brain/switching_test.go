@@ -102,3 +102,38 @@ func TestAnArmThatBeginsToWorkIsNotEndedForItsNextModel(t *testing.T) {
 		t.Errorf("the switch = %+v, %v with %d orders; want that the model waits for the next start", out, err, len(orders))
 	}
 }
+
+// TestOnlyTheKnownGenerationIsEnded has two users who recover an arm at the same moment. Serve has decided to end the
+// first generation. The order must name it, so that the host agent does not end what the other user has just started.
+func TestOnlyTheKnownGenerationIsEnded(t *testing.T) {
+	t.Parallel()
+	for what, restart := range map[string]func(context.Context, *scripted) error{
+		"another conversation": func(ctx context.Context, s *scripted) error {
+			_, err := s.brain.SwitchThread(ctx, "ada", "c2")
+			return err
+		},
+		"recovery": func(ctx context.Context, s *scripted) error {
+			s.reads(coleo.Failed)
+			_, err := s.brain.Recover(ctx, "ada", wire.RecoverRequest{})
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, orders := newSwitchable(t)
+			s.answerWith(bus.OpKill, func(_ context.Context, data json.RawMessage) (any, error) {
+				var o bus.ArmOrder
+				if err := json.Unmarshal(data, &o); err != nil {
+					return nil, err
+				}
+				if o.Generation != 1 {
+					t.Errorf("the order to end the arm names the generation %d, want 1", o.Generation)
+				}
+				return nil, coleo.Errorf(coleo.EStale, "generation 2 runs")
+			})
+			if err := restart(t.Context(), s); coleo.ErrorCode(err) != coleo.EStale || len(orders) > 0 {
+				t.Errorf("it returned %v after %d orders", err, len(orders))
+			}
+		})
+	}
+}

@@ -78,6 +78,10 @@ func (c *Commands) query(ctx context.Context, idOrName string, op bus.Op, out an
 // OnArm returns the order for a command that needs only the arm's id.
 func OnArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
 
+// OnGeneration returns the order for a command about the generation that the arm's row names. The host agent
+// returns EStale if it has started a later generation, for example for another user.
+func OnGeneration(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID, Generation: arm.Generation} }
+
 // NotSent returns the error for a command that was not sent to any host agent. The error has the code and
 // the message of its cause.
 func NotSent(because *coleo.Error) error { return unsent{because} }

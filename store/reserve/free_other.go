@@ -2,4 +2,4 @@
 
 package reserve
 
-func free(string) (int64, bool) { return 0, false }
+func freeBytes(string) (int64, bool) { return 0, false }
