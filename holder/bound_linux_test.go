@@ -280,3 +280,40 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 			firstDifference(got, want), writtenSoFar())
 	}
 }
+
+// TestTheLastOutputOfAProgramIsKeptWhenTheHostAgentIsBehind ends a program whose last output is still in the
+// terminal, because the host agent does not read. The holder must keep this output until the host agent reads again.
+func TestTheLastOutputOfAProgramIsKeptWhenTheHostAgentIsBehind(t *testing.T) {
+	t.Parallel()
+	s, l, writtenSoFar := load(t, "binary", nil)
+	c := dial(t, l)
+	stream, err := c.Lead(t.Context(), 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	wait(t, func() bool { return writtenSoFar() >= 1<<20 })
+	written := awaitPause(t, writtenSoFar)
+	if err := syscall.Kill(s.Process.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.Now()
+	wait(t, func() bool { return time.Since(ended) > drainAfterExit+time.Second })
+	got := 0
+	for {
+		chunk, err := stream.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Exit != nil {
+			break
+		}
+		if want := outputFrom("binary", got, len(chunk.Data)); !bytes.Equal(chunk.Data, want) {
+			t.Fatalf("the output is wrong at offset %d", chunk.Offset)
+		}
+		got += len(chunk.Data)
+	}
+	if got < written {
+		t.Fatalf("the program wrote %d bytes, and the holder kept %d: %d are lost", written, got, written-got)
+	}
+}

@@ -56,7 +56,10 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 			answer.Why = got.Why
 		}
 	}
-	if answer.Verdict == Ask {
+	if answer.Verdict == Allow && d.mayBreak(scopes, Ask) {
+		answer = Decision{Verdict: Ask, Rule: DefaultRule, Why: d.unclear.Error()}
+	}
+	if answer.Verdict == Ask && !d.mayBreak(scopes, Deny) {
 		if g, ok := d.decideByGrant(grants); ok {
 			return g
 		}
@@ -65,6 +68,19 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 		return Decision{Verdict: Ask, Rule: DefaultRule, Why: "Coleo has seen only a part of the request"}
 	}
 	return answer
+}
+
+// mayBreak reports whether a rule for commands, with the given verdict or a stricter one, may apply to the
+// request's command line without Coleo knowing it. That is so if parse could not find the commands of the line.
+func (d *decider) mayBreak(scopes []Scope, least Verdict) bool {
+	if d.unclear == nil {
+		return false
+	}
+	return slices.ContainsFunc(scopes, func(s Scope) bool {
+		return slices.ContainsFunc(s.Rules, func(r Rule) bool {
+			return r.Command != "" && !isStricter(least, r.Verdict) && (!s.Untrusted || r.Verdict == Deny)
+		})
+	})
 }
 
 // decider contains one request, and the commands that its command line starts.

@@ -81,7 +81,15 @@ func TestM14WhatRulesDecideOfACommand(t *testing.T) {
 		"a repository allows nothing": {"rm a.go", []Scope{untrusted(bash)}, Ask, "default"},
 		"a repository may deny": {"cat a.go", []Scope{untrusted(execute(Deny)), user("read")}, Deny,
 			"project: category execute"},
-		"a line that is not clear": {"cat a.go > b", []Scope{user("read")}, Ask, "default"},
+		"a line that is not clear":                     {"cat a.go > b", []Scope{user("read")}, Ask, "default"},
+		"a line that is not clear, of an allowed tool": {"rm a.go > b", []Scope{user("", bash)}, Allow, "user: tool Bash"},
+		"a rule for a command may deny such a line": {"rm a.go > b", []Scope{user("", bash, rule("rm *", Deny))}, Ask,
+			"default"},
+		"a rule of another scope may deny it": {"rm a.go > b", []Scope{user("", execute(Allow)),
+			untrusted(rule("rm *", Deny))}, Ask, "default"},
+		"a rule for a command may ask about it": {"rm a.go > b", []Scope{user("", bash, rule("rm *", Ask))}, Ask, "default"},
+		"a rule that allows does neither": {"rm a.go > b", []Scope{user("", bash, rule("rm *", Allow))}, Allow,
+			"user: tool Bash"},
 	} {
 		got := Decide(c.scopes, nil, w, Request{Tool: "Bash", Category: Execute, Command: c.line, Shell: commandline.Bash,
 			Dir: w.Root})
@@ -198,6 +206,20 @@ func TestM14AGrantAnswersWhatWouldBeAsked(t *testing.T) {
 	} {
 		if got := Decide(c.scopes, []Grant{grant}, w, c.request); got.Verdict != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// If Coleo cannot find the commands of a line, a rule may deny one of them. So a grant of the tool does not allow
+// the line.
+func TestAGrantAllowsNothingThatARuleMayDeny(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	grants := []Grant{{Rule: Rule{Tool: "Bash"}, ID: "g1"}}
+	q := Request{Tool: "Bash", Category: Execute, Command: "make > x", Shell: commandline.Bash, Dir: w.Root}
+	for verdict, want := range map[Verdict]Verdict{Deny: Ask, Ask: Allow, Allow: Allow} {
+		if got := Decide([]Scope{user("", rule("make *", verdict))}, grants, w, q); got.Verdict != want {
+			t.Errorf("beside a rule with the decision %s: %+v, want %s", verdict, got, want)
 		}
 	}
 }

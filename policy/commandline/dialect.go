@@ -32,6 +32,11 @@ func checkDialect(line string, shell Shell) error {
 		return unclear("bash as sh calculates what is within ((")
 	case strings.Contains(line, "<<") && strings.Contains(line, "\\\n"):
 		return unclear("the line has a here-document and continues after a backslash")
+	case strings.Contains(line, "#") && strings.Contains(line, "\\\n"):
+		// A comment ends with its row, even after a backslash. The parser would continue with the next row.
+		return unclear("the line has the character # and continues after a backslash")
+	case strings.Contains(line, "$\\\n"):
+		return unclear("the line continues between a $ and what follows it") // for a shell, the two belong together
 	}
 	return nil
 }

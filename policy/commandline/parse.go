@@ -100,6 +100,10 @@ func Parse(line string, shell Shell, dir string, names Names) ([]Command, error)
 	if hasComment(file) && strings.Contains(line, "$(") {
 		return nil, unclear("the line has a comment and a substitution: shells differ in where such a comment ends")
 	}
+	if hasComment(file) && strings.Contains(line, "<<") {
+		// For a shell, a # directly after the end word belongs to this word. The parser sees a comment there.
+		return nil, unclear("the line has a comment and a here-document")
+	}
 	w := walker{shell: shell, names: names, count: new(int), expanded: new(int), dir: dir, set: map[string]string{}}
 	if err := w.list(file.Stmts); err != nil {
 		return nil, err
@@ -342,6 +346,9 @@ func (w *walker) loop(c *syntax.ForClause) error {
 
 func (w *walker) call(c *syntax.CallExpr, inputs []Word) error {
 	if len(c.Args) == 0 {
+		if len(inputs) > 0 {
+			return unclear("the shell opens a file for no command")
+		}
 		return w.assign(c.Assigns)
 	}
 	if err := checkEnv(c.Assigns); err != nil {

@@ -148,7 +148,7 @@ func (w *walker) parts(parts []syntax.WordPart, inQuotes bool) (pieces, error) {
 			if i+1 < len(parts) && strings.HasSuffix(x.Value, "$") && opensAfterDollar(parts[i+1]) {
 				return p, unclear("shells differ in what the $ after %q means", strings.TrimSuffix(x.Value, "$"))
 			}
-			err = p.literal(x.Value, inQuotes)
+			err = p.literal(x.Value, inQuotes, len(parts) == 1)
 		case *syntax.SglQuoted:
 			if x.Dollar {
 				return p, unclear("the line has a string of the form $'…'")
@@ -228,9 +228,10 @@ func opensAfterDollar(part syntax.WordPart) bool {
 	return false
 }
 
-// literal adds literal text of the line. It removes the backslashes that quote characters.
-func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "!=" || s == "[" || s == "]" { // each of these words is a command or an operator, not a pattern
+// literal adds literal text of the line. It removes the backslashes that quote characters. isWhole is true if
+// the text is a whole word. Only then is a bracket not a part of a pattern, such as ["i"]d.
+func (p *pieces) literal(s string, quoted, isWhole bool) error {
+	if isWhole && (s == "!" || s == "!=" || s == "[" || s == "]") { // a command or an operator, not a pattern
 		p.add(s, false)
 		return nil
 	}
@@ -285,7 +286,9 @@ func (w *walker) parameter(p *pieces, x *syntax.ParamExp, quoted bool) error {
 	}
 	value, ok := w.set[x.Param.Value]
 	switch {
-	case !ok && !quoted && strings.Trim(x.Param.Value, "?#$!") != "":
+	case !ok && x.Param.Value == "@":
+		return unclear("$@ can be any number of words")
+	case !ok && !quoted && strings.Trim(x.Param.Value, "?#$") != "":
 		return unclear("$%s stands without quotes", x.Param.Value)
 	case !ok:
 		p.unknown = true
@@ -322,6 +325,10 @@ func (w *walker) match(p pieces) ([]Word, error) {
 		if special && i > last && p.raw[i] == '*' && p.raw[i-1] == '*' && p.special[i-1] {
 			return nil, unclear("the pattern %s can go into folders", raw)
 		}
+	}
+	if pattern, special := p.raw[last:], p.special[last:]; matchesWild(pattern, special, ".") ||
+		matchesWild(pattern, special, "..") {
+		return nil, unclear("in some shells, the pattern %s matches the folder above", raw)
 	}
 	folder := raw[:last]
 	if slices.Contains(strings.Split(folder, "/"), "..") {
