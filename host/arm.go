@@ -334,6 +334,13 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
+	if p == intended {
+		// A write that waits for room on the disk writes the record as it is at that time. It must not write
+		// a change that fails afterwards. So carry out the waiting writes before the change.
+		if err := a.host.write(ctx, intended, diskWrite{}); err != nil {
+			return nothingDone(err)
+		}
+	}
 	a.mu.Lock()
 	was := a.record
 	events := fn(&a.record)
@@ -346,10 +353,7 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 		return err
 	}
 	a.undo(was, changed)
-	if store.NoRoom(err) {
-		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because the disk is full: %w", err)
-	}
-	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
+	return nothingDone(err)
 }
 
 // undo takes back a change of the arm's record that could not be written. `was` is the record
@@ -367,12 +371,13 @@ func (a *arm) undo(was, changed store.ArmRecord) {
 
 // onAgentEnd records the end of a session's agent CLI, and closes the session.
 func (a *arm) onAgentEnd(s coleo.Session) {
+	ctx := context.WithoutCancel(a.host.ctx)
+	a.settleHidden(ctx, s)
 	a.mu.Lock()
 	reading := a.reading
 	a.session = nil
 	a.mu.Unlock()
 	_ = s.Close()
-	ctx := context.WithoutCancel(a.host.ctx)
 	if err := a.host.appendAs(ctx, ending, armrecord.Event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}

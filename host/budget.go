@@ -202,6 +202,11 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
+	leave, err := a.stay()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	harness, err := h.Registry.Get(a.recordNow().Harness)
 	if err != nil {
 		return err

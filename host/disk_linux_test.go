@@ -51,6 +51,14 @@ func (d smallDisk) free() {
 	}
 }
 
+// freePage makes a little room on the disk: one page of memory, which is the smallest amount.
+func (d smallDisk) freePage() {
+	path := filepath.Join(string(d), "filler")
+	if info, err := os.Stat(path); err == nil {
+		_ = os.Truncate(path, max(info.Size()-int64(os.Getpagesize()), 0))
+	}
+}
+
 // onFullDisk is like inBubble, with the database on a disk that the test can fill.
 func onFullDisk(t *testing.T, do func(c *clockedArm, disk smallDisk)) {
 	t.Helper()
@@ -145,5 +153,34 @@ func TestAPromptIsNotAddedAgainWhileItsRunWaitsForTheDisk(t *testing.T) {
 		}
 		c.sleepUntil(time.Hour)
 		c.wantSent([]string{"say one"}, 0)
+	})
+}
+
+// A write waits for room on the disk. Then there is room for this write, and not for the next one, which adds a
+// prompt to the queue. The person is told that nothing was added. So the disk must not have the prompt either:
+// otherwise the next host agent would send it.
+func TestAPromptThatWasNotAddedOnAFullDiskIsNotStored(t *testing.T) {
+	t.Parallel()
+	onFullDisk(t, func(c *clockedArm, disk smallDisk) {
+		_, err := c.order(coleo.QueueOrder{Step: coleo.QueuePaused, Why: "a test"})
+		c.check(err)
+		c.fillDatabase(disk)
+		c.check(c.change(c.t.Context(), func(r *store.ArmRecord) []coleo.Event {
+			return []coleo.Event{armrecord.Event(r.ID, coleo.EventBlocked, coleo.Note{Text: "it waits for room"})}
+		}))
+		for refused := 0; ; refused++ {
+			disk.freePage()
+			if _, err = c.order(coleo.QueueOrder{Step: coleo.QueueAdded, Text: "say no"}); err == nil {
+				if refused == 0 {
+					t.Error("the first order found room, so this test shows nothing")
+				}
+				return
+			}
+			stored, storedErr := c.host.DB.Arm(c.t.Context(), "arm")
+			if c.check(storedErr); stored.Queue != nil && len(stored.Queue.Entries) > 0 {
+				t.Errorf("after %v the disk has the queue %+v", err, stored.Queue)
+				return
+			}
+		}
 	})
 }

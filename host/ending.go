@@ -187,7 +187,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	}
 	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
 	return a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
-		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
+		a.run, a.silent, r.Status, r.State = nil, false, coleo.StatusStopped, coleo.Dead
 		return append(armrecord.EndAllRuns(r, reading), armrecord.Event(r.ID, coleo.EventStopped, reading))
 	})
 }
@@ -223,15 +223,16 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := h.diffs.Forget(ctx, inRepository(a.recordNow())); err != nil {
 		h.Log.Warn("remove the checkpoints of an arm", "arm", a.name(), "error", err)
 	}
+	// Wait until no order about the arm is running. Such an order could write into the folder again.
+	a.typing.Lock()
+	defer a.typing.Unlock()
 	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
-	a.typing.Lock() // waits until no order about the queue is running
 	a.mu.Lock()
 	a.gone = true
 	dropped := len(armrecord.Queue(&a.record).Entries)
 	a.mu.Unlock()
-	a.typing.Unlock()
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()

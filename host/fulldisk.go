@@ -306,6 +306,14 @@ func (h *Host) appendAs(ctx context.Context, p purpose, events ...coleo.Event) e
 	return nil
 }
 
+// nothingDone returns the error for a change that was only intended, and whose write has failed.
+func nothingDone(err error) error {
+	if store.NoRoom(err) {
+		return coleo.Errorf(coleo.EUnavailable, "nothing was done, because the disk is full: %w", err)
+	}
+	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
+}
+
 func (h *Host) stamp(events []coleo.Event) {
 	for i := range events {
 		events[i].Host = h.ID

@@ -81,9 +81,11 @@ type Config struct {
 type Host struct {
 	Config
 
-	mu   sync.Mutex
-	arms map[string]*arm // by id
+	mu     sync.Mutex
+	arms   map[string]*arm // by id
+	starts map[string]int  // how many orders to start an arm are being carried out, by the arm's id
 
+	taking  sync.Mutex      // held by takeNamed, so that an arm that comes from the other host is created once
 	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for an arm
 	runs    sync.WaitGroup  // the goroutines of this host agent, such as those that follow sessions
 	ctx     context.Context // ends when Run ends
@@ -111,8 +113,8 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	h := &Host{Config: c, arms: map[string]*arm{}, processMarks: markSearch{look: process.Traces}, instance: rand.Text(),
-		began: time.Now(), threads: newThreads(c)}
+	h := &Host{Config: c, arms: map[string]*arm{}, starts: map[string]int{}, instance: rand.Text(),
+		processMarks: markSearch{look: process.Traces}, began: time.Now(), threads: newThreads(c)}
 	h.dispatcher = h.newDispatcher()
 	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now,
 		CloneOf: c.Workspaces.CloneOf}
@@ -326,7 +328,7 @@ func (h *Host) beat() {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
 			arms[i].noteBlocked(h.ctx, r.Blocked)
 		}
-		if r.Proof == bus.Proven {
+		if r.Proof == bus.Proven || r.Proof == bus.Gone {
 			arms[i].adoptLate()
 		}
 		b.Arms = append(b.Arms, armBeat(r)...)

@@ -8,6 +8,9 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armrecord"
+	"coleo.dev/host/queue"
+	"coleo.dev/store"
 )
 
 // lateSession is a real session whose turn ends just before an interrupt types its key. In a real
@@ -113,5 +116,27 @@ func TestAnAbortStopsThePromptThatIsJustBeingSent(t *testing.T) {
 	}
 	if q := s.queue(id, coleo.QueueOrder{}); len(q.Entries) != 1 || q.Paused == "" {
 		t.Errorf("the queue is %+v, want one prompt that waits", q)
+	}
+}
+
+// An abort finds an empty queue. Just then, a prompt comes back into the queue: the agent CLI has refused it, or
+// Coleo asks the model again for a valid answer. The arm must stay idle after the abort.
+func TestAnAbortPausesAQueueThatGetsAPromptMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	var a *arm
+	a, _ = s.hijack(id, func(session coleo.Session) coleo.Session {
+		return lateSession{session, func() {
+			s.check(a.change(t.Context(), func(r *store.ArmRecord) []coleo.Event {
+				back := coleo.Queued{ID: "again", Text: "pause 10m"}
+				return armrecord.SetQueue(r, queue.PutBack(armrecord.Queue(r), back, ""), coleo.QueueAdded, back.ID)
+			}))
+		}}
+	})
+	out := must[coleo.Aborted](s, bus.OpAbort, bus.ArmOrder{Arm: id})
+	if q := s.queue(id, coleo.QueueOrder{}); len(q.Entries) != 1 || q.Paused == "" || out.Queue == nil ||
+		out.Queue.Paused == "" {
+		t.Errorf("the queue is %+v, and the abort reports %+v; want a paused queue", q, out.Queue)
 	}
 }

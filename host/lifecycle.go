@@ -29,6 +29,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer h.startEnded(o.ID)
 	defer a.begin()()
 	if o.Request != "" && a.carriedOut(o) {
 		return a.report(), nil // the order was carried out before, when an earlier serve had sent it
@@ -44,7 +45,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 }
 
 // enlist returns the arm that the order names. If this host does not know the arm, enlist creates
-// it.
+// it. The arm counts as running until the caller calls startEnded.
 func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,7 +54,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 		a.mu.Lock()
 		name, live := a.record.Name, a.session != nil
 		a.mu.Unlock()
-		if live {
+		if live || h.starts[a.record.ID] > 0 && a.record.ID != o.ID {
 			running++
 		}
 		if name == o.Name && a.record.ID != o.ID && !h.isDisowned(a.record.ID) {
@@ -65,6 +66,7 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 			"Agent at capacity (%d arms): stop one, or set a larger max_arms in config.toml and restart Coleo "+
 				"('coleo down', 'coleo up')", h.MaxArms)
 	}
+	h.starts[o.ID]++
 	if a, ok := h.arms[o.ID]; ok {
 		return a, nil
 	}
@@ -74,6 +76,15 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	})
 	h.arms[o.ID] = a
 	return a, nil
+}
+
+// startEnded records that an order to start an arm has been carried out or has failed.
+func (h *Host) startEnded(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.starts[id]--; h.starts[id] <= 0 {
+		delete(h.starts, id)
+	}
 }
 
 // carriedOut reports whether the same order has arrived before and has started the arm's session.
@@ -91,11 +102,12 @@ func isQueued(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(armrecord.Queue(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
-// delist removes an arm that enlist created for a start, if the arm was never started.
+// delist removes an arm that enlist created for a start, if the arm was never started. It leaves the arm
+// alone if another order is about to start it.
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.recordNow().Generation == 0 {
+	if a.recordNow().Generation == 0 && h.starts[a.record.ID] <= 1 {
 		delete(h.arms, a.record.ID)
 	}
 }

@@ -111,6 +111,11 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 		return nil, err
 	}
 	if o.Failed != "" {
+		leave, err := a.stay()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		return nil, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p = limit.AfterTry(p, o.Failed)
 			return armrecord.SetParked(r, queue.Park(armrecord.Queue(r), p),
@@ -150,6 +155,9 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 		return bus.ModelReport{}, false, coleo.Errorf(coleo.EBusy, "somebody is typing into arm %s", a.name())
 	}
 	defer a.typing.Unlock()
+	if err := a.notGone(); err != nil {
+		return bus.ModelReport{}, false, err
+	}
 	s, dead := a.liveSession()
 	a.mu.Lock()
 	doing, same := false, choosing.ModelOf(a.record) == o.Model

@@ -132,6 +132,8 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.taking.Lock()
+	defer h.taking.Unlock()
 	h.mu.Lock()
 	a, there := h.arms[id]
 	h.mu.Unlock()

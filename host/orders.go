@@ -46,8 +46,11 @@ func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.
 		if err != nil {
 			return nil, err
 		}
-		a.typing.RLock()
-		defer a.typing.RUnlock()
+		leave, err := a.stay()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		return do(a, ctx, o)
 	})
 }
@@ -210,6 +213,11 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.stay()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if other, err := h.arm(o.Name); err == nil && other != a {
 		return nil, coleo.Errorf(coleo.EConflict,
 			"an arm called %q is on this host already: nothing was renamed", o.Name)
@@ -249,6 +257,11 @@ func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.stay()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Labels = o.Labels })
 		return []coleo.Event{armrecord.Event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: o.Labels})}

@@ -28,6 +28,11 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.stay()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		from := r.Spec.AtLimit().OrDefault()
 		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.OnLimit = o.OnLimit })

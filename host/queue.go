@@ -44,11 +44,11 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.typing.RLock() // the queue must not change while the arm moves to another host
-	defer a.typing.RUnlock()
-	if err := a.notGone(); err != nil {
+	leave, err := a.stay() // the queue must not change while the arm moves to another host
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	if len(o.Files) > 0 {
 		if _, err := a.withFiles(coleo.Prompt{Text: o.Text, Files: o.Files}); err != nil {
 			return nil, err
@@ -78,6 +78,18 @@ func (a *arm) notGone() error {
 		return nil
 	}
 	return coleo.Errorf(coleo.ENotFound, "this host no longer has an arm called %q", a.record.Name)
+}
+
+// stay keeps the arm on this host until the caller calls the function `leave`. It first waits until no
+// move or removal of the arm is running. It returns ENotFound if the arm was removed or has moved to
+// another host. The caller must then write nothing, because the other host now writes the arm's folder.
+func (a *arm) stay() (leave func(), err error) {
+	a.typing.RLock()
+	if err := a.notGone(); err != nil {
+		a.typing.RUnlock()
+		return nil, err
+	}
+	return a.typing.RUnlock, nil
 }
 
 // orderQueue carries out a person's order about the queue. When it returns, the change is on the
@@ -305,7 +317,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
-		a.choices.ForgetInstructions(lasting)
+		a.choices.ForgetInstructions(lasting, run.Text)
 		a.endRun(lasting, s) // ends the run at once if its turn has ended before the run began
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)

@@ -70,7 +70,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return s.SendPrompt(ctx, o.Prompt)
 	})
 	if err == nil {
-		a.choices.ForgetInstructions(ctx)
+		a.choices.ForgetInstructions(ctx, run.Text)
 	}
 	return receipt, err
 }
@@ -265,7 +265,11 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 			return a.open(ctx, p)
 		}
 	}
-	reading := s.State()
+	return a.losePrompt(ctx, p, s.State())
+}
+
+// losePrompt records that a prompt is lost, unless another goroutine has already recorded what became of it.
+func (a *arm) losePrompt(ctx context.Context, p coleo.Receipt, reading coleo.Reading) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if !armrecord.IsIntended(r, p.ID) {
 			return nil
@@ -273,6 +277,29 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 		r.Intended = armrecord.WithoutReceipt(r.Intended, p.ID)
 		return armrecord.LosePrompt(r, p, reading)
 	})
+}
+
+// hiddenTime is how long settleHidden looks for a prompt.
+const hiddenTime = 10 * time.Second
+
+// settleHidden settles the prompts whose arrival a dialog still hides when the agent CLI has ended. It looks
+// for each prompt, as after a kill of the host agent. Nobody else would report what became of the prompt.
+func (a *arm) settleHidden(ctx context.Context, s coleo.Session) {
+	for _, p := range a.recordNow().Intended {
+		if !p.Unsettled {
+			continue // the goroutine that sends the prompt settles it
+		}
+		p.Unsettled = false
+		limited, cancel := context.WithTimeout(ctx, hiddenTime)
+		err := a.settle(limited, s, p)
+		if cancel(); err != nil { // the session can no longer say whether the prompt has arrived
+			err = a.losePrompt(ctx, p, s.State())
+		}
+		if err != nil {
+			a.host.Log.Error("record what became of a prompt", "arm", a.name(), "error", err)
+		}
+	}
+	a.endRun(ctx, s)
 }
 
 // work is a part of the agent CLI's work, as one source has reported it.

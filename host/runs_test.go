@@ -199,6 +199,9 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
 		}, 2, 0},
 		"the host agent ends": {func(s *stage, _ *arm, _ func(coleo.Change)) { s.restart() }, 0, 1},
+		"the agent CLI ends": {func(s *stage, a *arm, _ func(coleo.Change)) {
+			must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: a.record.ID})
+		}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

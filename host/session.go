@@ -236,20 +236,22 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to sessions whose holders a signal had stopped and which now run again. It
-// does not try other holders that did not reply, because Host.beat tries those every 30 s.
+// adoptSilent attaches to sessions whose holders a signal had stopped and which now run again. It does
+// the same if such a holder has died. It does not try other holders that did not reply, because Host.beat
+// tries those every 30 s.
 func (h *Host) adoptSilent() {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
 		handle, woken := a.record.Handle, a.silent && a.asleep
 		a.mu.Unlock()
-		if woken && handle != nil && process.Look(handle.Holder) == process.Alive {
+		if woken && handle != nil && process.Look(handle.Holder) != process.Stopped {
 			a.adoptLate()
 		}
 	}
 }
 
-// adoptLate attaches to a session whose holder did not reply earlier and replies now.
+// adoptLate attaches to a session whose holder did not reply earlier and replies now. If the holder has
+// died instead, adoptLate records the end of the arm.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -310,7 +312,7 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 		if before := r.Rule; endedBefore(r, reading) {
 			reading.Rule, reading.Detail = before, ""
 		}
-		a.reading, a.run = reading, nil
+		a.reading, a.run, a.silent = reading, nil, false
 		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
 		return append(armrecord.EndAllRuns(r, reading), armrecord.Event(r.ID, coleo.EventStopped, reading))
 	})

@@ -7,6 +7,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 )
 
 // TestASilentHolderIsToldFromTheStateBefore checks the event about a silent holder. It must name
@@ -33,4 +35,49 @@ func TestASilentHolderIsToldFromTheStateBefore(t *testing.T) {
 	}
 	s.check(syscall.Kill(pid, syscall.SIGCONT))
 	s.awaitState(id, coleo.Idle)
+}
+
+// A host agent cannot attach to an arm, because the arm's holder is stopped. Then the arm is ended. Nothing of
+// the arm must be left: its conversation, its folder and its questions must be free.
+func TestASilentArmThatIsEndedLeavesNothing(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("one")
+	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Holder.PID
+	s.halt()
+	s.check(syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	s.start()
+	a, err := s.host.arm(id)
+	s.check(err)
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	a.mu.Lock()
+	a.record.Handle.Conversation = "c1"
+	a.mu.Unlock()
+	if name := s.host.holderOf("c1", ""); name != "" {
+		t.Errorf("the conversation is still in use by %s", name)
+	}
+	var lock armfolder.Lock
+	if err := lock.Take(a.folder(), "one"); err != nil {
+		t.Errorf("its folder is still locked: %v", err)
+	}
+	lock.Release(func() bool { return false }, func() {})
+}
+
+// A host agent cannot attach to an arm, because the arm's holder is stopped. Then the holder is killed. The arm
+// must be reported as dead, and not as an arm that still starts.
+func TestASilentHolderThatIsKilledIsReported(t *testing.T) {
+	s := newStage(t)
+	id := s.arm("one")
+	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Holder.PID
+	s.halt()
+	s.check(syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	s.start()
+	a, err := s.host.arm(id)
+	s.check(err)
+	s.check(syscall.Kill(pid, syscall.SIGKILL))
+	s.until("the holder has ended", func() bool { return process.Look(a.recordNow().Handle.Holder) == process.Dead })
+	s.host.beat()
+	s.awaitState(id, coleo.Dead)
+	s.until("the end is written down", func() bool { return len(s.events(id, coleo.EventStopped)) == 1 })
 }

@@ -64,8 +64,13 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 	if _, err := h.arm(o.Spawn.ID); err == nil {
 		return ordered
 	}
+	leave, err := a.stay()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var refusal error
-	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if to := armrecord.Queue(r).Handover; to != nil && to.Arm == o.Spawn.ID {
 			refusal = ordered
 			return nil

@@ -182,20 +182,29 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 		return out, err
 	}
 	defer end()
-	a.mu.Lock()
-	waiting := len(armrecord.Queue(&a.record).Entries) > 0
-	a.mu.Unlock()
-	if waiting {
-		if err := a.orderQueue(ctx, &coleo.QueueOrder{Step: coleo.QueuePaused, Why: "the arm was aborted"}); err != nil {
-			return out, err
-		}
+	if err := a.pauseAborted(ctx); err != nil {
+		return out, err
 	}
 	a.delivering.Lock()
 	done, err := a.interrupt(ctx)
+	// Meanwhile, a refused prompt may have come back into the queue, or a prompt that asks the model again.
+	err = errors.Join(err, a.pauseAborted(context.WithoutCancel(ctx)))
 	a.delivering.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return coleo.Aborted{Interruption: done, Queue: armrecord.QueueState(&a.record)}, err
+}
+
+// pauseAborted pauses the queue of an arm that is being aborted, if the queue has a prompt and no person has
+// paused it.
+func (a *arm) pauseAborted(ctx context.Context) error {
+	a.mu.Lock()
+	q := armrecord.Queue(&a.record)
+	a.mu.Unlock()
+	if len(q.Entries) == 0 || q.ByHand {
+		return nil
+	}
+	return a.orderQueue(ctx, &coleo.QueueOrder{Step: coleo.QueuePaused, Why: "the arm was aborted"})
 }
 
 // lease grants, renews or releases the lease of an arm.

@@ -254,6 +254,11 @@ func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.stay() // a move deletes the arm's questions on this host, with their answers
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return h.dispatcher.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
 }
 

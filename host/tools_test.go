@@ -122,3 +122,28 @@ func TestAnArmWithoutToolsHasNoDoor(t *testing.T) {
 		t.Error("an arm without tools has a door")
 	}
 }
+
+// A person answers a question of an arm that another host has just taken. This host still has the question for a
+// moment, but the answer would be deleted with it. So the answer must be refused: the next host asks again.
+func TestAnAnswerToAnArmThatHasJustMovedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.toolArm("one")
+	result := s.callTool(id, "k1", coleo.ToolAskUser, `{"question":"Go on?","options":["yes","no"]}`)
+	answer := bus.AnswerOrder{Arm: id, ID: s.asked(id, 1)[0].ID, By: "me",
+		Decision: coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 1}}
+	a, err := s.host.arm(id)
+	s.check(err)
+	has := func(yes bool) { // sets whether this host has the arm
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.gone = !yes
+	}
+	has(false)
+	s.refused(coleo.ENotFound, bus.OpAnswer, answer)
+	has(true)
+	must[coleo.Suspension](s, bus.OpAnswer, answer)
+	if r := <-result; r.err != nil || r.text != "The user chooses: yes." {
+		t.Errorf("the call = %+v", r)
+	}
+}

@@ -27,7 +27,7 @@ const lately = 10 * time.Minute
 //	resets 3am, resets 3:30pm (Europe/Berlin), try again at 10:25 PM
 //	resets tomorrow at 3am, resets Mon 3am
 //	resets Oct 3, 3am, try again at Oct 3rd, 2026 3:00 AM, resets Aug 8
-//	try again at 2026-11-25T03:00:00Z
+//	try again at 2026-11-25T03:00:00Z, resets at 2026-11-25 03:00 UTC
 func End(text string, now time.Time) (time.Time, bool) {
 	text = ownRetry.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 	for _, form := range []func(string, time.Time) (time.Time, bool){unixTime, isoTime, delay, date, clock} {
@@ -48,7 +48,7 @@ const lead = `(?i)\b(?:re?try|retrying|try again|resets?|reset|available again|r
 var (
 	unixForm = regexp.MustCompile(lead + `(?:at|_at)?[\s"':=]*(1[6-9]\d{8}|2\d{9})(?:\.\d+)?(\d{3})?\b`)
 	isoForm  = regexp.MustCompile(lead + `(?:at|on|by)?\s*` +
-		`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)`)
+		`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?)` + zone)
 
 	delayForm = regexp.MustCompile(lead + `(?:in|after|within)?[\s"':=~]*((?:\d+(?:\.\d+)?\s*` + unit +
 		`[\s,]*(?:and )?)+|` +
@@ -85,10 +85,14 @@ func isoTime(text string, now time.Time) (time.Time, bool) {
 	if m == nil {
 		return time.Time{}, false
 	}
-	word := strings.Replace(m[1], " ", "T", 1)
+	here, ok := inZone(now, m[2])
+	if !ok {
+		return time.Time{}, false
+	}
+	word := strings.ReplaceAll(strings.Replace(m[1], " ", "T", 1), " ", "")
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700",
 		"2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(layout, word, now.Location()); err == nil {
+		if t, err := time.ParseInLocation(layout, word, here.Location()); err == nil {
 			return t, true
 		}
 	}

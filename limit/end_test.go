@@ -78,6 +78,22 @@ func TestATimeOfDayIsReadInTheZoneOfTheMachine(t *testing.T) {
 	if got, _ := End("resets 8am", now); got.Sub(now) != 30*time.Minute {
 		t.Errorf("8am in Tokyo is %v", got)
 	}
+	for text, want := range map[string]time.Duration{
+		"resets at 2026-11-25 08:00":                 30 * time.Minute,
+		"resets at 2026-11-25 08:00 (Asia/Tokyo)":    30 * time.Minute,
+		"resets at 2026-11-24 23:00 UTC":             30 * time.Minute,
+		"resets at 2026-11-24 23:00:00 GMT.":         30 * time.Minute,
+		"resets at 2026-11-25 00:00 (Europe/Berlin)": 30 * time.Minute,
+		"resets at 2026-11-24 23:00:00 +0000 UTC":    30 * time.Minute,
+		"resets at 2026-11-24 23:00:00Z":             30 * time.Minute,
+	} {
+		if got, ok := End(text, now); !ok || got.Sub(now) != want {
+			t.Errorf("in Tokyo, %q is %v from now, %v; want %v", text, got.Sub(now), ok, want)
+		}
+	}
+	if got, ok := End("resets at 2026-11-25 08:00 (Mars/Olympus_Mons)", now); ok {
+		t.Errorf("a time in an unknown zone is %v", got)
+	}
 }
 
 func TestATimeOfDayIsRightWhenTheClocksChange(t *testing.T) {

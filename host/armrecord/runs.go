@@ -108,6 +108,9 @@ func EndRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
 	events = append(events, checkEvents(r, open[last], &end)...)
 	events = append(events, RunEvent(r.ID, run, coleo.EventRunEnd, end))
+	if r.Run != nil {
+		return events // another turn has begun, so the arm does not wait for the end of the limit
+	}
 	return append(events, Park(r, open[last], end, replied)...)
 }
 

@@ -51,3 +51,19 @@ func TestAnUnprovenEndIsNoFinish(t *testing.T) {
 		}
 	}
 }
+
+// A turn has ended at a limit of the model. While its answer is read, a person sends another prompt, whose turn
+// begins. The arm must not be parked then: at the wake time, it would be told to continue the old turn.
+func TestALimitDoesNotParkAnArmWhoseNextTurnHasBegun(t *testing.T) {
+	t.Parallel()
+	quota := coleo.RunEnd{Status: coleo.Failed, Outcome: coleo.OutcomeFailed, Limit: &coleo.Limit{Kind: coleo.LimitQuota}}
+	r := &store.ArmRecord{ID: "a", Run: &coleo.Receipt{ID: "next"}, Earlier: []coleo.Receipt{{ID: "r"}}}
+	EndRuns(r, "r", quota, nil)
+	if p := Queue(r).Parked; p != nil || r.Run == nil || r.Run.ID != "next" {
+		t.Errorf("the arm is parked %+v, and its run is %+v", p, r.Run)
+	}
+	EndRuns(r, "next", quota, nil)
+	if p := Queue(r).Parked; p == nil || p.Run != "next" {
+		t.Errorf("after the last turn, the arm is parked %+v", p)
+	}
+}

@@ -243,7 +243,7 @@ func TestAModeWithoutAKeyComesWithTheNextPrompt(t *testing.T) {
 	if text := b.WithInstructions("look"); text != "Only review.\n\nlook" {
 		t.Errorf("the next prompt is %q", text)
 	}
-	b.ForgetInstructions(t.Context())
+	b.ForgetInstructions(t.Context(), b.WithInstructions("look"))
 	if text := b.WithInstructions("look"); text != "look" {
 		t.Errorf("the prompt after that is %q", text)
 	}

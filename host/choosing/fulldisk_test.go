@@ -69,7 +69,7 @@ func TestWhatIsDoneOnAFullDiskIsRecorded(t *testing.T) {
 	if _, err := b.switchMode(coleo.ModeOrder{Mode: "review"}); err != nil {
 		t.Fatal(err)
 	}
-	b.ForgetInstructions(t.Context())
+	b.ForgetInstructions(t.Context(), b.WithInstructions("go"))
 	if text := b.WithInstructions("go"); text != "go" {
 		t.Errorf("the instructions are sent again: %q", text)
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -304,17 +305,28 @@ func (ch *Chooser) RestoreMode(s coleo.Session) {
 // puts them before the text.
 func (ch *Chooser) WithInstructions(text string) string {
 	if c := ch.Chosen(); c != nil && c.Unsaid != "" {
-		return c.Unsaid + "\n\n" + text
+		return c.Unsaid + afterInstructions + text
 	}
 	return text
 }
 
-// ForgetInstructions removes the instructions of a mode after they were sent with a prompt.
-func (ch *Chooser) ForgetInstructions(ctx context.Context) {
-	if c := ch.Chosen(); c == nil || c.Unsaid == "" {
+// afterInstructions stands between the instructions of a mode and the text of a prompt.
+const afterInstructions = "\n\n"
+
+// ForgetInstructions removes the instructions of a mode after they were sent with a prompt. The text of the
+// prompt is `sent`, which WithInstructions has returned. Instructions that somebody has ordered since then stay.
+func (ch *Chooser) ForgetInstructions(ctx context.Context, sent string) {
+	said := func(c *coleo.Chosen) bool {
+		return c != nil && c.Unsaid != "" && strings.HasPrefix(sent, c.Unsaid+afterInstructions)
+	}
+	if !said(ch.Chosen()) {
 		return
 	}
-	if err := ch.chosenNow(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
+	if err := ch.chosenNow(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
+		if said(c) {
+			c.Unsaid = ""
+		}
+	}); err != nil {
 		ch.Log.Error("forget instructions that were sent", "arm", ch.Record().Name, "error", err)
 	}
 }

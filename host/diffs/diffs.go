@@ -149,6 +149,12 @@ func (d *Diffs) copies() *folder.Indexes {
 // logs failures. Keep does nothing if another checkpoint of the arm waits, or if the arm works
 // outside of a git repository.
 func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
+	if reason == changes.AtStart {
+		// Do not wait for checkpoints of other arms, because the agent CLI may make its first commit meanwhile.
+		if err := d.rememberBase(ctx, a); err != nil {
+			d.Log.Debug("store the base of an arm before its checkpoint", "arm", a.ID, "error", err)
+		}
+	}
 	k := d.keeper(a.ID)
 	d.mu.Lock()
 	skip := k.waiting || k.none
@@ -181,16 +187,24 @@ func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	d.Log.Warn("make a checkpoint", "arm", a.ID, "folder", a.Folder, "error", err)
 }
 
+// rememberBase stores the commit at which the arm's work begins, unless it is stored already.
+func (d *Diffs) rememberBase(ctx context.Context, a Arm) error {
+	all, err := d.openAll(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	return all.rememberBase(ctx, a)
+}
+
 func (d *Diffs) keep(ctx context.Context, a Arm, n folder.Note) error {
 	all, err := d.openAll(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	for _, one := range all {
-		if err := one.folder.RememberBase(ctx, a.ID); err != nil {
-			return err
-		}
+	if err := all.rememberBase(ctx, a); err != nil {
+		return err
 	}
 	if len(a.Repos) > 0 {
 		return nil

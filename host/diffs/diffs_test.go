@@ -133,3 +133,35 @@ func TestWithoutARepositoryNothingIsKeptOrLogged(t *testing.T) {
 		t.Errorf("Forget = %v", err)
 	}
 }
+
+// An arm starts while a checkpoint of another arm is made, which can take long. The arm's first commit must
+// belong to its changes.
+func TestTheBaseOfAnArmDoesNotWaitForOtherCheckpoints(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.diffs.keeping.Lock() // a checkpoint of another arm is made
+	kept := make(chan struct{})
+	go func() { defer close(kept); s.diffs.Keep(t.Context(), s.arm, changes.AtStart, "") }()
+	ref := filepath.Join(s.arm.Folder, ".git/refs/coleo/base", s.arm.ID)
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ref); err == nil {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Error("the base is not stored before the other checkpoint has ended")
+			break
+		}
+	}
+	s.write("file", "2\n")
+	s.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "the arm's first commit")
+	s.diffs.keeping.Unlock()
+	<-kept
+	p, err := s.diffs.Diff(t.Context(), s.arm, bus.DiffOrder{})
+	var d changes.Diff
+	if err == nil {
+		err = json.Unmarshal(p.Data, &d)
+	}
+	if err != nil || len(d.Files) != 1 {
+		t.Errorf("the arm has changed %+v, %v; want one file", d.Files, err)
+	}
+}

@@ -55,6 +55,16 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 	return all, nil
 }
 
+// rememberBase stores the commit at which the arm's work begins in each repository.
+func (all repositories) rememberBase(ctx context.Context, a Arm) error {
+	for _, one := range all {
+		if err := one.folder.RememberBase(ctx, a.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (all repositories) close() {
 	for _, one := range all {
 		one.folder.Close()

@@ -27,6 +27,8 @@ const typingTime = 10 * time.Second
 type Lease struct {
 	mu  sync.Mutex
 	now coleo.Lease // its ID is "" if nobody has the lease
+	// waiting means that Take has not given the lease to its owner yet, because orders are still typing.
+	waiting bool
 
 	typing int           // the number of orders that are typing now
 	done   chan struct{} // closed when the last of these orders has ended; nil if nobody waits for it
@@ -82,21 +84,22 @@ func (l *Lease) end() {
 
 // Take gives the lease to an owner, or renews it for its owner. It returns the lease. While
 // somebody has the lease, no other order can begin to type. If id is "", Take creates an id. For a
-// new owner, Take waits until the orders that are typing have ended. It returns EBusy if another
-// caller has the lease, or if an order is still typing after typingTime.
+// new owner, and for an owner whose lease has ended, Take waits until the orders that are typing have
+// ended. Until then, Renew returns EBusy. Take returns EBusy if another caller has the lease, or if an
+// order is still typing after typingTime.
 func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, error) {
 	l.mu.Lock()
 	if err := l.mayType(id, arm); err != nil {
 		l.mu.Unlock()
 		return coleo.Lease{}, err
 	}
-	renewed := id != "" && id == l.now.ID
+	renewed := id != "" && id == l.now.ID && time.Now().Before(l.now.Until) && !l.waiting
 	if id == "" {
 		id = rand.Text()
 	}
 	mine := coleo.Lease{ID: id, Holder: holder, Until: time.Now().Add(Time)}
 	l.now = mine
-	if renewed || l.typing == 0 {
+	if l.waiting = !renewed && l.typing > 0; !l.waiting {
 		l.mu.Unlock()
 		return mine, nil
 	}
@@ -107,14 +110,18 @@ func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, 
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, typingTime)
 	defer cancel()
+	given := false
 	select {
 	case <-done:
-		return mine, nil
+		given = true
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now.ID == id {
+		if l.waiting = false; given {
+			return mine, nil
+		}
 		l.now = coleo.Lease{}
 	}
 	return coleo.Lease{}, coleo.Errorf(coleo.EBusy,
@@ -128,15 +135,16 @@ func (l *Lease) Release(id, arm string) error {
 	if err := l.mayType(id, arm); err != nil {
 		return err
 	}
-	l.now = coleo.Lease{}
+	l.now, l.waiting = coleo.Lease{}, false
 	return nil
 }
 
-// Renew renews the lease. It returns EBusy if the lease has ended, or if it has another id.
+// Renew renews the lease. It returns EBusy if the lease has ended, or if it has another id. It also returns
+// EBusy while Take still waits for an order that is typing.
 func (l *Lease) Renew(id, arm string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id == "" || l.now.ID != id || time.Now().After(l.now.Until) {
+	if id == "" || l.now.ID != id || l.waiting || time.Now().After(l.now.Until) {
 		return coleo.Errorf(coleo.EBusy, "typing by hand into arm %s needs its lease", arm)
 	}
 	l.now.Until = time.Now().Add(Time)

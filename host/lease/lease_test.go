@@ -117,3 +117,44 @@ func TestATakeSaysThatAnOrderTypesTooLong(t *testing.T) {
 		}
 	})
 }
+
+// A viewer was stopped for a while, so its lease has lapsed, and Coleo has begun to type a prompt. Then the viewer
+// renews its lease. The viewer's keys must not mix with the prompt.
+func TestALapsedLeaseIsNotRenewedWhileAnOrderTypes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l Lease
+		mine, err := l.Take(t.Context(), "", "grace", "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(Time + time.Second)
+		end, err := l.Begin("", "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		renewed := make(chan error, 2)
+		for range cap(renewed) {
+			go func() {
+				_, err := l.Take(t.Context(), mine.ID, "grace", "ada")
+				renewed <- err
+			}()
+			synctest.Wait()
+		}
+		if len(renewed) != 0 {
+			t.Fatalf("the lease is renewed while an order types: %v", <-renewed)
+		}
+		if err := l.Renew(mine.ID, "ada"); coleo.ErrorCode(err) != coleo.EBusy {
+			t.Errorf("a key while an order types: %v, want %s", err, coleo.EBusy)
+		}
+		end()
+		for range cap(renewed) {
+			if err := <-renewed; err != nil {
+				t.Errorf("after the order: %v", err)
+			}
+		}
+		if err := l.Renew(mine.ID, "ada"); err != nil {
+			t.Errorf("a key after the order: %v", err)
+		}
+	})
+}

@@ -132,9 +132,9 @@ func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Cal
 }
 
 // CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
-// counts the usage since the last run, and stores its cost. If the sum is smaller than at the end
-// of the last run, CountConversation counts the whole sum. It returns false if it has counted
-// nothing.
+// counts the usage since the last run, and stores its cost. CountConversation counts the whole sum in two
+// cases: the agent CLI was started since the last run, or the sum is smaller than at the end of that run.
+// It returns false if it has counted nothing.
 func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
 	f := m.Arm.Facts()
 	if sum == nil || f.Harness == nil || f.Harness.Work.Usage || f.NoModel {
@@ -142,7 +142,8 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 	}
 	used := *sum
 	e, ok, err := m.DB.Newest(ctx, f.ID, coleo.EventRunEnd)
-	if ok && err == nil {
+	start, started, startErr := m.DB.Newest(ctx, f.ID, coleo.EventSpawned)
+	if ok && err == nil && startErr == nil && (!started || start.Seq < e.Seq) {
 		if end, err := coleo.DecodeRunEnd(e); err == nil && end.Usage != nil && end.Usage.Input <= sum.Input &&
 			end.Usage.Output <= sum.Output {
 			used = sum.Minus(*end.Usage)

@@ -280,6 +280,13 @@ func TestOnlyTheUsageSinceTheLastRunIsCounted(t *testing.T) {
 	if call, ok := b.CountConversation(t.Context(), smaller); !ok || call.Output != 1e6 {
 		t.Errorf("of a smaller sum, %d tokens were counted, want all", call.Output)
 	}
+	begun := coleo.Event{Arm: "a1", Kind: coleo.EventSpawned, Payload: []byte("{}")}
+	if _, err := b.DB.Append(t.Context(), begun); err != nil {
+		t.Fatal(err)
+	}
+	if call, ok := b.CountConversation(t.Context(), sum); !ok || call.Output != 3e6 {
+		t.Errorf("after another start, %d tokens were counted, want all", call.Output)
+	}
 	kept, err := b.DB.Spendings(t.Context())
 	if err != nil || len(kept) == 0 {
 		t.Errorf("the database has %v, %v of it", kept, err)
