@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -56,10 +57,10 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 			answer.Why = got.Why
 		}
 	}
-	if answer.Verdict == Allow && d.mayBreak(scopes, Ask) {
-		answer = Decision{Verdict: Ask, Rule: DefaultRule, Why: d.unclear.Error()}
+	if why := d.mayBreak(scopes, Ask); answer.Verdict == Allow && why != nil {
+		answer = Decision{Verdict: Ask, Rule: DefaultRule, Why: why.Error()}
 	}
-	if answer.Verdict == Ask && !d.mayBreak(scopes, Deny) {
+	if answer.Verdict == Ask && d.mayBreak(scopes, Deny) == nil {
 		if g, ok := d.decideByGrant(grants); ok {
 			return g
 		}
@@ -70,17 +71,38 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 	return answer
 }
 
-// mayBreak reports whether a rule for commands, with the given verdict or a stricter one, may apply to the
-// request's command line without Coleo knowing it. That is so if parse could not find the commands of the line.
-func (d *decider) mayBreak(scopes []Scope, least Verdict) bool {
-	if d.unclear == nil {
-		return false
+// mayBreak returns an error if a rule for commands, with the given verdict or a stricter one, may apply to the
+// request's command line without Coleo knowing it. The error says why. There are two cases:
+//
+//   - parse could not find the commands of the line.
+//   - Rule.mayApplyTo is true for one of them, and no rule allows this command by its words.
+func (d *decider) mayBreak(scopes []Scope, least Verdict) error {
+	var allowed, strict []Rule
+	for _, s := range scopes {
+		for _, r := range s.Rules {
+			switch {
+			case r.Command == "" || s.Untrusted && r.Verdict != Deny:
+			case r.Verdict == Allow:
+				allowed = append(allowed, r)
+			case !isStricter(least, r.Verdict):
+				strict = append(strict, r)
+			}
+		}
 	}
-	return slices.ContainsFunc(scopes, func(s Scope) bool {
-		return slices.ContainsFunc(s.Rules, func(r Rule) bool {
-			return r.Command != "" && !isStricter(least, r.Verdict) && (!s.Untrusted || r.Verdict == Deny)
-		})
-	})
+	if len(strict) > 0 && d.unclear != nil {
+		return d.unclear
+	}
+	for _, c := range d.commands {
+		if _, named := strictestRule(allowed, c); named {
+			continue
+		}
+		for _, r := range strict {
+			if r.mayApplyTo(c) {
+				return fmt.Errorf("it may do what the rule for %q does not allow", r.Command)
+			}
+		}
+	}
+	return nil
 }
 
 // decider contains one request, and the commands that its command line starts.
@@ -202,6 +224,9 @@ func strictestRule(rules []Rule, c commandline.Command) (Rule, bool) {
 // word, such as $X:
 //   - A rule with the verdict allow does not apply to such a command.
 //   - For every other rule, an unknown word matches any word of the rule, so that the rule is never too mild.
+//
+// If a rule that does not allow names a program without a path, it also applies to this program with a path, such as
+// /bin/rm.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"
@@ -215,6 +240,7 @@ func (r Rule) appliesToCommand(c commandline.Command) bool {
 		switch {
 		case w.Unknown && r.Verdict == Allow:
 			return false
+		case i == 0 && i < len(words) && r.Verdict != Allow && path.Base(w.Text) == words[i]:
 		case i < len(words) && !w.Unknown && w.Text != words[i]:
 			return false
 		}

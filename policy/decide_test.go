@@ -88,6 +88,10 @@ func TestM14WhatRulesDecideOfACommand(t *testing.T) {
 		"a rule of another scope may deny it": {"rm a.go > b", []Scope{user("", execute(Allow)),
 			untrusted(rule("rm *", Deny))}, Ask, "default"},
 		"a rule for a command may ask about it": {"rm a.go > b", []Scope{user("", bash, rule("rm *", Ask))}, Ask, "default"},
+		"a rule denies a program with its path": {"/bin/rm a.go", []Scope{user("", bash, rule("rm *", Deny))}, Deny,
+			`user: command "rm *"`},
+		"a rule does not allow a program with a path": {"/bin/rm a.go", []Scope{user("", rule("rm *", Allow))}, Ask,
+			"default"},
 		"a rule that allows does neither": {"rm a.go > b", []Scope{user("", bash, rule("rm *", Allow))}, Allow,
 			"user: tool Bash"},
 	} {
@@ -207,6 +211,34 @@ func TestM14AGrantAnswersWhatWouldBeAsked(t *testing.T) {
 		if got := Decide(c.scopes, []Grant{grant}, w, c.request); got.Verdict != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
+	}
+}
+
+// A command can start another one, or have further words between those of a rule. A broader rule must not allow it.
+func TestABroaderRuleAllowsNoCommandThatARuleMayDeny(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	bash := Rule{Tool: "Bash", Verdict: Allow}
+	deny := rule("git push *", Deny)
+	for line, want := range map[string]Verdict{
+		"git push x": Deny, "/usr/bin/git push x": Deny, "if true; then git push; fi": Deny,
+		"git -C /x push": Ask, "git --no-pager push x": Ask, "env git push x": Ask, "sudo -u me git push": Ask,
+		"sh -c 'cd x && git push'": Ask, `bash -c "/usr/bin/git push"`: Ask, "xargs git push": Ask, "eval git push": Ask,
+		"timeout 3 git push": Ask, "command git -C /x push": Ask, "find . -exec git push ';'": Ask,
+		"git status": Allow, "env git status": Allow, "grep push a.go": Allow, "sh -c 'git status'": Allow, "push": Allow,
+	} {
+		q := Request{Tool: "Bash", Category: Execute, Command: line, Shell: commandline.Bash, Dir: w.Root}
+		if got := Decide([]Scope{user("", bash, deny)}, nil, w, q); got.Verdict != want {
+			t.Errorf("%s: %+v, want %s", line, got, want)
+		}
+		granted := Decide([]Scope{user("", deny)}, []Grant{{Rule: bash, ID: "g1"}}, w, q)
+		if granted.Verdict != want {
+			t.Errorf("%s with a grant: %+v, want %s", line, granted, want)
+		}
+	}
+	q := Request{Tool: "Bash", Category: Execute, Command: "env git push x", Shell: commandline.Bash, Dir: w.Root}
+	if got := Decide([]Scope{user("", deny, rule("env git push *", Allow))}, nil, w, q); got.Verdict != Allow {
+		t.Errorf("a line that a rule allows by its words: %+v", got)
 	}
 }
 
