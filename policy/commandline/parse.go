@@ -3,6 +3,7 @@ package commandline
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -354,12 +355,18 @@ func (w *walker) call(c *syntax.CallExpr, inputs []Word) error {
 	if err := checkEnv(c.Assigns); err != nil {
 		return err
 	}
+	if w.shell == POSIX && slices.Contains(ofBash, c.Args[0].Lit()) {
+		return unclear("if the shell is bash, %s is not a command, but changes what the line means", c.Args[0].Lit())
+	}
 	words, err := w.words(c.Args)
 	if err != nil {
 		return err
 	}
 	if len(words) == 0 || words[0].Unknown || words[0].Matched || words[0].Text == "" {
 		return unclear("which program is started is not known")
+	}
+	if w.shell == POSIX && appends.MatchString(words[0].Text) {
+		return unclear("if the shell is bash, %q changes a variable", words[0].Text)
 	}
 	if words[0].Text == "cd" {
 		return unclear("cd is followed only at the beginning of a line, before &&, with one folder")
@@ -370,6 +377,12 @@ func (w *walker) call(c *syntax.CallExpr, inputs []Word) error {
 	w.out = append(w.out, Command{Words: words, Inputs: inputs, Dir: w.dir})
 	return nil
 }
+
+// ofBash lists words that begin a piece of syntax in bash, but are names of commands in other shells called sh.
+var ofBash = []string{"coproc", "function", "select", "time"}
+
+// appends matches a word that bash reads as an assignment, but other shells called sh as the name of a command.
+var appends = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+=`)
 
 // kindOf returns the name of a piece of syntax, for messages.
 func kindOf(n any) string {

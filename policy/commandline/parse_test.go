@@ -211,6 +211,10 @@ func TestOtherShellsAreFollowedByTheirRules(t *testing.T) {
 		{POSIX, `ls; ((ls))`, false},
 		{POSIX, `grep "a$" b$ 'c$'`, true},
 		{POSIX, `[[ -f a ]]`, false},
+		{POSIX, `time ls`, false},
+		{POSIX, `ls; coproc ls`, false},
+		{POSIX, `PATH+=:. ls`, false},
+		{POSIX, `echo time a+=b`, true},
 		{Zsh, `ls -l | wc -l && cat a.go`, true},
 		{Zsh, `cat "a b" 'c'`, true},
 		{Zsh, `ls *(e:'touch x':)`, false},
@@ -221,6 +225,24 @@ func TestOtherShellsAreFollowedByTheirRules(t *testing.T) {
 	} {
 		if got, err := Parse(c.line, c.shell, "/w", folder); (err == nil) != c.clear {
 			t.Errorf("%s: %q: commands %s, error %v", c.shell, c.line, shown(got), err)
+		}
+	}
+}
+
+// TestPatternsMatchTheNamesOfEveryShell parses patterns for names with capitals and with characters of several bytes.
+func TestPatternsMatchTheNamesOfEveryShell(t *testing.T) {
+	t.Parallel()
+	names := func(string) ([]string, error) { return []string{"é", "ab", "B.GO"}, nil }
+	for line, want := range map[string]string{
+		`cat ?`:    "",              // a ? of dash is one byte, and the name has two
+		`cat ??`:   "cat|é|ab|B.GO", // a ? can stand for a character of several bytes
+		`cat *`:    "cat|é|ab|B.GO",
+		`cat *.g?`: "", // a pattern ignores case only if an option of the shell is set
+		`cat x?`:   "cat|x?",
+	} {
+		got, err := Parse(line, POSIX, "/w", names)
+		if (want == "") != (err != nil) || shown(got) != want {
+			t.Errorf("%q: commands %s, error %v; want %q", line, shown(got), err, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package commandline
 
 import (
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -311,75 +310,4 @@ func (w *walker) substitution(x *syntax.CmdSubst) error {
 	w.substituted++
 	defer func() { w.substituted-- }()
 	return w.followPart(func(w *walker) error { return w.list(x.Stmts) })
-}
-
-// match returns the names that a file name pattern matches. If nothing matches, it returns the pattern
-// itself, as the shell does.
-func (w *walker) match(p pieces) ([]Word, error) {
-	raw := p.text()
-	last := strings.LastIndexByte(raw, '/') + 1
-	for i, special := range p.special {
-		if special && i < last {
-			return nil, unclear("the pattern %s is for folders, too", raw)
-		}
-		if special && i > last && p.raw[i] == '*' && p.raw[i-1] == '*' && p.special[i-1] {
-			return nil, unclear("the pattern %s can go into folders", raw)
-		}
-	}
-	if pattern, special := p.raw[last:], p.special[last:]; matchesWild(pattern, special, ".") ||
-		matchesWild(pattern, special, "..") {
-		return nil, unclear("in some shells, the pattern %s matches the folder above", raw)
-	}
-	folder := raw[:last]
-	if slices.Contains(strings.Split(folder, "/"), "..") {
-		return nil, unclear("the folder of the pattern %s has ..", raw)
-	}
-	dir := folder
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(w.dir, dir)
-	}
-	names, err := w.names(filepath.Clean(dir))
-	if err != nil {
-		return nil, unclear("the folder of the pattern %s cannot be read: %v", raw, err)
-	}
-	var out []Word
-	for _, name := range names {
-		if !matchesWild(p.raw[last:], p.special[last:], name) {
-			continue
-		}
-		out = append(out, Word{Text: folder + name, Matched: true})
-		if *w.expanded += len(folder + name); *w.expanded > mostExpanded {
-			return nil, w.checkSize(0)
-		}
-	}
-	if len(out) > mostMatches {
-		return nil, unclear("the pattern %s matches %d files, more than %d", raw, len(out), mostMatches)
-	}
-	if len(out) == 0 {
-		out = []Word{{Text: raw}}
-	}
-	return out, nil
-}
-
-// matchesWild reports whether a name matches a pattern of * and ?. A leading dot of the name matches only a
-// dot in the pattern.
-func matchesWild(pattern []byte, special []bool, name string) bool {
-	if strings.HasPrefix(name, ".") && (len(pattern) == 0 || pattern[0] != '.') {
-		return false
-	}
-	var expr strings.Builder
-	expr.WriteString(`(?is)^`) // the flag i is set, because an option of the shell can make patterns ignore case
-	for i, c := range pattern {
-		switch {
-		case special[i] && c == '*':
-			expr.WriteString(`.*`)
-		case special[i]:
-			expr.WriteString(`.{1,4}`) // a ? of the pattern: some shells match one byte, others a character of up to 4 bytes
-		default:
-			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
-		}
-	}
-	re, err := regexp.Compile(expr.String() + `$`)
-	// A match that the shell does not make is harmless, because it only means that one more name is judged.
-	return err != nil || re.MatchString(name)
 }
