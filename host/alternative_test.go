@@ -156,7 +156,7 @@ func TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing(t *testing.T) 
 	for what, kill := range map[string]func(s *stage, a *arm, o bus.AlternativeOrder){
 		"never": func(*stage, *arm, bus.AlternativeOrder) {},
 		// The agent CLI ends after the first step of the order, and before its model is stored.
-		"after the intent": func(s *stage, a *arm, o bus.AlternativeOrder) {
+		"after the intent": func(s *stage, _ *arm, o bus.AlternativeOrder) {
 			s.check(s.intends(o.Arm, o).endParked(s.t.Context(), o.At))
 			s.restart()
 		},
