@@ -44,15 +44,9 @@ func (s *scripted) reads(state coleo.State) {
 		Process: bus.ProcessAlive, Reading: coleo.Reading{State: state, Known: true}})
 }
 
-// TestAnEndedArmIsStartedAgainEvenIfItsCallerLeaves has a caller that no longer waits when the arm has ended, for
-// example because a person has pressed CTRL-C. Nobody else would start the arm again.
-func TestAnEndedArmIsStartedAgainEvenIfItsCallerLeaves(t *testing.T) {
-	t.Parallel()
-	for what, restart := range map[string]func(context.Context, *scripted) error{
-		"another model": func(ctx context.Context, s *scripted) error {
-			_, err := s.brain.SwitchModel(ctx, "ada", coleo.ModelOrder{Model: "opus", Restart: true})
-			return err
-		},
+// restartsOfAda returns orders that end the arm ada and start it again.
+func restartsOfAda() map[string]func(context.Context, *scripted) error {
+	return map[string]func(context.Context, *scripted) error{
 		"another conversation": func(ctx context.Context, s *scripted) error {
 			_, err := s.brain.SwitchThread(ctx, "ada", "c2")
 			return err
@@ -62,7 +56,19 @@ func TestAnEndedArmIsStartedAgainEvenIfItsCallerLeaves(t *testing.T) {
 			_, err := s.brain.Recover(ctx, "ada", wire.RecoverRequest{})
 			return err
 		},
-	} {
+	}
+}
+
+// TestAnEndedArmIsStartedAgainEvenIfItsCallerLeaves has a caller that no longer waits when the arm has ended, for
+// example because a person has pressed CTRL-C. Nobody else would start the arm again.
+func TestAnEndedArmIsStartedAgainEvenIfItsCallerLeaves(t *testing.T) {
+	t.Parallel()
+	restarts := restartsOfAda()
+	restarts["another model"] = func(ctx context.Context, s *scripted) error {
+		_, err := s.brain.SwitchModel(ctx, "ada", coleo.ModelOrder{Model: "opus", Restart: true})
+		return err
+	}
+	for what, restart := range restarts {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s, orders := newSwitchable(t)
@@ -107,17 +113,7 @@ func TestAnArmThatBeginsToWorkIsNotEndedForItsNextModel(t *testing.T) {
 // first generation. The order must name it, so that the host agent does not end what the other user has just started.
 func TestOnlyTheKnownGenerationIsEnded(t *testing.T) {
 	t.Parallel()
-	for what, restart := range map[string]func(context.Context, *scripted) error{
-		"another conversation": func(ctx context.Context, s *scripted) error {
-			_, err := s.brain.SwitchThread(ctx, "ada", "c2")
-			return err
-		},
-		"recovery": func(ctx context.Context, s *scripted) error {
-			s.reads(coleo.Failed)
-			_, err := s.brain.Recover(ctx, "ada", wire.RecoverRequest{})
-			return err
-		},
-	} {
+	for what, restart := range restartsOfAda() {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s, orders := newSwitchable(t)

@@ -71,8 +71,8 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 	return answer
 }
 
-// mayBreak returns an error if a rule for commands, with the given verdict or a stricter one, may apply to the
-// request's command line without Coleo knowing it. The error says why. There are two cases:
+// mayBreak returns an error, with the reason, if a rule for commands may apply to the request's command line
+// without Coleo knowing it. Only rules with the given verdict or a stricter one count. There are two cases:
 //
 //   - parse could not find the commands of the line.
 //   - Rule.mayApplyTo is true for one of them, and no rule allows this command by its words.

@@ -49,8 +49,8 @@ func (r Rule) mayApplyTo(c commandline.Command) bool {
 	return false
 }
 
-// isWithin reports whether the first of the words is the program of a rule, with or without a path, and the other
-// words of the rule follow in their order.
+// isWithin reports whether the words contain those of a rule in their order. The first word must be the rule's
+// program, with or without a path.
 func isWithin(rule, words []string) bool {
 	if path.Base(words[0]) != rule[0] && words[0] != rule[0] {
 		return false
