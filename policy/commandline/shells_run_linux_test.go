@@ -92,8 +92,8 @@ func (r *runner) listing() string {
 	return out.String()
 }
 
-// differsAlways runs the line of a job some times, and returns "" if one run does not differ. If a word has the end of
-// a row, the shell records it in two parts, and another command of the pipe can write between them.
+// differsAlways runs the line of a job some times, and returns "" if one run does not differ. The shell records a
+// word with the end of a row in two parts. Another command of the pipe can write between the two.
 func (r *runner) differsAlways(j job) string {
 	why := ""
 	for range 4 {
