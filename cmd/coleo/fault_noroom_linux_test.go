@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,6 +81,31 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	}
 }
 
+// endOfTurn is more than the number of bytes that the fake agent CLI writes at the end of a turn.
+const endOfTurn = 2500
+
+// roomInJournal returns how many bytes fit into the last block of the only journal below the state folder. On a
+// full disk, a file can still grow within its last block.
+func (w *world) roomInJournal() int64 {
+	w.t.Helper()
+	const block = 4096
+	room := int64(0)
+	w.check(filepath.WalkDir(w.path("state"), func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && filepath.Ext(path) != ".bytes" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			room = (block - info.Size()%block) % block
+		}
+		return err
+	}))
+	return room
+}
+
 // TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while the disk is full. As soon as
 // there is space again, the log must contain the end of the turn.
 func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
@@ -85,7 +113,15 @@ func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	w := newWorld(t, "")
 	w.smallState("12m")
 	f := w.spawnFake("one")
-	r := decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 2s\nsay the-end")
+	var r coleo.Receipt
+	until(t, "the journal has room for the end of a turn", func() bool {
+		r = decode[coleo.Receipt](w, "arm", "prompt", f.name, "pause 2s\nsay the-end")
+		if w.roomInJournal() >= endOfTurn {
+			return true
+		}
+		w.awaitRun(r.ID)
+		return false
+	})
 	w.fill()
 	until(t, "the turn has ended on the screen", func() bool {
 		return strings.Contains(w.must("arm", "screen", f.name), "the-end") &&
