@@ -37,9 +37,10 @@ func TestASilentHolderIsToldFromTheStateBefore(t *testing.T) {
 	s.awaitState(id, coleo.Idle)
 }
 
-// A host agent cannot attach to an arm, because the arm's holder is stopped. Then the arm is ended. Nothing of
-// the arm must be left: its conversation, its folder and its questions must be free.
-func TestASilentArmThatIsEndedLeavesNothing(t *testing.T) {
+// silentStage returns a stage whose host agent cannot attach to the arm one, because the arm's holder is stopped. It
+// also returns the arm and the pid of the holder.
+func silentStage(t *testing.T) (*stage, *arm, int) {
+	t.Helper()
 	s := newStage(t)
 	id := s.arm("one")
 	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Holder.PID
@@ -49,6 +50,14 @@ func TestASilentArmThatIsEndedLeavesNothing(t *testing.T) {
 	s.start()
 	a, err := s.host.arm(id)
 	s.check(err)
+	return s, a, pid
+}
+
+// A host agent cannot attach to an arm, because the arm's holder is stopped. Then the arm is ended. Nothing of
+// the arm must be left: its conversation, its folder and its questions must be free.
+func TestASilentArmThatIsEndedLeavesNothing(t *testing.T) {
+	s, a, _ := silentStage(t)
+	id := a.record.ID
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
 	a.mu.Lock()
 	a.record.Handle.Conversation = "c1"
@@ -66,15 +75,8 @@ func TestASilentArmThatIsEndedLeavesNothing(t *testing.T) {
 // A host agent cannot attach to an arm, because the arm's holder is stopped. Then the holder is killed. The arm
 // must be reported as dead, and not as an arm that still starts.
 func TestASilentHolderThatIsKilledIsReported(t *testing.T) {
-	s := newStage(t)
-	id := s.arm("one")
-	pid := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Handle.Holder.PID
-	s.halt()
-	s.check(syscall.Kill(pid, syscall.SIGSTOP))
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
-	s.start()
-	a, err := s.host.arm(id)
-	s.check(err)
+	s, a, pid := silentStage(t)
+	id := a.record.ID
 	s.check(syscall.Kill(pid, syscall.SIGKILL))
 	s.until("the holder has ended", func() bool { return process.Look(a.recordNow().Handle.Holder) == process.Dead })
 	s.host.beat()

@@ -75,7 +75,7 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 // without Coleo knowing it. Only rules with the given verdict or a stricter one count. There are two cases:
 //
 //   - parse could not find the commands of the line.
-//   - Rule.mayApplyTo is true for one of them, and no rule allows this command by its words.
+//   - Rule.mayApplyTo is true for one of them, and no rule that allows this command names the same words.
 func (d *decider) mayBreak(scopes []Scope, least Verdict) error {
 	var allowed, strict []Rule
 	for _, s := range scopes {
@@ -93,11 +93,9 @@ func (d *decider) mayBreak(scopes []Scope, least Verdict) error {
 		return d.unclear
 	}
 	for _, c := range d.commands {
-		if _, named := strictestRule(allowed, c); named {
-			continue
-		}
 		for _, r := range strict {
-			if r.mayApplyTo(c) {
+			named := func(a Rule) bool { return a.appliesToCommand(c) && r.mayApplyTo(a.asCommand()) }
+			if r.mayApplyTo(c) && !slices.ContainsFunc(allowed, named) {
 				return fmt.Errorf("it may do what the rule for %q does not allow", r.Command)
 			}
 		}

@@ -240,6 +240,12 @@ func TestABroaderRuleAllowsNoCommandThatARuleMayDeny(t *testing.T) {
 	if got := Decide([]Scope{user("", deny, rule("env git push *", Allow))}, nil, w, q); got.Verdict != Allow {
 		t.Errorf("a line that a rule allows by its words: %+v", got)
 	}
+	for line, broad := range map[string]string{"git -C /x push": "git *", "env git push": "env *"} {
+		q.Command = line
+		if got := Decide([]Scope{user("", deny, rule(broad, Allow))}, nil, w, q); got.Verdict != Ask {
+			t.Errorf("%s beside a rule that allows %s: %+v, want ask", line, broad, got)
+		}
+	}
 }
 
 // If Coleo cannot find the commands of a line, a rule may deny one of them. So a grant of the tool does not allow

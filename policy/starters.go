@@ -49,6 +49,14 @@ func (r Rule) mayApplyTo(c commandline.Command) bool {
 	return false
 }
 
+// asCommand returns the words of a rule for commands as a command.
+func (r Rule) asCommand() (c commandline.Command) {
+	for _, word := range strings.Fields(strings.TrimSuffix(r.Command, "*")) {
+		c.Words = append(c.Words, commandline.Word{Text: word})
+	}
+	return c
+}
+
 // isWithin reports whether the words contain those of a rule in their order. The first word must be the rule's
 // program, with or without a path.
 func isWithin(rule, words []string) bool {
