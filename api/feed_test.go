@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"iter"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -128,12 +129,19 @@ func TestM22TheFeedShowsWhatArmsDo(t *testing.T) {
 	readMessage(t, conn, `{"channel":"display","event":"display.changed","data":{"arm":"a1"`)
 	send(t, conn, `{"type":"unsubscribe","channel":"display"}`)
 	readMessage(t, conn, `unsubscribed`)
-	displays <- display.Snapshot{Arm: "a2"} // no client is subscribed now
+	displays <- display.Snapshot{Arm: "unwanted"} // no client is subscribed now
+	displays <- display.Snapshot{Arm: "between"}  // the feed takes it only when it has dropped the unwanted one
 	send(t, conn, `{"type":"subscribe","channel":"all"}`)
 	readMessage(t, conn, `{"type":"subscribed","channel":"all"}`)
 	readMessage(t, conn, `"event":"arms.snapshot"`)
 	displays <- display.Snapshot{Arm: "a1", Run: "r"}
-	readMessage(t, conn, `"run":"r"`)
+	got := readMessage(t, conn, `"event":"display.changed"`)
+	if strings.Contains(got, `"arm":"between"`) { // the feed looked at it after the second subscription
+		got = readMessage(t, conn, `"event":"display.changed"`)
+	}
+	if !strings.Contains(got, `"run":"r"`) {
+		t.Errorf("got %q, want the snapshot of the run", got)
+	}
 	conn.Close()
 }
 
