@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -60,6 +61,22 @@ func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, so it was not read", path, maxBytes)
 	}
 	return data, err
+}
+
+// CheckMissing returns EInvalid if a file or a folder is missing only because a symbolic link leads nowhere. The
+// user then has the file in another place, for example on a disk that is not mounted.
+func CheckMissing(path string) error {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link that leads to nothing, so nothing was read: repair it, "+
+				"or remove it", path)
+		}
+		return nil
+	}
+	return nil
 }
 
 // checkOwn returns EForbidden if another user could change the file or folder. `name` is only for the

@@ -105,6 +105,26 @@ func TestALinkToSettingsOfTheUserIsFollowed(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere must not count as a missing file, because the user has settings, such as budgets.
+func TestALinkToMissingSettingsIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for link, target := range map[string]string{"config.toml": "gone.toml", "folder": "gone"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"config.toml", "folder/config.toml", "folder/more/config.toml"} {
+		s, err := ReadSettings(filepath.Join(dir, path))
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "leads to nothing") {
+			t.Errorf("%s: ReadSettings = %+v, %v, want an error", path, s, err)
+		}
+	}
+	if _, err := ReadSettings(filepath.Join(dir, "none/config.toml")); err != nil {
+		t.Errorf("without a file: ReadSettings = %v", err)
+	}
+}
+
 func TestFoldersThatOthersCanListAreClosed(t *testing.T) {
 	t.Parallel()
 	p := Paths{State: filepath.Join(t.TempDir(), "state")}

@@ -148,7 +148,10 @@ const DefaultAddr = "127.0.0.1:8080"
 func ReadSettings(path string) (Settings, error) {
 	s := Settings{}
 	data, err := ReadOwn(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = CheckMissing(path)
+	}
+	if err != nil {
 		return s, fmt.Errorf("read settings: %w", err)
 	}
 	if err := Decode(path, data, &s); err != nil {

@@ -282,3 +282,26 @@ func TestAHugeFileWithoutDataIsNotReadToItsEnd(t *testing.T) {
 		t.Errorf("%q after a hook program has begun a new file", got)
 	}
 }
+
+// A program in a sandbox can append to the hook's file as fast as the Reader reads. Lines must return all the same,
+// and the next Wait must not wait. /dev/zero stands for such a file.
+func TestAFileThatAlwaysGrowsIsReadInParts(t *testing.T) {
+	t.Parallel()
+	r, path := start(t)
+	if err := os.Symlink("/dev/zero", path); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Lines()
+		if err := r.Wait(); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Lines has not returned")
+	}
+}

@@ -77,16 +77,21 @@ func (r *Reader) Wait() error {
 }
 
 // Lines returns the reports that have arrived since the last call of Lines. It skips lines that are
-// not reports.
+// not reports. If the file grows as fast as Lines reads, Lines returns a part of the reports, and the next
+// Wait returns at once.
 func (r *Reader) Lines() []Line {
 	var out []Line
-	moved := false
+	moved, size := false, 0
 	for r.file != nil || r.advance() {
 		r.leaveOutHuge()
 		var b [32 << 10]byte
 		n, err := r.file.Read(b[:])
 		out = r.take(out, b[:n])
+		size += n
 		switch {
+		case err == nil && size > mostUnread: // the file grows while it is read, so the next call continues
+			wake(wakePath(r.path))
+			return out
 		case err == nil:
 		case !errors.Is(err, io.EOF):
 			return out

@@ -164,16 +164,22 @@ func (r *Registry) readFiles() bool {
 	if r.plain != nil && r.isUnchanged(stamps) {
 		return false
 	}
-	files := map[string]file{}
+	files, from := map[string]file{}, map[string]string{} // `from` contains the path of the file of each harness
 	r.plain, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
 		f := r.files[path].reread(path, stamps[path], r.hold, r.shared)
 		if files[path] = f; f.wrong != nil {
 			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
-		if f.harness != nil {
-			r.plain[f.harness.Info().Name] = f.harness
+		if f.harness == nil {
+			continue
 		}
+		name := f.harness.Info().Name
+		if other, twice := from[name]; twice {
+			r.wrong = errors.Join(r.wrong, coleo.Errorf(coleo.EInvalid, "%s and %s both describe the harness %s: only the "+
+				"second one is used", other, path, name))
+		}
+		r.plain[name], from[name] = f.harness, path
 	}
 	r.files = files
 	return true
@@ -215,7 +221,7 @@ func (r *Registry) stamps() (map[string]string, error) {
 	}
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, config.CheckMissing(r.dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read harnesses: %w", err)
@@ -227,10 +233,13 @@ func (r *Registry) stamps() (map[string]string, error) {
 			continue
 		}
 		info, err := os.Stat(path)
-		if err != nil {
-			continue // the file was deleted after the folder was read
+		switch {
+		case err == nil:
+			out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
+		case e.Type()&fs.ModeSymlink != 0:
+			out[path] = err.Error() // the link leads nowhere, which readSpec reports
+		default: // the file was deleted after the folder was read
 		}
-		out[path] = fmt.Sprintf("%d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
 	}
 	return out, nil
 }
@@ -304,7 +313,7 @@ func (r *Registry) Description(name string) (path string, text []byte, err error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refresh()
-	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(r.files))) { // of several files, the last one is used
 		if h := r.files[path].harness; h != nil && h.Info().Name == name {
 			text, err := config.ReadOwn(path)
 			return path, text, err

@@ -128,6 +128,61 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere must not take the user's description out of use without an error.
+func TestALinkThatLeadsNowhereIsWrong(t *testing.T) {
+	t.Parallel()
+	dir, real := t.TempDir(), filepath.Join(t.TempDir(), "real.toml")
+	text := "name = \"mine\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+	if err := os.WriteFile(real, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, filepath.Join(dir, "mine.toml")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := r.Get("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(real); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := r.Get("mine"); err != nil || h != before || r.Wrong("mine") == nil {
+		t.Errorf("get mine = %v, %v, and %v is wrong with it; want the last one that was right", h, err, r.Wrong("mine"))
+	}
+	if _, err := New(dir, nil); err == nil || !strings.Contains(err.Error(), "mine.toml") {
+		t.Errorf("a new registry = %v, want an error about the link", err)
+	}
+}
+
+// A copy of a file describes the same harness. Only one of the two is used, and the user must learn which.
+func TestTwoFilesOfOneHarnessAreReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, title := range []string{"Old", "Used"} {
+		text := "name = \"mine\"\ntitle = \"" + title +
+			"\"\ncommand = \"mine\"\n[keys]\nsubmit = \"ENTER\"\n[composer]\nbottom = \"cursor\"\n"
+		if err := os.WriteFile(filepath.Join(dir, title+".toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := New(dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "Old.toml") || !strings.Contains(err.Error(), "Used.toml") {
+		t.Errorf("New = %v, want an error that names both files", err)
+	}
+	h, err := r.Get("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, _, err := r.Description("mine")
+	if err != nil || filepath.Base(path) != h.Info().Title+".toml" {
+		t.Errorf("%s is in use, and the description is in %s, %v", h.Info().Title, path, err)
+	}
+}
+
 func TestAFileThatNobodyTouchedKeepsItsHarness(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -69,10 +69,15 @@ const maxLinks = 40
 
 // finder collects the files and folders that programs need.
 type finder struct {
-	path  []string // folders of PATH
-	found []Place
-	seen  map[string]bool
-	links int
+	path     []string // folders of PATH
+	writable []Place  // the places in which sandboxed programs can write
+	found    []Place
+	seen     map[string]bool
+	links    int
+	// led is the last file in `writable` that has chosen the way: a link, a script or the settings of
+	// a Python environment. It is "" if there was none.
+	led   string
+	wrong error
 }
 
 // ProgramFiles returns the files and folders that a sandbox must show so that a program can run. These
@@ -81,12 +86,20 @@ type finder struct {
 //
 // `path` is the path of the program, or a name that is looked up in the folders in `search`. If there is no
 // such program, ProgramFiles returns ENotInstalled.
-func ProgramFiles(path string, search []string) ([]Place, error) {
-	f := &finder{path: search, seen: map[string]bool{}}
+//
+// `writable` lists the places in which sandboxed programs can write. If a file there leads to a file elsewhere
+// that is not part of the system, ProgramFiles returns EUnsupported. Otherwise a sandboxed program could make the
+// next sandbox show any file of the user.
+func ProgramFiles(path string, search []string, writable []Place) ([]Place, error) {
+	f := &finder{path: search, writable: writable, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {
 		path = f.lookUp(path)
 	}
-	if !filepath.IsAbs(path) || !f.program(filepath.Clean(path)) {
+	found := filepath.IsAbs(path) && f.program(filepath.Clean(path))
+	switch {
+	case f.wrong != nil:
+		return nil, f.wrong
+	case !found:
 		return nil, coleo.Errorf(coleo.ENotInstalled, "there is no program %q to use in a sandbox", path)
 	}
 	return f.found, nil
@@ -95,7 +108,7 @@ func ProgramFiles(path string, search []string) ([]Place, error) {
 // lookUp returns the path of the program with the given name, or "" if there is none.
 func (f *finder) lookUp(name string) string {
 	for _, dir := range f.path {
-		path := filepath.Join(dir, name)
+		path := filepath.Join(dir, name) // for the name "", this is a folder
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return path
 		}
@@ -110,6 +123,20 @@ func (f *finder) add(p Place) {
 	}
 }
 
+// isWritable reports whether sandboxed programs can change the file or the link at `path`.
+func (f *finder) isWritable(path string) bool {
+	return slices.ContainsFunc(f.writable, func(p Place) bool {
+		return paths.Within(p.Path, path) || p.Source != "" && paths.Within(p.Source, path)
+	})
+}
+
+// noteLeader notes that the file at `path` decides which file is needed next.
+func (f *finder) noteLeader(path string) {
+	if f.isWritable(path) {
+		f.led = path
+	}
+}
+
 // program adds the program at `path`, and reports whether it exists.
 func (f *finder) program(path string) bool {
 	real, ok := f.follow(path)
@@ -118,12 +145,20 @@ func (f *finder) program(path string) bool {
 	}
 	f.seen["program "+real] = true
 	if !inSystem(real) {
+		if f.led != "" && !f.isWritable(real) {
+			f.wrong = coleo.Errorf(coleo.EUnsupported, "nothing was started: %s leads to %s, and a sandboxed program can "+
+				"change where it leads: use a program that is in no folder that a sandbox writes", f.led, real)
+			return false
+		}
 		f.addFiles(real)
 	}
-	if interpreter := interpreterOf(real); interpreter != "" {
-		if !filepath.IsAbs(interpreter) {
-			interpreter = f.lookUp(interpreter)
-		}
+	interpreter := interpreterOf(real)
+	if strings.Contains(interpreter, "/") {
+		f.noteLeader(real)
+	} else { // a name leads only to a program in PATH
+		interpreter, f.led = f.lookUp(interpreter), ""
+	}
+	if filepath.IsAbs(interpreter) {
 		f.program(filepath.Clean(interpreter))
 	}
 	return true
@@ -150,6 +185,7 @@ func (f *finder) follow(path string) (string, bool) {
 		if !inSystem(at) {
 			f.add(Place{Path: at, Link: text})
 		}
+		f.noteLeader(at)
 		if !filepath.IsAbs(text) {
 			text = filepath.Join(filepath.Dir(at), text)
 		}
@@ -178,8 +214,10 @@ func (f *finder) addFiles(file string) {
 		return
 	}
 	prefix := filepath.Dir(dir)
-	if base := pythonBase(filepath.Join(prefix, "pyvenv.cfg")); base != "" {
+	settings := filepath.Join(prefix, "pyvenv.cfg")
+	if base := pythonBase(settings); base != "" {
 		f.add(Place{Path: prefix})
+		f.noteLeader(settings)
 		f.program(filepath.Join(base, "python3"))
 		return
 	}

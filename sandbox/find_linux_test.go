@@ -58,7 +58,7 @@ func TestAProgramIsShownWithItsOwnFilesAlone(t *testing.T) {
 			if !filepath.IsAbs(program) {
 				program = filepath.Join(home, program)
 			}
-			found, err := ProgramFiles(program, []string{filepath.Join(home, ".nvm/current/bin"), "/usr/bin"})
+			found, err := ProgramFiles(program, []string{filepath.Join(home, ".nvm/current/bin"), "/usr/bin"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +77,69 @@ func TestAProgramIsShownWithItsOwnFilesAlone(t *testing.T) {
 	}
 }
 
+// A sandboxed program can change its work folder. Nothing that it changes there may make the next sandbox show
+// another file of the user.
+func TestAProgramInAWritableFolderLeadsToNoOtherFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string // the end of the path to which the way must not lead; "" if nothing is refused
+	}{
+		"a link":                  {map[string]string{"work/tool": "-> HOME/.ssh/key"}, ".ssh/key"},
+		"a link to a folder":      {map[string]string{"work/tool": "-> bin/key", "work/bin": "-> HOME/.ssh"}, ".ssh/key"},
+		"a script":                {map[string]string{"work/tool": "#!HOME/.ssh/key\n"}, ".ssh/key"},
+		"a script for env":        {map[string]string{"work/tool": "#!/usr/bin/env -S/bin/sh HOME/.ssh/key\n"}, ".ssh/key"},
+		"a name that leaves PATH": {map[string]string{"work/tool": "#!/usr/bin/env ../.ssh/key\n"}, ""},
+		"a Python environment": {map[string]string{"work/tool": "-> v/bin/tool", "work/v/bin/tool": "\x7fELF",
+			"work/v/pyvenv.cfg": "home = HOME/work/v\n", "work/v/python3": "-> HOME/.ssh/key"}, ".ssh/key"},
+		"a script whose interpreter is in PATH": {map[string]string{"work/tool": "#!/usr/bin/env node\n"}, ""},
+		"a link within the folder":              {map[string]string{"work/tool": "-> a/b", "work/a/b": "\x7fELF"}, ""},
+		"a link to the system":                  {map[string]string{"work/tool": "-> /bin/sh"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			write(t, filepath.Join(home, ".ssh/key"), "secret")
+			write(t, filepath.Join(home, "bin/node"), "\x7fELF")
+			for path, text := range c.files {
+				write(t, filepath.Join(home, path), strings.ReplaceAll(text, "HOME", home))
+			}
+			work := filepath.Join(home, "work")
+			found, err := ProgramFiles(filepath.Join(work, "tool"), []string{filepath.Join(home, "bin")},
+				[]Place{{Path: "/elsewhere", Source: work}})
+			for _, p := range found {
+				if strings.HasSuffix(p.Path, ".ssh/key") {
+					t.Errorf("the sandbox shows %s", p.Path)
+				}
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%v, %v; want a refusal that names %s", found, err, c.want)
+			}
+		})
+	}
+}
+
+// A script whose interpreter is not installed shows only itself.
+func TestAMissingInterpreterShowsNothing(t *testing.T) {
+	t.Parallel()
+	tool := filepath.Join(t.TempDir(), "tool")
+	write(t, tool, "#!/usr/bin/env no-such-program\n")
+	found, err := ProgramFiles(tool, []string{"/usr/bin"}, nil)
+	if err != nil || !slices.Equal(found, []Place{{Path: tool}}) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
 func TestAProgramThatIsNotThereIsRefused(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	write(t, filepath.Join(home, "a"), "-> b")
 	write(t, filepath.Join(home, "b"), "-> a")
 	for _, path := range []string{filepath.Join(home, "missing"), filepath.Join(home, "a"), "no-such-program"} {
-		if found, err := ProgramFiles(path, []string{"/usr/bin"}); coleo.ErrorCode(err) != coleo.ENotInstalled {
+		if found, err := ProgramFiles(path, []string{"/usr/bin"}, nil); coleo.ErrorCode(err) != coleo.ENotInstalled {
 			t.Errorf("%s: %v, %v", path, found, err)
 		}
 	}

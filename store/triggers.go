@@ -225,10 +225,22 @@ func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	return describeError(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
-// SetTriggerRun changes the state of a run. It returns EConflict if the state of the run is not
-// oldState. The write survives a power failure.
+// SetTriggerRun changes the state of a run. If the new state is RunAccepted, but the trigger was removed, the run
+// fails instead. SetTriggerRun returns EConflict if the state of the run is not oldState. The write survives a
+// power failure.
 func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, oldState, newState trigger.RunState, why string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
+		if newState == trigger.RunAccepted { // the trigger may have been removed since the start began
+			var exists bool
+			err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM triggers t JOIN trigger_history e ON e.trigger_name = t.name
+				WHERE e.id = ?)`, id).Scan(&exists)
+			if err != nil {
+				return err
+			}
+			if !exists {
+				newState, why = trigger.RunFailed, "the trigger was removed"
+			}
+		}
 		done, err := tx.Exec(`UPDATE trigger_history SET state = ?1, why = ?2,
 			request = CASE WHEN ?1 IN ('accepted', 'starting') THEN request END WHERE id = ?3 AND state = ?4`,
 			string(newState), textOf(&why), id, string(oldState))

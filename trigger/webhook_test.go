@@ -131,6 +131,19 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
+// A sender could otherwise write words into a prompt that only the model sees, for example in variation selectors.
+func TestQuoteShowsWhatNobodySees(t *testing.T) {
+	t.Parallel()
+	for _, r := range "\ufe0f\U000e0101\u034f\u115f\u3164\uffa0\u17b4\u180b\u2800" {
+		if got := Quote("a" + string(r)); strings.ContainsRune(got, r) {
+			t.Errorf("%U is not escaped: %s", r, got)
+		}
+	}
+	if got := Quote("é 漢 ع 😀"); got != `"é 漢 ع 😀"` {
+		t.Errorf("visible characters are escaped: %s", got)
+	}
+}
+
 func TestABucketLimitsAFlood(t *testing.T) {
 	t.Parallel()
 	var b Bucket

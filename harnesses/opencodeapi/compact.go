@@ -42,7 +42,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 	defer cancel(nil)
 	s.work.Go(func() {
 		path := "/session/" + s.Handle().Conversation + "/summarize"
-		if err := srv.doWithin(s.ctx, compactTimeout, "POST", path, m, nil); err != nil {
+		if err := srv.doWithin(s.ctx, compactTimeout, "POST", path, m, nil); err != nil && !mayHaveArrived(err) {
 			cancel(err) // ends the call of await below, if it still waits
 		}
 	})

@@ -22,6 +22,7 @@ type facts struct {
 	failed   string // how the last turn failed; "" if it did not fail
 	busied   int    // how often the status has become busy
 	failures int    // how many turns have failed
+	events   int    // how many events have reported a status, or a request that was opened or closed
 	tools    map[string]bool
 	requests []openRequest // the open requests of all conversations, oldest first
 }
@@ -44,11 +45,11 @@ func (a openRequest) dialog() coleo.Dialog { return a.dialogs[len(a.answers)] }
 
 func newFacts() facts { return facts{tools: map[string]bool{}} }
 
-// replace sets the facts to the server's present state. It keeps the old values of `busied`, `failed` and
-// `failures`, because only events report them. It also keeps the answers that Coleo has not yet sent to the
-// server.
+// replace sets the facts to the server's present state. It keeps the old values of `busied`, `failed`,
+// `failures` and `events`, because only events report them. It also keeps the answers that Coleo has not yet
+// sent to the server.
 func (f *facts) replace(now facts) {
-	now.busied, now.failed, now.failures = f.busied, f.failed, f.failures
+	now.busied, now.failed, now.failures, now.events = f.busied, f.failed, f.failures, f.events
 	for i := range now.requests {
 		for _, was := range f.requests {
 			if was.id == now.requests[i].id {
@@ -58,6 +59,7 @@ func (f *facts) replace(now facts) {
 	}
 	if now.status != "idle" && f.status == "idle" {
 		now.busied++
+		now.failed = "" // another turn runs now
 	}
 	*f = now
 }
@@ -83,6 +85,9 @@ func (f *facts) reading() coleo.Reading {
 		r.State, r.Rule, r.Detail = coleo.Failed, "session.error", f.failed
 	default:
 		r.State, r.Rule = coleo.Idle, "session.status idle"
+	}
+	if f.trouble != "" && r.State == coleo.Idle {
+		r.State = coleo.Failed // a person may have begun a turn, and Coleo can send no prompt
 	}
 	switch {
 	case f.trouble == "" || r.Detail != "":
@@ -168,8 +173,10 @@ func (q questionBody) request() openRequest {
 	return a
 }
 
-// apply updates the facts after one event of the server.
-func (s *Session) apply(e event) {
+// apply updates the facts after one event of the server. It returns true if the caller must ask the server for
+// its present state. A turn of a conversation has then ended although one of its requests may be open. If somebody
+// aborts a turn, the server forgets the requests of the turn and sends no events about them.
+func (s *Session) apply(e event) (askAgain bool) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
 		Status    statusBody      `json:"status"`
@@ -180,20 +187,27 @@ func (s *Session) apply(e event) {
 		Info      json.RawMessage `json:"info"`
 	}
 	if json.Unmarshal(e.Properties, &p) != nil {
-		return
+		return false
 	}
 	mine := p.SessionID == s.Handle().Conversation
 	switch e.Type {
 	case "session.status":
-		if mine {
-			s.update(func(f *facts) { f.applyStatus(p.Status) })
-		}
+		s.update(func(f *facts) {
+			if mine {
+				f.applyStatus(p.Status)
+			}
+			askAgain = p.Status.Type == "idle" && len(f.requests) > 0
+		})
 	case "session.error":
 		if mine && p.Error.Name != aborted {
 			s.update(func(f *facts) {
 				f.failed = strings.TrimSpace(p.Error.Name + ": " + p.Error.Data.Message)
 				f.failures++
 			})
+		}
+	case "session.compacted":
+		if mine { // the turn continues after the error that the conversation is too long
+			s.update(func(f *facts) { f.failed = "" })
 		}
 	case "message.updated":
 		s.takeMessage(p.SessionID, p.Info)
@@ -208,6 +222,7 @@ func (s *Session) apply(e event) {
 		}
 		s.update(func(f *facts) { f.drop(id) })
 	}
+	return askAgain
 }
 
 func (s *Session) onRequest(e event) {
@@ -264,6 +279,7 @@ func (s *Session) takePart(raw json.RawMessage) {
 
 func (f *facts) applyStatus(s statusBody) {
 	f.known = true
+	f.events++
 	if s.Type != "idle" && (f.status == "idle" || f.status == "") {
 		f.busied++
 		f.failed = ""
@@ -275,6 +291,7 @@ func (f *facts) applyStatus(s statusBody) {
 }
 
 func (f *facts) drop(id string) {
+	f.events++
 	f.requests = slices.DeleteFunc(slices.Clone(f.requests), func(a openRequest) bool { return a.id == id })
 }
 

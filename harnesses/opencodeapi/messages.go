@@ -2,6 +2,7 @@ package opencodeapi
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -14,11 +15,11 @@ type message struct {
 	Parts []part        `json:"parts"`
 }
 
-// text joins the texts of the message's text parts.
+// text joins the texts of the message's text parts, without the texts that OpenCode itself has added.
 func (m message) text() string {
 	var texts []string
 	for _, p := range m.Parts {
-		if p.Type == "text" && p.Text != "" {
+		if p.Type == "text" && !p.Synthetic && p.Text != "" {
 			texts = append(texts, p.Text)
 		}
 	}
@@ -62,11 +63,19 @@ func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 		return "", err
 	}
 	for _, m := range messages {
-		if m.Info.Role == "user" && m.Info.Time.Created >= r.Time.UnixMilli() && m.text() == r.Text {
+		if m.Info.Role == "user" && m.Info.Time.Created >= r.Time.UnixMilli() && m.begins(r) {
 			return coleo.ProofAccepted, nil
 		}
 	}
 	return "", nil
+}
+
+// begins reports whether the message is the prompt with the receipt r, or the order to shorten the conversation.
+func (m message) begins(r coleo.Receipt) bool {
+	if r.Compact {
+		return slices.ContainsFunc(m.Parts, func(p part) bool { return p.Type == "compaction" && !p.Auto })
+	}
+	return m.text() == r.Text
 }
 
 // Usage adds up the usage of the conversation's messages. It returns the errors of ready and of the

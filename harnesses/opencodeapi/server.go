@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -160,13 +161,20 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, firstLine(raw))
 	case answer.StatusCode >= http.StatusBadRequest:
 		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status, firstLine(raw))
-	case out == nil || len(raw) == 0:
+	case out == nil:
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
 		return coleo.Errorf(coleo.EInternal, "the server's answer to %s %s cannot be read: %w", method, path, err)
 	}
 	return nil
+}
+
+// mayHaveArrived reports whether the server may have received a request although the request failed with err.
+func mayHaveArrived(err error) bool {
+	var network *net.OpError
+	unconnected := errors.As(err, &network) && network.Op == "dial"
+	return coleo.ErrorCode(err) == coleo.EUnavailable && !unconnected
 }
 
 // passwordError returns the error for a server that refuses the password.

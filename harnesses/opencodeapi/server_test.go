@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/record"
 )
 
 // fakeServer is a fake server of OpenCode whose answers the test chooses.
@@ -23,11 +24,14 @@ type fakeServer struct {
 	status  string           // of the conversation
 	streams []string         // what the next streams send before they end; later streams stay open
 	silent  bool             // the streams in the list above stay open too
+
+	routes map[string]http.HandlerFunc // gives the answers for these paths
+	events chan string                 // the open stream sends these events
 }
 
 func newFakeServer(t *testing.T) *fakeServer {
 	t.Helper()
-	f := &fakeServer{status: "idle"}
+	f := &fakeServer{status: "idle", routes: map[string]http.HandlerFunc{}, events: make(chan string)}
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	f.url = s.URL
@@ -43,6 +47,9 @@ func (f *fakeServer) set(change func(*fakeServer)) {
 func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	answer, status, silent, stream := f.answer, f.status, f.silent, ""
+	if answer == nil {
+		answer = f.routes[r.URL.Path]
+	}
 	if r.URL.Path == "/event" && answer == nil && len(f.streams) > 0 {
 		stream, f.streams = f.streams[0], f.streams[1:]
 	} else {
@@ -55,14 +62,31 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/event":
 		_, _ = io.WriteString(w, "data: {\"type\":\"server.connected\",\"properties\":{}}\n\n"+stream)
 		_ = http.NewResponseController(w).Flush()
-		if silent {
-			<-r.Context().Done()
+		for silent {
+			select {
+			case e := <-f.events:
+				_, _ = io.WriteString(w, "data: "+e+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			}
 		}
 	case r.URL.Path == "/session/status":
 		fmt.Fprintf(w, `{"one":{"type":%q}}`, status)
 	default:
 		_, _ = io.WriteString(w, "[]")
 	}
+}
+
+// statusEvent is the server's event about a new status of the conversation.
+func statusEvent(status string) string {
+	return fmt.Sprintf(`{"type":"session.status","properties":{"sessionID":"one","status":{"type":%q}}}`, status)
+}
+
+// errorEvent is the server's event about an error of the conversation.
+func errorEvent(name, message string) string {
+	return fmt.Sprintf(`{"type":"session.error","properties":{"sessionID":"one",`+
+		`"error":{"name":%q,"data":{"message":%q}}}}`, name, message)
 }
 
 // soon are short bounds for tests.
@@ -77,11 +101,30 @@ func (f *fakeServer) client() *server {
 // following returns a session that follows a server's events until the test ends.
 func following(t *testing.T, f *fakeServer) *Session {
 	t.Helper()
+	return follow(t, f.client())
+}
+
+// followingLong is like following, but the session trusts a silent stream and waits long for each answer.
+func followingLong(t *testing.T, f *fakeServer) *Session {
+	t.Helper()
+	srv := f.client()
+	srv.bounds = bounds{request: time.Minute, silence: time.Minute, trouble: time.Minute}
+	s := follow(t, srv)
+	s.becomes(t, coleo.Idle, "session.status idle")
+	return s
+}
+
+func follow(t *testing.T, srv *server) *Session {
+	t.Helper()
+	h, err := New(nil, record.NewWatcher())
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, _ := serverless(t)
-	s.reading = coleo.Reading{State: coleo.Initializing, Known: true}
+	s.h, s.server, s.reading = h, srv, coleo.Reading{State: coleo.Initializing, Known: true}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
 	var over sync.WaitGroup
-	over.Go(func() { s.followEvents(f.client()) })
+	over.Go(func() { s.followEvents(srv) })
 	t.Cleanup(func() { s.cancel(); over.Wait() })
 	return s
 }
@@ -132,6 +175,18 @@ func TestAServerThatCannotBeFollowedIsToldUntilItCan(t *testing.T) {
 	}
 }
 
+// An idle arm whose server no longer answers is not idle: a person may begin a turn, and no prompt can be sent.
+func TestAServerThatStopsToAnswerIsNotIdle(t *testing.T) {
+	t.Parallel()
+	f := newFakeServer(t)
+	s := following(t, f)
+	s.becomes(t, coleo.Idle, "session.status idle")
+	f.set(func(f *fakeServer) { f.answer = hang })
+	s.becomes(t, coleo.Failed, "server cannot be followed")
+	f.set(func(f *fakeServer) { f.answer = nil })
+	s.becomes(t, coleo.Idle, "session.status idle")
+}
+
 // A server sends half of an event, and then closes the stream or sends nothing more. The session must
 // recover the lost event: it opens a new stream and asks for the present state.
 func TestHalfOfAnEventLosesNothing(t *testing.T) {
@@ -173,6 +228,7 @@ func TestABadAnswerIsOneLine(t *testing.T) {
 		"it fails": {text(500, "a\x1b[31mb\n"+strings.Repeat("x", 9999)), coleo.EInternal,
 			"the server refused GET /provider: 500 Internal Server Error: a[31mb"},
 		"it sends no JSON":         {text(200, "<html>"), coleo.EInternal, "cannot be read: invalid character '<'"},
+		"it sends nothing":         {text(200, ""), coleo.EInternal, "cannot be read: unexpected end of JSON"},
 		"it sends half a document": {text(200, `{"all":[`), coleo.EInternal, "cannot be read: unexpected end of JSON"},
 		"the answer breaks off":    {cut, coleo.EUnavailable, "unexpected EOF"},
 	} {

@@ -41,6 +41,7 @@ type Session struct {
 	server  *server // sends requests to the server; nil until the server listens
 	facts   facts
 	reading coleo.Reading
+	told    int // the value of facts.failures at the last reading
 	output  time.Time
 	changed chan struct{} // closed and replaced when the facts change
 
@@ -65,6 +66,12 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	output, err := client.Lead(ctx, 0, 0)
+	if err != nil {
+		cancel()
+		client.Close()
+		return nil, err
+	}
 	s := &Session{
 		h: h, own: own, client: client, handle: handle, log: terminal.NewChanges(), ctx: ctx, cancel: cancel,
 		facts: newFacts(), changed: make(chan struct{}), conversing: make(chan struct{}), opened: time.Now(),
@@ -73,18 +80,22 @@ func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
 	s.log.Add(coleo.Change{Time: s.reading.Since, Kind: coleo.ChangeState, Reading: s.reading})
 	s.followRecord(ctx)
 	s.work.Go(s.begin)
-	s.work.Go(s.watchProcess)
+	s.work.Go(func() { s.watchProcess(output) })
 	return s, nil
 }
 
 // begin waits until the server listens, opens the conversation, and follows the server's events.
 func (s *Session) begin() {
+	failing := time.Now()
 	base, err := awaitAddress(s.ctx, s.client)
-	if err != nil {
-		return // watchProcess reports the end of the server's process
+	for ; err != nil; base, err = awaitAddress(s.ctx, s.client) {
+		s.reportTrouble(err, failing, usualBounds.trouble)
+		if !s.waitWhileOpen(followRetry) {
+			return // for example because watchProcess has seen the end of the server's process
+		}
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
-	failing := time.Now()
+	failing = time.Now()
 	for {
 		err := s.converse(srv)
 		if err == nil {
@@ -108,8 +119,7 @@ func (s *Session) followEvents(srv *server) {
 	for s.ctx.Err() == nil {
 		attempt, connected := time.Now(), false
 		err := srv.events(s.ctx, func(e event) error {
-			if e.Type != "server.connected" {
-				s.apply(e)
+			if e.Type != "server.connected" && !s.apply(e) {
 				return nil
 			}
 			err := s.resync(srv)
@@ -181,14 +191,27 @@ func (s *Session) converse(srv *server) error {
 }
 
 // resync asks the server for its present state. A new stream of events needs this, because it does not
-// contain the earlier events.
+// contain the earlier events. If an event has changed the facts meanwhile, the server's answers may be older
+// than the event. So resync asks again. It also does so if the session has changed to another conversation.
 func (s *Session) resync(srv *server) error {
-	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
-	if err != nil {
-		return err
+	for {
+		s.mu.Lock()
+		before, conversation := s.facts.events, s.handle.Conversation
+		s.mu.Unlock()
+		now, err := askFacts(s.ctx, srv, conversation)
+		if err != nil {
+			return err
+		}
+		isNewest := false
+		s.update(func(f *facts) {
+			if isNewest = f.events == before && s.handle.Conversation == conversation; isNewest {
+				f.replace(now)
+			}
+		})
+		if isNewest {
+			return nil
+		}
 	}
-	s.update(func(f *facts) { f.replace(now) })
-	return nil
 }
 
 // waitWhileOpen waits for a duration, or until the session is closed. It reports whether the
@@ -204,17 +227,12 @@ func (s *Session) waitWhileOpen(d time.Duration) bool {
 	}
 }
 
-// watchProcess waits for the end of the server's process.
-func (s *Session) watchProcess() {
+// watchProcess waits for the end of the server's process. The parameter `output` is the output of the process.
+func (s *Session) watchProcess(output *holder.Stream) {
 	defer s.log.End()
-	stream, err := s.client.Lead(s.ctx, 0, 0)
-	if err != nil {
-		s.onServerEnd(coleo.RuleProcess, -1, err.Error())
-		return
-	}
-	defer stream.Close()
+	defer output.Close()
 	for {
-		chunk, err := stream.Next()
+		chunk, err := output.Next()
 		switch {
 		case s.ctx.Err() != nil:
 			return
@@ -260,18 +278,20 @@ func (s *Session) update(change func(*facts)) {
 	s.setReading(s.facts.reading(), "")
 }
 
-// setReading stores a new reading, and reports the change. The caller must hold mu.
+// setReading stores a new reading, and reports the change. Another failure is a change too, even if the
+// reading is the same: it can end another run. The caller must hold mu.
 func (s *Session) setReading(next coleo.Reading, note string) {
 	last, now := s.reading, time.Now()
 	if last.State == coleo.Dead {
 		return
 	}
+	another := next.State != last.State || next.State == coleo.Failed && s.facts.failures > s.told
 	next.Since = last.Since
-	if next.State != last.State {
+	if another {
 		next.Since = now
 	}
-	s.reading = next
-	if next.State != last.State || next.Detail != last.Detail || fingerprintOf(next) != fingerprintOf(last) {
+	s.reading, s.told = next, s.facts.failures
+	if another || next.Detail != last.Detail || fingerprintOf(next) != fingerprintOf(last) {
 		s.log.Add(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note})
 	}
 }

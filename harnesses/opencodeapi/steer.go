@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/timelimit"
 )
 
 const (
@@ -45,6 +46,10 @@ type (
 	part struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
+
+		// The following fields are only in messages that the server reports.
+		Synthetic bool `json:"synthetic,omitempty"` // OpenCode itself wrote the text
+		Auto      bool `json:"auto,omitempty"`      // OpenCode itself, and not the user, began the compaction
 	}
 	model struct {
 		ProviderID string `json:"providerID"`
@@ -70,8 +75,8 @@ func (s *Session) model() *model {
 //   - EBlocked if a dialog is open
 //   - EBusy if the server is starting or working
 //   - EExited if the server has ended
-//   - EPromptLost if the server did not begin to work
-//   - EUnavailable, ENotFound or EInternal if a request fails
+//   - EPromptLost if the server did not begin to work, whether or not it has answered
+//   - EUnavailable, EUnauthorized, ENotFound or EInternal if the server cannot be asked or refuses
 func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
@@ -94,34 +99,48 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(),
 		Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
-	if err := srv.command(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
+	if err := timelimit.Check(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if !s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
-		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost,
-			"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
+	err = srv.do(ctx, "POST", "/session/"+s.Handle().Conversation+"/prompt_async", body, nil)
+	if err != nil && !mayHaveArrived(err) {
+		return coleo.Receipt{}, err
 	}
-	return r, nil
+	// If there was no answer, only the events of the server can prove that it has taken the prompt.
+	if s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
+		return r, nil
+	}
+	if err != nil {
+		return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost, "nothing proves that %s has taken the prompt: %w",
+			s.h.spec.Title, err)
+	}
+	return coleo.Receipt{}, coleo.Errorf(coleo.EPromptLost,
+		"%s accepted the prompt, but did not begin to work on it", s.h.spec.Title)
 }
 
 // mayBegin returns the server if a turn can begin now. Otherwise it returns EExited, EBusy or
 // EBlocked with the reason. After a failed turn, it first waits for failureSettle.
 func (s *Session) mayBegin() (*server, error) {
-	srv, err := s.readyServer()
-	if err != nil {
-		return nil, err
+	for {
+		srv, err := s.readyServer()
+		if err != nil {
+			return nil, err
+		}
+		now := s.State()
+		if now.State == coleo.WaitingApproval {
+			return nil, coleo.Blocked(now.Dialog)
+		}
+		if now.State.Working() {
+			return nil, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
+		}
+		settle := failureSettle - time.Since(now.Since)
+		if now.State != coleo.Failed || settle <= 0 {
+			return srv, nil
+		}
+		if !s.waitWhileOpen(settle) { // after the wait, the state can be another one
+			return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
+		}
 	}
-	now := s.State()
-	if now.State == coleo.WaitingApproval {
-		return nil, coleo.Blocked(now.Dialog)
-	}
-	if now.State.Working() {
-		return nil, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
-	}
-	if now.State == coleo.Failed && !s.waitWhileOpen(failureSettle-time.Since(now.Since)) {
-		return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
-	}
-	return srv, nil
 }
 
 // Respond answers an open permission or question. It returns when the dialog is closed. If a

@@ -71,6 +71,10 @@ func (s *Session) follow(conversation string) bool {
 		return false
 	}
 	s.mu.Lock()
+	if s.delivering { // Coleo has begun to send a prompt meanwhile
+		s.mu.Unlock()
+		return false
+	}
 	s.handle.Conversation = body.ID
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -75,7 +77,8 @@ func (l *Log) Add(e Entry) {
 	defer l.mu.Unlock()
 	if l.size+int64(len(line)) > maxLog/2 && l.size > 0 {
 		old := l.file
-		if os.Rename(l.path, l.path+".1") != nil || l.open() != nil {
+		// If an earlier try has renamed the file, but could not begin a new one, there is nothing to rename.
+		if err := os.Rename(l.path, l.path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) || l.open() != nil {
 			return // drop the entry, because the file must not exceed its bound
 		}
 		_ = old.Close()

@@ -211,10 +211,7 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 func (r *Runner) spawnRequest(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}
-	found, err := r.readTemplate(t.Template, t.Workdir)
-	if err == nil {
-		err = checkUsable(t.Template, found)
-	}
+	found, err := r.usableTemplate(t.Template, t.Workdir)
 	if err != nil {
 		return q, err
 	}
@@ -269,6 +266,15 @@ func (r *Runner) readTemplate(name, workdir string) (template.Template, error) {
 		r.hung[key] = true
 		return template.Template{}, silent
 	}
+}
+
+// usableTemplate is like readTemplate, but returns an error if triggers cannot start arms from the template.
+func (r *Runner) usableTemplate(name, workdir string) (template.Template, error) {
+	found, err := r.readTemplate(name, workdir)
+	if err != nil {
+		return found, err
+	}
+	return found, checkUsable(name, found)
 }
 
 // checkUsable returns an error if triggers cannot start arms from a template.

@@ -327,6 +327,14 @@ func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 		return again
 	}
 	if e.State == trigger.RunAccepted {
+		// The template was read when the run was accepted. The user may have stopped trusting it since.
+		switch _, err := r.usableTemplate(q.Template, q.Workdir); {
+		case coleo.ErrorCode(err) == coleo.EUnavailable:
+			return true
+		case err != nil:
+			set(e.State, trigger.RunFailed, err.Error())
+			return again
+		}
 		if set(e.State, trigger.RunStarting, ""); again {
 			return true
 		}

@@ -29,6 +29,7 @@ type bench struct {
 	mu       sync.Mutex
 	now      time.Time
 	template template.Template
+	distrust error // the error of reading the template
 	result   brain.OnceResult
 	fault    error
 	orders   []brain.StartAttempt
@@ -64,7 +65,7 @@ func (b *bench) open(on bool) {
 			}
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			return b.template, nil
+			return b.template, b.distrust
 		}})
 }
 
@@ -233,6 +234,48 @@ func TestARefusedStartIsTold(t *testing.T) {
 	list, err := b.History(t.Context(), "n", 0, 0)
 	if err != nil || list[1].Why != "not installed" || !strings.Contains(list[0].Why, "has no sandbox") {
 		t.Errorf("the history is %+v, %v", list, err)
+	}
+}
+
+// A run can wait ten minutes for a host agent. Meanwhile the user can stop trusting its template.
+func TestARunThatWaitsStartsOnlyWhatIsStillTrusted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(b *bench){
+		"not trusted any more": func(b *bench) { b.distrust = coleo.Errorf(coleo.EForbidden, "not trusted") },
+		"no sandbox any more":  func(b *bench) { b.template.Sandbox = coleo.SandboxNone },
+	} {
+		b := newBench(t)
+		b.add(wire.TriggerRequest{Cron: "* * * * *", Zone: "UTC"})
+		b.result, b.fault = brain.OnceLater, errors.New("no host agent")
+		b.pass(time.Minute)
+		b.does()
+		b.tells("without a host agent", "run accepted0 01 12:01")
+		change(b)
+		b.result, b.fault = brain.OnceStarted, nil
+		b.does()
+		if b.tells(name, "run failed0 01 12:01"); len(b.orders) != 1 {
+			t.Errorf("%s: the orders are %+v", name, b.orders)
+		}
+	}
+}
+
+// The user removes a trigger while Coleo finds out that no host agent can start the arm.
+func TestARunOfARemovedTriggerDoesNotStartLater(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(wire.TriggerRequest{Cron: "* * * * *", Zone: "UTC"})
+	b.starts = func(ctx context.Context, _ wire.SpawnRequest) (brain.OnceResult, error) {
+		if err := b.Remove(ctx, "n"); err != nil {
+			t.Error(err)
+		}
+		return brain.OnceLater, errors.New("no host agent")
+	}
+	b.pass(time.Minute)
+	b.does()
+	b.starts = nil
+	b.does()
+	if b.tells("after the removal", "run failed0 01 12:01"); len(b.orders) != 1 {
+		t.Errorf("the orders are %+v", b.orders)
 	}
 }
 

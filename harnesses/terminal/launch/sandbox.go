@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/config"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/hook"
 	"coleo.dev/paths"
@@ -91,18 +92,21 @@ func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []stri
 		return box, err
 	}
 	box.System, box.Hidden = sandbox.System()
+	if err := addOwnFiles(&box, s, c); err != nil {
+		return box, err
+	}
 	programs := []string{binaryPath}
 	for _, m := range c.MCPServers {
 		programs = append(programs, m.Command)
 	}
 	for _, path := range programs {
-		places, err := sandbox.ProgramFiles(path, search)
+		places, err := sandbox.ProgramFiles(path, search, box.Writable)
 		if err != nil {
 			return box, err
 		}
 		box.Readable = append(box.Readable, places...)
 	}
-	return box, addOwnFiles(&box, s, c)
+	return box, nil
 }
 
 // addOwnFiles adds the files that the agent CLI uses besides the work folder: Coleo's files, and the
@@ -130,19 +134,51 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "the work folder cannot be used: %v", err)
 	}
-	for what, path := range map[string]string{"your home folder": box.Home, "Coleo's own folder": c.Dir, "/usr": "/usr",
-		"/etc": "/etc"} {
+	for _, outside := range outsideFolders(box.Home, c) {
+		path := outside.path
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
+		verb := ""
+		if outside.whole && paths.Within(path, folder) {
+			verb = "is in"
+		}
 		if paths.Within(folder, path) {
-			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s contains %s, and a sandboxed "+
-				"agent CLI can write in its work folder: choose a folder for this work alone", folder, what)
+			verb = "contains"
+		}
+		if verb != "" {
+			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s %s %s, and a sandboxed agent CLI can "+
+				"write in its work folder: choose a folder for this work alone", folder, verb, outside.what)
 		}
 	}
 	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder},
 		sandbox.Place{Path: folder})
 	return nil
+}
+
+// outsideFolder is a folder that a sandboxed agent CLI must not write.
+type outsideFolder struct {
+	what  string // in words for the user
+	path  string
+	whole bool // no folder within it may be a work folder either
+}
+
+// outsideFolders returns the folders that must stay outside of a sandbox. The files of Coleo's configuration and the
+// agent CLIs that Coleo has installed are among them, because Coleo starts commands from there without a sandbox.
+func outsideFolders(home string, c *coleo.SpawnConfig) []outsideFolder {
+	out := []outsideFolder{{what: "your home folder", path: home}, {what: "Coleo's own folder", path: c.Dir},
+		{what: "/usr", path: "/usr"}, {what: "/etc", path: "/etc"}}
+	getenv := func(name string) string { return lookupEnv(c.Environ, name) }
+	if real := getenv("HOME"); real != "" { // an arm with the hermetic profile has another HOME
+		out = append(out, outsideFolder{what: "your home folder", path: real})
+	}
+	if p, err := config.FindPaths(getenv); err == nil {
+		const what = "Coleo's configuration"
+		out = append(out, outsideFolder{what, p.Config, false}, outsideFolder{what, p.Harnesses(), true},
+			outsideFolder{what, p.Templates(), true},
+			outsideFolder{"the agent CLIs that Coleo has installed", p.Agents(), true})
+	}
+	return out
 }
 
 // ownFiles creates the files of this start to which the agent CLI and its hook write, and returns them.

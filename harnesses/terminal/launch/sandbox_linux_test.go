@@ -131,6 +131,21 @@ func TestASandboxThatWouldShowTooMuchIsRefused(t *testing.T) {
 		want   string
 	}{
 		"the work folder is HOME": {func(_ *testing.T, b *boxed) { b.c.Workdir = b.home }, "contains your home folder"},
+		"the work folder is HOME, and the arm has a HOME of its own": {func(_ *testing.T, b *boxed) {
+			b.c.Profile, b.c.Home, b.c.Workdir = coleo.ProfileHermetic, filepath.Join(filepath.Dir(b.c.Dir), "home"), b.home
+		}, "contains your home folder"},
+		"the work folder has Coleo's configuration": {func(t *testing.T, b *boxed) {
+			b.c.Workdir = filepath.Join(b.home, ".config")
+			if err := os.MkdirAll(filepath.Join(b.c.Workdir, "coleo"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, "contains Coleo's configuration"},
+		"the work folder is in Coleo's configuration": {func(t *testing.T, b *boxed) {
+			b.c.Workdir = filepath.Join(b.home, ".config/coleo/harnesses/new")
+			if err := os.MkdirAll(b.c.Workdir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, "is in Coleo's configuration"},
 		"the work folder has Coleo's own": {func(_ *testing.T, b *boxed) {
 			b.c.Workdir = filepath.Dir(filepath.Dir(b.c.Dir))
 		}, "contains"},
@@ -149,6 +164,14 @@ func TestASandboxThatWouldShowTooMuchIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "symbolic link"},
+		"an earlier sandbox has planted a link in place of a server's program": {func(t *testing.T, b *boxed) {
+			server := filepath.Join(b.c.Workdir, "server")
+			if err := os.Symlink(filepath.Join(b.home, ".ssh"), server); err != nil {
+				t.Fatal(err)
+			}
+			b.spec = strings.Replace(boxedSpec, "[launch]", "[capabilities]\nmcp = true\n[launch]", 1)
+			b.c.MCPServers = []coleo.MCPServer{{Name: "s", Command: server}}
+		}, "a sandboxed program can change where it leads"},
 		"a variable names another folder": {func(_ *testing.T, b *boxed) {
 			b.c.Environ = append(b.c.Environ, "X_HOME=/elsewhere")
 		}, "X_HOME names another folder"},
