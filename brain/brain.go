@@ -90,6 +90,7 @@ type Brain struct {
 
 	numbering sync.Mutex // held while a generation number is chosen and stored
 	labelling sync.Mutex // held while labels are changed
+	naming    sync.Mutex // held while an arm is renamed, so that its host and its row get the same name last
 	counting  sync.Mutex // held while subarms are counted and the row of a new subarm is created
 
 	following sync.WaitGroup
@@ -213,6 +214,8 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	if err := armname.Check(name); err != nil {
 		return coleo.Arm{}, err
 	}
+	b.naming.Lock()
+	defer b.naming.Unlock()
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err

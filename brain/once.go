@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -19,6 +20,7 @@ type StartAttempt struct {
 	Run   string // the id of the run that the first prompt begins
 	By    string // the person or program that has requested the start, for people
 	Again bool   // whether an earlier attempt may have sent the order to start the arm
+	Late  bool   // with Again, whether it is too late to start the arm; StartOnce then only asks for the result
 }
 
 // OnceResult is the result of StartOnce.
@@ -70,6 +72,9 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
 	}
 	defer b.roster.HoldOrderOpen(arm.ID)()
+	if once.Late {
+		return b.lookOnce(ctx, arm)
+	}
 	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		Request: once.Run, First: once.firstQueued(q.InitialPrompt, b.Now())})
 	switch {
@@ -81,6 +86,25 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 		b.undoOrderedRow(ctx, arm, coleo.Arm{})
 	}
 	return OnceRefused, err
+}
+
+// lookOnce asks the host whether an earlier order of StartOnce has started the arm. It orders no start.
+func (b *Brain) lookOnce(ctx context.Context, arm coleo.Arm) (OnceResult, error) {
+	var pulse bus.Pulse
+	err := b.askAboutArm(ctx, arm, bus.OpPulse, bus.DefaultTimeout, bus.PulseOrder{Arm: arm.ID}, &pulse)
+	at := slices.IndexFunc(pulse.Arms, func(a bus.ArmPulse) bool { return a.ID == arm.ID })
+	switch {
+	case err != nil && coleo.ErrorCode(err) != coleo.ENotFound:
+		return OnceUnknown, err
+	case err == nil && at >= 0 && pulse.Arms[at].PID != 0:
+		return OnceStarted, nil
+	case err == nil && at >= 0 && pulse.Arms[at].Starting:
+		return OnceUnknown, coleo.Errorf(coleo.EBusy, "the arm %s is still being started", arm.Name)
+	case arm.Generation == 0:
+		b.undoOrderedRow(ctx, arm, coleo.Arm{})
+	}
+	return OnceRefused, coleo.Errorf(coleo.EConflict, "the arm %s was not started in time, because its host could not be "+
+		"asked: it is not started any more", arm.Name)
 }
 
 func (o StartAttempt) firstQueued(prompt string, now time.Time) *coleo.Queued {

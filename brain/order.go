@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"coleo.dev"
@@ -129,13 +130,22 @@ func eachField(row *coleo.Arm, from, to coleo.Arm, choose func(row, from, to any
 	}
 }
 
-// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing. It deletes the row
-// of a new arm. In the row of an arm that already existed, it restores each field that nobody else has changed since.
-// If an event of the host has changed the row since, undoOrderedRow leaves the whole row unchanged.
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it started nothing. It removes a new
+// arm from its host, and deletes the arm's row. If the host agent keeps the arm, the row stays too. Otherwise nobody
+// could see and remove the arm, and no other arm of the host could get its name. In the row of an arm that already
+// existed, undoOrderedRow restores each field that nobody else has changed since. If an event of the host has changed
+// the row since, undoOrderedRow leaves the whole row unchanged.
 func (b *Brain) undoOrderedRow(ctx context.Context, ordered, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
-		_ = b.askAboutArm(ctx, ordered, bus.OpRemove, timelimit.Kill, commands.OnArm(ordered), nil)
+		err := b.askAboutArm(ctx, ordered, bus.OpRemove, timelimit.Kill, commands.OnArm(ordered), nil)
+		// After the other errors, the host has no such arm, or no host agent has received the order.
+		gone := []coleo.Code{"", coleo.ENotFound, coleo.EUnavailable, coleo.EUnsupported}
+		if bus.IsUnanswered(err) || !slices.Contains(gone, coleo.ErrorCode(err)) {
+			b.Log.Warn("the host agent keeps an arm that was not started", "arm", ordered.Name, "error", err)
+			b.PublishArm(ctx, ordered.ID)
+			return
+		}
 		if err := b.DB.DeleteArm(ctx, ordered.ID); err == nil {
 			b.PublishRemoved(ordered.ID)
 		}

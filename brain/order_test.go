@@ -1,10 +1,14 @@
 package brain
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/wire"
 )
 
 // A start that fails must not undo a change that a user has made since the order.
@@ -42,4 +46,36 @@ func (s *scripted) change(do func(row *coleo.Arm)) {
 		return nil
 	})
 	check(s.t, err)
+}
+
+// A start fails, and serve asks the host agent to remove the new arm again. If the host agent keeps the arm, serve must
+// keep the arm's row. Otherwise nobody could see, end or remove the arm.
+func TestAnArmThatItsHostKeepsAfterAFailedStartKeepsItsRow(t *testing.T) {
+	t.Parallel()
+	refusal := coleo.Errorf(coleo.EConflict, "a test")
+	for what, c := range map[string]struct {
+		report any   // what the host agent reports of the start
+		start  error // or its refusal
+		remove error
+		kept   bool
+	}{
+		"it was not started, and has unsaved work": {nil, refusal, refusal, true},
+		"it runs, and its report cannot be read":   {"no report", nil, refusal, true},
+		"it was not started, and is removed":       {nil, refusal, nil, false},
+		"the host agent does not know it":          {nil, refusal, coleo.Errorf(coleo.ENotFound, "a test"), false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t)
+			s.answerWith(bus.OpSpawn, func(context.Context, json.RawMessage) (any, error) { return c.report, c.start })
+			s.answerWith(bus.OpRemove, func(context.Context, json.RawMessage) (any, error) { return bus.Removed{}, c.remove })
+			q := wire.SpawnRequest{Name: "ada", Harness: "aider", Workdir: "/w"}
+			if _, err := s.brain.Spawn(t.Context(), q); err == nil {
+				t.Error("the arm was started")
+			}
+			if _, err := s.db.Arm(t.Context(), "ada"); (err == nil) != c.kept {
+				t.Errorf("the row: %v, want that it is kept: %v", err, c.kept)
+			}
+		})
+	}
 }

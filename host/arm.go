@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -235,13 +236,10 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 		})
 	default:
 	}
-	if c.Kind == coleo.ChangePrompt {
-		note := c.Note
-		if c.Screen != nil {
-			// SendPrompt itself has returned this loss as an error, and its caller removes the prompt.
-			note = ""
-		}
-		if err := a.forgetUnsettled(ctx, note); err != nil {
+	// A loss with a screen is about another prompt: SendPrompt has returned it as an error, and its caller removes that
+	// prompt.
+	if c.Kind == coleo.ChangePrompt && c.Screen == nil {
+		if err := a.forgetUnsettled(ctx, c.Note); err != nil {
 			return err
 		}
 	}
@@ -265,11 +263,9 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 		}
 	}
 	a.mu.Unlock()
-	if err := a.host.append(ctx, e); err != nil {
-		return err
-	}
-	a.endRun(ctx, s)
-	return a.observe(ctx, s, c)
+	err := a.host.append(ctx, e)
+	a.endRun(ctx, s) // even after an error, because no later change may come that would end the run
+	return errors.Join(err, a.observe(ctx, s, c))
 }
 
 // observe updates the arm's record after a change. The record contains only the newest change; all

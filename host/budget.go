@@ -244,7 +244,12 @@ func (a *arm) renewParked(ctx context.Context) {
 	if now == *was {
 		return
 	}
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+	leave, err := a.stay()
+	if err != nil {
+		return // the arm was removed, or has moved, since the budget has changed
+	}
+	defer leave()
+	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		q := armrecord.Queue(r)
 		if q.Parked == nil || *q.Parked != *was {
 			return nil

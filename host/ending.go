@@ -88,7 +88,11 @@ func (a *arm) checkVacant() error {
 // kill ends all processes of the arm, and returns when they have ended. It returns EStale if
 // `generation` is not the arm's last one. A `generation` of 0 means any.
 func (a *arm) kill(ctx context.Context, generation int) error {
-	defer a.begin()()
+	done, err := a.beginHere()
+	if err != nil {
+		return err
+	}
+	defer done()
 	if last := a.recordNow().Generation; generation != 0 && generation != last {
 		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended",
 			generation, a.name(), last)
@@ -100,7 +104,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	var s coleo.Session
 	var dead chan struct{}
 	// A full disk must not prevent the kill. If the disk has no room, this change is written later.
-	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
+	err = a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.followEnded
 		return armrecord.Unpark(r, "the arm was ended")
@@ -203,7 +207,11 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.begin()()
+	end, err := a.beginHere()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	if _, err := a.liveSession(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
 	}

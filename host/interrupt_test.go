@@ -140,3 +140,38 @@ func TestAnAbortPausesAQueueThatGetsAPromptMeanwhile(t *testing.T) {
 		t.Errorf("the queue is %+v, and the abort reports %+v; want a paused queue", q, out.Queue)
 	}
 }
+
+// stuckSession is a real session that reports work, and on which the test decides what an interrupt does.
+type stuckSession struct {
+	coleo.Session
+	interrupt func() error
+}
+
+func (stuckSession) State() coleo.Reading { return coleo.Reading{State: coleo.Processing, Known: true} }
+
+func (s stuckSession) Interrupt(context.Context) (coleo.Interruption, error) {
+	return coleo.Interruption{}, s.interrupt()
+}
+
+// An interrupt types its key, and the turn goes on. Another prompt arrives, and a second interrupt types nothing. The
+// first run must still count as interrupted.
+func TestAnInterruptThatTypesNothingKeepsTheMarkOfAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	n := newNotices(t)
+	n.types("r1", "start")
+	n.state(coleo.Processing)
+	for _, cause := range []coleo.Code{coleo.ETimeout, coleo.EUnrecognised} {
+		s := stuckSession{n.session, func() error { return coleo.Errorf(cause, "a test") }}
+		if _, err := n.a.interruptHeld(t.Context(), s); coleo.ErrorCode(err) != cause {
+			t.Fatalf("%v, want %s", err, cause)
+		}
+		if cause == coleo.ETimeout {
+			n.types("r2", "next")
+		}
+	}
+	n.state(coleo.Idle)
+	want := []string{"start begins ", "next begins ", "start is interrupted", "next is finished"}
+	if got := n.told(); !slices.Equal(got, want) {
+		t.Errorf("the log tells\n%q, want\n%q", got, want)
+	}
+}

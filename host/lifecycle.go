@@ -30,7 +30,11 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 		return nil, err
 	}
 	defer h.startEnded(o.ID)
-	defer a.begin()()
+	done, err := a.beginHere()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if o.Request != "" && a.carriedOut(o) {
 		return a.report(), nil // the order was carried out before, when an earlier serve had sent it
 	}

@@ -223,3 +223,67 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 		a.host.Log.Error("record that a prompt of the queue is lost", "arm", a.name(), "error", err)
 	}
 }
+
+// settleEvery is the time between two attempts of settleLater.
+const settleEvery = 2 * time.Second
+
+// settleLater is called if the session could not say whether a prompt has arrived, for example because the agent CLI's
+// server does not answer. It asks again until the session says so. Nothing is sent from the arm's queue meanwhile. If
+// the agent CLI ends first, the prompt is lost. If the arm gets another session or moves, whoever attaches to it looks
+// for the prompt.
+func (a *arm) settleLater(s coleo.Session, p coleo.Receipt) {
+	a.host.runs.Go(func() {
+		tick := time.NewTicker(settleEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-a.host.ctx.Done():
+				return // the next host agent looks for the prompt
+			}
+			if a.settleAgain(s, p) {
+				return
+			}
+		}
+	})
+}
+
+// settleAgain makes one attempt for settleLater. It reports whether nothing more is to do.
+func (a *arm) settleAgain(s coleo.Session, p coleo.Receipt) (done bool) {
+	leave, err := a.stay()
+	if err != nil {
+		return true
+	}
+	defer leave()
+	a.delivering.Lock() // a prompt with the same text that is sent now must not count as proof
+	defer a.delivering.Unlock()
+	ctx := context.WithoutCancel(a.host.ctx)
+	if s.State().State == coleo.Dead {
+		err = a.settleOrLose(ctx, s, p)
+	} else if now, _ := a.liveSession(); now == s {
+		limited, cancel := context.WithTimeout(ctx, hiddenTime)
+		defer cancel()
+		if err := a.settle(limited, s, p); err != nil {
+			return false
+		}
+		a.endRun(ctx, s)
+	}
+	if err != nil {
+		a.host.Log.Error("record what became of a prompt", "arm", a.name(), "error", err)
+	}
+	return true
+}
+
+// hiddenTime is how long one attempt to find a prompt may take if Coleo does not need the result at once.
+const hiddenTime = 10 * time.Second
+
+// settleOrLose settles a prompt of an agent CLI that has ended. If the session can no longer say whether the prompt
+// has arrived, the prompt is lost.
+func (a *arm) settleOrLose(ctx context.Context, s coleo.Session, p coleo.Receipt) error {
+	limited, cancel := context.WithTimeout(ctx, hiddenTime)
+	defer cancel()
+	if a.settle(limited, s, p) == nil {
+		return nil
+	}
+	return a.losePrompt(ctx, p, s.State())
+}

@@ -157,6 +157,18 @@ func (a *arm) begin() func() {
 	return a.finish
 }
 
+// beginHere is like begin. But the action before may have removed the arm, or given it to another host. beginHere
+// then locks nothing and returns ENotFound. The caller must do nothing, because a record that it writes would bring
+// the arm back.
+func (a *arm) beginHere() (done func(), err error) {
+	done = a.begin()
+	if err := a.notGone(); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
 // finish unlocks the arm after begin or beginNow.
 func (a *arm) finish() {
 	a.setBusy(false)

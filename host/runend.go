@@ -152,8 +152,9 @@ func (t *turnErrors) keep(w work) {
 	for _, activity := range w.list {
 		switch told := activity.Work.(type) {
 		case coleo.Problem:
-			if !told.Retries && len(t.list) < maxErrors {
+			if !told.Retries {
 				t.list = append(t.list, told.Text)
+				t.list = t.list[max(0, len(t.list)-maxErrors):] // the last error ends the turn
 			}
 		case coleo.AssistantText, coleo.Thinking, coleo.ToolCall, coleo.ToolEnd:
 			t.list = nil

@@ -145,7 +145,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	switch cut := ctx.Err() != nil; {
 	case a.host.ctx.Err() != nil:
 	case cut:
-		err = a.settle(context.WithoutCancel(ctx), s, run)
+		if err = a.settle(context.WithoutCancel(ctx), s, run); err != nil {
+			a.settleLater(s, run)
+		}
 	default:
 		err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 			r.Intended = armrecord.WithoutReceipt(r.Intended, run.ID)
@@ -176,22 +178,23 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 }
 
 // unsettledRun returns the prompt whose arrival is unknown because a dialog hides it. Usually
-// keepUnsettled has marked this prompt. unsettledRun returns false if there is none.
+// keepUnsettled has marked this prompt. The caller passes the session's note, which contains the
+// text of the prompt that has arrived or is lost. unsettledRun returns false if that is another
+// prompt, for example one that was called lost before.
 //
-// The session can report the arrival or the loss before keepUnsettled has marked the prompt. For
-// this case, the caller passes the session's note, which ends with the text of the prompt. If no
-// prompt is marked, unsettledRun returns the intended prompt with that text.
+// The session can report the arrival or the loss before keepUnsettled has marked the prompt. So if
+// no marked prompt has that text, unsettledRun returns the intended prompt with exactly that text.
 func (a *arm) unsettledRun(note string) (coleo.Receipt, bool) {
+	exact := func(r coleo.Receipt) bool { return note == r.Text || strings.HasSuffix(note, ": "+r.Text) }
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range a.record.Intended {
-		if r.Unsettled {
-			return r, true
-		}
-	}
-	for _, r := range a.record.Intended {
-		if note == r.Text || strings.HasSuffix(note, ": "+r.Text) {
-			return r, true
+	for _, is := range []func(coleo.Receipt) bool{
+		func(r coleo.Receipt) bool { return r.Unsettled && exact(r) },
+		func(r coleo.Receipt) bool { return r.Unsettled && armrecord.Mentions(note, r) },
+		exact,
+	} {
+		if at := slices.IndexFunc(a.record.Intended, is); at >= 0 {
+			return a.record.Intended[at], true
 		}
 	}
 	return coleo.Receipt{}, false
@@ -243,6 +246,7 @@ func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Rec
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {
 			a.host.Log.Error("look for a prompt that was about to be typed", "arm", a.name(), "error", err)
+			a.settleLater(s, p)
 		}
 	}
 	if len(intended) > 0 {
@@ -255,7 +259,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 		before := waitfor.NewestCursor(s)
 		proof, err := prover.Prove(ctx, p)
 		if err != nil {
-			return err // the host agent looks for the prompt again after the next attach
+			return err // see settleLater
 		}
 		if proof == coleo.ProofStarted && (s.State().State.Working() || waitfor.NewestCursor(s) > before) {
 			// The session may have been idle before the prompt was found. That is not the end of this turn.
@@ -279,9 +283,6 @@ func (a *arm) losePrompt(ctx context.Context, p coleo.Receipt, reading coleo.Rea
 	})
 }
 
-// hiddenTime is how long settleHidden looks for a prompt.
-const hiddenTime = 10 * time.Second
-
 // settleHidden settles the prompts whose arrival a dialog still hides when the agent CLI has ended. It looks
 // for each prompt, as after a kill of the host agent. Nobody else would report what became of the prompt.
 func (a *arm) settleHidden(ctx context.Context, s coleo.Session) {
@@ -290,12 +291,7 @@ func (a *arm) settleHidden(ctx context.Context, s coleo.Session) {
 			continue // the goroutine that sends the prompt settles it
 		}
 		p.Unsettled = false
-		limited, cancel := context.WithTimeout(ctx, hiddenTime)
-		err := a.settle(limited, s, p)
-		if cancel(); err != nil { // the session can no longer say whether the prompt has arrived
-			err = a.losePrompt(ctx, p, s.State())
-		}
-		if err != nil {
+		if err := a.settleOrLose(ctx, s, p); err != nil {
 			a.host.Log.Error("record what became of a prompt", "arm", a.name(), "error", err)
 		}
 	}

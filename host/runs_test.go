@@ -192,8 +192,16 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
 		}, 1, 0},
 		"lost": {func(_ *stage, _ *arm, note func(coleo.Change)) {
-			note(coleo.Change{Kind: coleo.ChangePrompt, Note: "lost"})
+			note(coleo.Change{Kind: coleo.ChangePrompt, Note: "lost: say it"})
 		}, 0, 1},
+		"arrived after an earlier prompt that was called lost": {func(_ *stage, _ *arm, note func(coleo.Change)) {
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say earlier"})
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
+		}, 2, 0},
+		"arrived after another prompt was lost": {func(_ *stage, _ *arm, note func(coleo.Change)) {
+			note(coleo.Change{Kind: coleo.ChangePrompt, Note: "not taken", Screen: &coleo.Screen{}})
+			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "<text>say  it</text>"})
+		}, 1, 1},
 		"another turn": {func(_ *stage, _ *arm, note func(coleo.Change)) {
 			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginHand, Note: "by hand"})
 			note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"})
@@ -217,7 +225,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if _, err := a.prompt(t.Context(), promptOrder(id, "say it")); coleo.ErrorCode(err) != coleo.EUnsettled {
 				t.Fatalf("%v, want %s", err, coleo.EUnsettled)
 			}
-			run, kept := a.unsettledRun("")
+			run, kept := a.unsettledRun("say it")
 			if !kept || run.Text != "say it" {
 				t.Fatalf("kept is %+v, %v; want the prompt", run, kept)
 			}
@@ -234,7 +242,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if c.runs > 0 && starts[len(starts)-1].Run != run.ID {
 				t.Errorf("the run is %s, want that of the prompt, %s", starts[len(starts)-1].Run, run.ID)
 			}
-			if left, still := a.unsettledRun(""); still && name != "the host agent ends" {
+			if left, still := a.unsettledRun("say it"); still && name != "the host agent ends" {
 				t.Errorf("still unsettled: %+v", left)
 			}
 		})

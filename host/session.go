@@ -183,7 +183,11 @@ func hasRebooted(h coleo.Handle) bool {
 // adopt attaches to a session that an earlier host agent started. The holder of the
 // session must prove its identity.
 func (a *arm) adopt(ctx context.Context) error {
-	defer a.begin()()
+	done, err := a.beginHere()
+	if err != nil {
+		return err
+	}
+	defer done()
 	if _, err := a.liveSession(); err == nil {
 		return nil
 	}
@@ -229,6 +233,10 @@ func (a *arm) adopt(ctx context.Context) error {
 	}
 	a.fileOrLog()
 	a.meter.RecallContext(ctx)
+	// While it is locked, no prompt is sent. Otherwise resolve could take a new prompt for an earlier one with the same
+	// text.
+	a.delivering.Lock()
+	defer a.delivering.Unlock()
 	a.holdSession(s, harness)
 	a.showMissing(s)
 	awaitReading(ctx, s)

@@ -159,7 +159,8 @@ func (a *arm) endHandover(ctx context.Context) {
 }
 
 // failHandover gives the first arm its prompts back if the successor has not started. It first
-// removes the prompts from the successor's queue, so that no two arms have the same prompt.
+// removes these prompts from the successor's queue, so that no two arms have the same prompt. Other
+// prompts, which somebody has added to that queue since, stay there.
 func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	a.mu.Lock()
 	to := armrecord.Queue(&a.record).Handover
@@ -169,7 +170,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 			if r.Queue == nil {
 				return nil
 			}
-			return armrecord.SetQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
+			return armrecord.SetQueue(r, queue.WithoutHandedOver(*r.Queue, *to), coleo.QueuePaused, "")
 		})
 		if err != nil {
 			return err // the next host agent will try again
@@ -194,8 +195,9 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 }
 
 // settleHandovers completes the hand-overs that were open when the last host agent ended. If the
-// successor has started, it keeps the task. Otherwise the first arm receives the task back, and the
-// successor is removed.
+// successor has started, it keeps the task. It may already have moved to another host, because only a
+// successor that has started can move. Otherwise the first arm receives the task back, and the successor
+// is removed.
 func (h *Host) settleHandovers(ctx context.Context) {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
@@ -204,7 +206,7 @@ func (h *Host) settleHandovers(ctx context.Context) {
 		if to == nil || !to.Open {
 			continue
 		}
-		if s, err := h.arm(to.Arm); err == nil && s.recordNow().Handle != nil {
+		if s, err := h.arm(to.Arm); err == nil && s.recordNow().Handle != nil || h.isDisowned(to.Arm) {
 			a.endHandover(ctx)
 			continue
 		}

@@ -270,8 +270,17 @@ func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func
 	if needless {
 		return func() {}
 	}
-	a.noteInterrupted(ctx, true)
-	return func() { a.noteInterrupted(context.WithoutCancel(ctx), false) }
+	marked := map[string]bool{} // the runs that an earlier interrupt has marked are not in it, and keep their mark
+	a.noteInterrupted(ctx, func(run *coleo.Receipt) {
+		if !run.Interrupted {
+			marked[run.ID], run.Interrupted = true, true
+		}
+	})
+	return func() {
+		a.noteInterrupted(context.WithoutCancel(ctx), func(run *coleo.Receipt) {
+			run.Interrupted = run.Interrupted && !marked[run.ID]
+		})
+	}
 }
 
 // mayHaveTyped reports whether a session may have typed a key, or sent a signal, although it has returned
@@ -280,17 +289,19 @@ func mayHaveTyped(err error) bool {
 	return slices.Contains([]coleo.Code{coleo.ETimeout, coleo.EExited, coleo.EInternal}, coleo.ErrorCode(err))
 }
 
-func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
+// noteInterrupted calls the function `set` for each open run. It sets whether the run is interrupted.
+func (a *arm) noteInterrupted(ctx context.Context, set func(*coleo.Receipt)) {
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Earlier = slices.Clone(r.Earlier)
 		for i := range r.Earlier {
-			r.Earlier[i].Interrupted = yes
+			set(&r.Earlier[i])
 		}
 		if r.Run != nil && a.run != nil {
 			run := *r.Run
 			// A cursor counts the changes of one session object. The cursor in the record can belong to an
 			// earlier one.
-			run.Interrupted, run.Cursor = yes, a.run.Cursor
+			run.Cursor = a.run.Cursor
+			set(&run)
 			a.run, r.Run = &run, &run
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/record"
@@ -16,7 +17,8 @@ import (
 )
 
 // Ours is the file that stores what users have decided about threads: their own titles, and which threads
-// they have deleted. Several goroutines can use it at the same time.
+// they have deleted. Several goroutines can use it at the same time. Several processes can too: serve and a host agent
+// share a state folder.
 type Ours struct {
 	Path string
 
@@ -48,11 +50,33 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
+// lock keeps other processes from changing the file until the caller calls unlock. A change takes milliseconds, and the
+// kernel releases the lock of a killed process.
+func (o *Ours) lock() (unlock func(), err error) {
+	f, err := os.OpenFile(o.Path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		// unlock explicitly, because a child that another goroutine has just forked may still have the file open
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		_ = f.Close()
+	}, nil
+}
+
 // change passes the mark of one thread, the user's title and deletion, to `do`, which changes the mark. Then change
 // writes the file with permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	unlock, err := o.lock()
+	if err != nil {
+		return fmt.Errorf("write the titles of conversations: %w", err)
+	}
+	defer unlock()
 	list, err := o.read()
 	if err != nil {
 		return err

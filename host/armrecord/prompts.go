@@ -3,7 +3,9 @@ package armrecord
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/host/queue"
@@ -14,6 +16,21 @@ import (
 // host agent is about to type. When the agent CLI ends, another goroutine removes them.
 func IsIntended(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
+}
+
+// Mentions reports whether a text of a session contains the text of a prompt. It compares only letters and digits,
+// because agent CLIs change other characters. A command that shortens the conversation always counts as contained,
+// because each agent CLI has its own.
+func Mentions(text string, p coleo.Receipt) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return -1
+		}, s)
+	}
+	return p.Compact || strings.Contains(plain(text), plain(p.Text))
 }
 
 // WithoutReceipt returns a copy of a list without the receipt with the given id. It returns nil if

@@ -32,6 +32,23 @@ func HandedOver(q coleo.Queue) coleo.Queue {
 	return q
 }
 
+// WithoutHandedOver returns the queue of a successor that could not start, without the first prompt and
+// the prompts that come back to the first arm. h is the hand-over in the queue of the first arm.
+func WithoutHandedOver(q coleo.Queue, h coleo.Handover) coleo.Queue {
+	var back []coleo.Queued
+	if h.Before != nil {
+		back = h.Before.Entries
+	}
+	first := ""
+	if len(q.Entries) > 0 {
+		first = q.Entries[0].ID
+	}
+	q.Entries = slices.DeleteFunc(slices.Clone(q.Entries), func(e coleo.Queued) bool {
+		return e.ID == h.Run || slices.ContainsFunc(back, func(b coleo.Queued) bool { return b.ID == e.ID })
+	})
+	return clearHeld(q, first)
+}
+
 // TakeBack returns the queue of an arm whose successor could not start. It is the queue from before
 // the hand-over, followed by the prompts that were added since. The second result contains the
 // prompts that come back from the successor.

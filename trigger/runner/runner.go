@@ -30,8 +30,8 @@ const (
 	// retryEvery is the pause after an attempt to start an arm, if Run must repeat the attempt. For example, there was
 	// no host agent.
 	retryEvery = 2 * time.Second
-	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
-	// the user.
+	// maxDelay is the longest delay with which a start is ordered, even if the order is a repetition. A
+	// later start would surprise the user.
 	maxDelay = 10 * time.Minute
 	// atOnce is the largest number of arms that start at the same time. With four, a slow arm delays only a few
 	// others, and even a small machine can start all of them.
@@ -85,6 +85,7 @@ type Runner struct {
 	mu       sync.Mutex
 	busy     map[int64]bool            // the runs that a goroutine is carrying out
 	tried    map[int64]int             // the number of attempts to start the arm of an open run
+	unbegun  map[int64]string          // the runs that are stored as starting although no start has begun, with the reason
 	slots    int                       // the number of running starts that count towards the limit atOnce
 	startsOf map[string]int            // the number of running starts of each trigger, by name
 	hung     map[templateKey]bool      // the templates whose last reading has not ended in time
@@ -95,7 +96,7 @@ type Runner struct {
 // New returns a Runner.
 func New(c Config) *Runner {
 	return &Runner{Config: c, bounds: defaultBounds(), wake: make(chan struct{}, 1), busy: map[int64]bool{},
-		tried: map[int64]int{}, startsOf: map[string]int{}, hung: map[templateKey]bool{},
+		tried: map[int64]int{}, unbegun: map[int64]string{}, startsOf: map[string]int{}, hung: map[templateKey]bool{},
 		buckets: map[string]trigger.Bucket{}, refusals: map[refusal]trigger.Entry{}}
 }
 
@@ -308,15 +309,25 @@ func (r *Runner) reserve(e trigger.Entry) (free func()) {
 //
 // Before start asks the brain to start the arm, it marks the run as starting. If serve is then killed, the next
 // serve finds the mark, and tells the brain that its request is a repetition. Otherwise the brain could start the
-// arm a second time after a user has removed it.
+// arm a second time after a user has removed it. An attempt that began nothing takes the mark back. If that cannot be
+// stored, the field unbegun says so.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
-		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {
-			r.Log.Warn("store what became of a run of a trigger", "trigger", e.Trigger, "arm", e.ArmName, "error", err)
+		if !r.setState(ctx, e, from, to, why) {
 			again = true
 		}
 	}
-	if e.State == trigger.RunAccepted && r.Now().Sub(e.Time) > maxDelay {
+	r.mu.Lock()
+	why, unbegun := r.unbegun[e.ID]
+	r.mu.Unlock()
+	if unbegun {
+		if !r.takeMarkBack(ctx, e, why) {
+			return true
+		}
+		e.State = trigger.RunAccepted
+	}
+	late := r.Now().Sub(e.Time) > maxDelay
+	if late && e.State == trigger.RunAccepted {
 		set(e.State, trigger.RunFailed, "the arm was not started within "+maxDelay.String()+": "+
 			"serve or the host agent did not run")
 		return again
@@ -340,18 +351,39 @@ func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 		}
 	}
 	result, err := r.Start(ctx, q, brain.StartAttempt{Arm: e.Arm, Run: e.Run, By: "trigger " + e.Trigger,
-		Again: e.State == trigger.RunStarting})
+		Again: e.State == trigger.RunStarting, Late: late})
 	switch result {
 	case brain.OnceStarted:
 		set(trigger.RunStarting, trigger.RunStarted, "")
 	case brain.OnceRefused:
 		set(trigger.RunStarting, trigger.RunFailed, err.Error())
 	case brain.OnceLater:
-		set(trigger.RunStarting, trigger.RunAccepted, err.Error())
+		r.takeMarkBack(ctx, e, err.Error())
 		return true
 	case brain.OnceUnknown:
 		r.Log.Warn("start the arm of a trigger: tried again", "trigger", e.Trigger, "arm", e.ArmName, "error", err)
 		return true
 	}
 	return again
+}
+
+// setState changes the state of a run from oldState to newState. It reports whether the change is stored.
+func (r *Runner) setState(ctx context.Context, e trigger.Entry, oldState, newState trigger.RunState, why string) bool {
+	err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, oldState, newState, why)
+	if err != nil {
+		r.Log.Warn("store what became of a run of a trigger", "trigger", e.Trigger, "arm", e.ArmName, "error", err)
+	}
+	return err == nil
+}
+
+// takeMarkBack stores that a run waits, after an attempt that began nothing. `why` says for what it waits. If that
+// cannot be stored, takeMarkBack returns false, and the next attempt must store it first.
+func (r *Runner) takeMarkBack(ctx context.Context, e trigger.Entry, why string) bool {
+	stored := r.setState(ctx, e, trigger.RunStarting, trigger.RunAccepted, why)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if delete(r.unbegun, e.ID); !stored {
+		r.unbegun[e.ID] = why
+	}
+	return stored
 }
