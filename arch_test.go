@@ -217,7 +217,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
 		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/installed", "cmd/coleo/setup",
-		"cmd/coleo/recording"},
+		"cmd/coleo/recording", "wholefile"},
 	"cmd/coleo/queue": {".", "api/apiclient", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/arm": {".", "armenv", "armname", "api/apiclient", "wire", "window", "workspace/pull", "checked",
 		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/queue", "cmd/coleo/setup", "cmd/coleo/model",

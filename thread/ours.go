@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"syscall"
 
 	"coleo.dev"
 	"coleo.dev/record"
@@ -50,29 +49,12 @@ func (o *Ours) read() ([]mark, error) {
 	return list, nil
 }
 
-// lock keeps other processes from changing the file until the caller calls unlock. A change takes milliseconds, and the
-// kernel releases the lock of a killed process.
-func (o *Ours) lock() (unlock func(), err error) {
-	f, err := os.OpenFile(o.Path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() {
-		// unlock explicitly, because a child that another goroutine has just forked may still have the file open
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
-		_ = f.Close()
-	}, nil
-}
-
 // change passes the mark of one thread, the user's title and deletion, to `do`, which changes the mark. Then change
 // writes the file with permissions for the user only. After an error, the old file is unchanged.
 func (o *Ours) change(harness, id string, do func(*mark)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	unlock, err := o.lock()
+	unlock, err := wholefile.Lock(o.Path + ".lock")
 	if err != nil {
 		return fmt.Errorf("write the titles of conversations: %w", err)
 	}

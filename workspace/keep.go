@@ -191,7 +191,7 @@ func exists(path string) bool {
 }
 
 // mostIDFile is the largest size in bytes of a file that is searched for object ids. Larger files of a git folder are
-// not searched.
+// not searched, except the ends of reflogs.
 const mostIDFile = 4 << 20
 
 // idsOfGitFiles returns the object ids in the files of the git folder, such as the reflog and the files of an
@@ -199,7 +199,8 @@ const mostIDFile = 4 << 20
 func (k *keptContent) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
-		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" ||
+		isLog := strings.Contains("/"+string(f.Path), "/logs/")
+		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile && !isLog || string(f.Path) == "index" ||
 			string(f.Path) == "packed-refs" {
 			continue
 		}
@@ -207,7 +208,7 @@ func (k *keptContent) idsOfGitFiles() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := io.ReadAll(io.LimitReader(in, mostIDFile))
+		data, err := io.ReadAll(io.NewSectionReader(in, max(0, f.Size-mostIDFile), mostIDFile))
 		in.Close()
 		if err != nil {
 			return nil, err

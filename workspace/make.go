@@ -207,6 +207,10 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so "+
 			"--base %s would have no effect: leave it out", o.Branch, o.Base)
 	}
+	if r.IsSymbolic(ctx, w.ref()) {
+		return coleo.Errorf(coleo.EInvalid, "the branch %s is a symbolic ref to another branch: nothing was made; name that "+
+			"branch", o.Branch)
+	}
 	w.Start, w.MadeBranch = tip, false
 	if pullNumber(o.Branch) > 0 {
 		w.Notes = append(w.Notes, fmt.Sprintf("the branch %s exists already, so the "+

@@ -238,3 +238,40 @@ func TestM28SeveralArmsGetWorktreesAtOnce(t *testing.T) {
 	s.nothingLeft()
 	s.Same("the main work folder", s.Person(), before)
 }
+
+// TestABranchThatStandsForAnotherIsRefused: a symbolic ref such as master can stand for the branch main. A commit on it
+// would move main, although main is checked out in the person's work folder. A clone would have no files.
+func TestABranchThatStandsForAnotherIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		s := newStage(t)
+		s.Git(s.Repo, "symbolic-ref", "refs/heads/master", "refs/heads/main")
+		_, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID("fix"), Name: "fix", Folder: s.Repo, Branch: "master",
+			Clone: clones})
+		if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "symbolic ref") {
+			t.Errorf("clone %v: the error is %v", clones, err)
+		}
+		s.nothingLeft()
+	}
+}
+
+// TestANameThatARecordCannotHaveIsRefused: a record is JSON, which cannot contain a name that is not UTF-8. With a
+// changed name, Coleo would not find the worktree again. A removal would leave it behind, but say that it is gone.
+func TestANameThatARecordCannotHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	repo := filepath.Join(s.Root, "caf\xe9")
+	s.Git(s.Root, "clone", "-q", s.Repo, repo)
+	s.Git(s.Repo, "branch", "caf\xe9")
+	for _, clones := range []bool{false, true} {
+		for _, o := range []workspace.Order{{Folder: repo}, {Folder: s.Repo, Branch: "caf\xe9"}} {
+			o.ID, o.Name, o.Clone = s.ArmID("fix"), "fix", clones
+			if _, err := s.trees.Make(t.Context(), o); coleo.ErrorCode(err) != coleo.EInvalid {
+				t.Errorf("clone %v: the error is %v", clones, err)
+			}
+			s.nothingLeft()
+		}
+	}
+	s.Git(repo, "rev-parse", "--verify", "main")
+	s.Git(s.Repo, "rev-parse", "--verify", "caf\xe9")
+}

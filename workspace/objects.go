@@ -17,12 +17,14 @@ var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
 // mostIDs is how many ids of one text are examined. The reflog of a month contains fewer.
 const mostIDs = 20_000
 
-// idsIn returns the object ids in a text, each id once. It leaves out the id that consists of zeros, with
-// which each reflog begins, because no object has this id.
+// idsIn returns the object ids in a text, each id once. If there are too many, it returns the last ones, which are the
+// newest ones in a reflog. It leaves out the id that consists of zeros, with which each reflog begins, because no
+// object has this id.
 func idsIn(text []byte) []string {
 	var ids []string
 	seen := map[string]bool{}
-	for _, m := range objectID.FindAll(text, mostIDs) {
+	all := objectID.FindAll(text, -1)
+	for _, m := range all[max(0, len(all)-mostIDs):] {
 		if id := string(m); !seen[id] && strings.Trim(id, "0") != "" {
 			seen[id] = true
 			ids = append(ids, id)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"coleo.dev"
 	"coleo.dev/wholefile"
@@ -263,8 +264,15 @@ func (s Workspaces) read(id string) (w Workspace, err error) {
 	return w, nil
 }
 
-// write replaces the record. When write returns, the record is on the disk.
+// write replaces the record. When write returns, the record is on the disk. It returns EInvalid if a name is not UTF-8,
+// because JSON would change this name, and nobody would find the worktree again.
 func (s Workspaces) write(w Workspace) error {
+	for _, name := range []string{w.Common, w.From, w.Path, w.Folder, w.Branch, w.Top} {
+		if !utf8.ValidString(name) {
+			return coleo.Errorf(coleo.EInvalid, "%q is not UTF-8, so it cannot be in the record of a worktree: nothing was "+
+				"made; rename it", name)
+		}
+	}
 	data, err := json.MarshalIndent(w, "", "  ")
 	if err != nil {
 		return err

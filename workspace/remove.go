@@ -118,7 +118,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 		}
 		defer r.Close()
 		if checkFree(r, w.ref()) == nil {
-			_, err = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
+			_, err = r.Output(ctx, "update-ref", "--no-deref", "-d", w.ref(), w.Start)
 			branchDeleted = err == nil // git does not delete the branch if it has new commits
 		}
 	}

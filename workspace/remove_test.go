@@ -229,3 +229,18 @@ func TestM28PruneRemovesWhatNoArmHas(t *testing.T) {
 		}
 	}
 }
+
+// TestARemovalDeletesNoBranchThroughAnother: the arm has made its branch a symbolic ref to the person's branch. The
+// removal must not delete the person's branch.
+func TestARemovalDeletesNoBranchThroughAnother(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	main := s.Rev(s.Repo, "main")
+	s.Git(s.Repo, "symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
+	_, err := s.trees.Remove(t.Context(), w.ID, false)
+	s.Check(err)
+	if out, err := s.Try(s.Repo, "rev-parse", "refs/heads/main"); err != nil || out != main {
+		t.Errorf("the branch main is at %s: %v", out, err)
+	}
+}

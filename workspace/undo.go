@@ -28,7 +28,7 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 		said, err := r.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 		if err == nil && strings.TrimSpace(string(said)) == madeMessage(w) {
 			// If this fails, the branch has moved and must stay.
-			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
+			_, _ = r.Output(ctx, "update-ref", "--no-deref", "-d", w.ref(), w.Start)
 		}
 	}
 	return s.end(w)

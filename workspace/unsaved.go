@@ -209,6 +209,10 @@ func (s Workspaces) ownFileTest(w Workspace, root *os.Root) func(name string, ig
 	}
 }
 
+// mostStatus is the largest size of git's list of differing and ignored files, in bytes. It has room for several
+// million files.
+const mostStatus = 512 << 20
+
 // compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing
 // files to u, except those for which `ours` returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFound, u *Unsaved,
@@ -226,7 +230,7 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, head commitFo
 	if _, err := r.Run(ctx, git.Call{Args: []string{"read-tree", from}, Env: fresh}); err != nil {
 		return err
 	}
-	out, err := r.Run(ctx, git.Call{Env: fresh,
+	out, err := r.Run(ctx, git.Call{Env: fresh, Most: mostStatus,
 		Args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames"}})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // store writes the bytes of files as objects of the repository.
@@ -37,14 +38,14 @@ func (s store) hash() hash.Hash {
 }
 
 // storeText stores a text and returns the id of its object. If the repository already contains the
-// object, storeText writes nothing.
+// object, storeText only gives it the present time, so that a git gc that runs now does not delete it.
 func (s store) storeText(text []byte) (id string, err error) {
 	h := s.hash()
 	h.Write([]byte(object(int64(len(text)))))
 	h.Write(text)
 	id = hex.EncodeToString(h.Sum(nil))
 	path := filepath.Join(id[:2], id[2:])
-	if _, err := s.objects.Lstat(path); err == nil {
+	if now := time.Now(); s.objects.Chtimes(path, now, now) == nil {
 		return id, nil
 	}
 	if err := s.objects.Mkdir(id[:2], 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -61,19 +62,19 @@ func (s store) storeText(text []byte) (id string, err error) {
 		return "", err
 	}
 	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // after a kill, git gc deletes a file with this prefix
-	if err := writeNew(s.objects, draft, packed.Bytes(), 0o444); err != nil {
+	if err := writeNew(s.objects, draft, &packed, 0o444); err != nil {
 		return "", err
 	}
 	return id, s.objects.Rename(draft, path)
 }
 
 // writeNew writes a file that must not exist yet. After an error, it removes what it has written.
-func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
+func writeNew(root *os.Root, name string, content io.Reader, mode os.FileMode) error {
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(text)
+	_, err = io.Copy(file, content)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, root.Remove(name))
 	}
@@ -83,7 +84,11 @@ func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 // errChanged is the error for a file that was replaced while it was read.
 var errChanged = errors.New("it changed while it was read")
 
-// readFile reads the file `name` if it is still the file that `info` describes. It follows no symbolic link.
+// errTooLarge is the error for a file that has grown since its size was checked.
+var errTooLarge = fmt.Errorf("it is larger than %d MB", MaxKeptFile>>20)
+
+// readFile reads the file `name` if it is still the file that `info` describes. It follows no symbolic link. It returns
+// an error if the file exceeds MaxKeptFile, so that no checkpoint contains a part of a file.
 func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -93,5 +98,9 @@ func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
 		return nil, errors.Join(err, errChanged)
 	}
-	return io.ReadAll(io.LimitReader(file, MaxKeptFile+1))
+	text, err := io.ReadAll(io.LimitReader(file, MaxKeptFile+1))
+	if err == nil && len(text) > MaxKeptFile {
+		return nil, errTooLarge
+	}
+	return text, err
 }

@@ -43,3 +43,6 @@ func ListTimes(data []byte, format string) (seconds []int64, err error) {
 	}
 	return seconds, err
 }
+
+// ReadFile reads a file for a checkpoint.
+var ReadFile = readFile

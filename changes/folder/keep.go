@@ -97,8 +97,10 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 		return "", nil, err
 	}
 	env := f.private()[:1] // only the index is private, because the objects must go into the repository
+	warned := false
 	run := func(stdin string, args ...string) (string, error) {
-		out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin)})
+		out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin),
+			Warn: func(string) { warned = true }})
 		return strings.TrimSpace(string(out)), err
 	}
 	if err := f.forgetIndex(); err != nil {
@@ -109,6 +111,13 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	}
 	if _, err := run(k.gone.String()+k.present.String(), "update-index", "-z", "--index-info"); err != nil {
 		return "", nil, err
+	}
+	if warned { // git only warns about a name that it does not take, such as .GIT
+		out, err := f.repo.Run(ctx, git.Call{Args: []string{"ls-files", "-z"}, Env: env, Most: mostIndex})
+		if err != nil {
+			return "", nil, err
+		}
+		k.leaveMissing(string(out))
 	}
 	if k.submodules.Len() > 0 {
 		if _, err := run(k.submodules.String(), "update-index", "-z", "--add", "--remove", "--replace",
@@ -197,6 +206,19 @@ func (k *checkpointFiles) keepPath(p path) error {
 		return nil
 	}
 	return k.file(p.name, info)
+}
+
+// leaveMissing adds those stored files to k.left that a list of the index's files lacks.
+func (k *checkpointFiles) leaveMissing(list string) {
+	there := map[string]bool{"": true}
+	for name := range strings.SplitSeq(list, "\x00") {
+		there[name] = true
+	}
+	for line := range strings.SplitSeq(k.present.String(), "\x00") {
+		if _, name, _ := strings.Cut(line, "\t"); !there[name] {
+			k.left = append(k.left, changes.LeaveOut(name, "git takes no file with this name"))
+		}
+	}
 }
 
 // file stores one file or symbolic link.

@@ -1,14 +1,17 @@
 package folder
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/changes"
@@ -19,8 +22,9 @@ import (
 // were made after the checkpoint, except those that git ignores. It does not change the index, HEAD or any submodule.
 //
 // Restore first makes a checkpoint of the present files, so that the user can undo the restore. Then it calls
-// `beforeChange`. If `beforeChange` returns an error, Restore changes no file. Restore returns ENotFound if there is
-// no such checkpoint. After any other error, the result contains what was already done.
+// `beforeChange`. If `beforeChange` returns an error, Restore changes no file. It also leaves each file alone that
+// somebody has changed in the meantime. Restore returns ENotFound if there is no such checkpoint. After any other
+// error, the result contains what was already done.
 func (f *Folder) Restore(
 	ctx context.Context, arm string, n int, note Note, beforeChange func() error,
 ) (changes.Restored, error) {
@@ -39,6 +43,7 @@ func (f *Folder) Restore(
 		also, changed[e.Path] = append(also, e.Path), true
 	}
 	note.Reason, note.From = changes.BeforeRestore, nil
+	since := time.Now()
 	before, entries, err := f.keepPresent(ctx, arm, note, target, also)
 	if err != nil {
 		return r, fmt.Errorf("nothing was restored, because no checkpoint of the present files could be made: %w", err)
@@ -47,7 +52,7 @@ func (f *Folder) Restore(
 		return r, err
 	}
 	r.Before = before.N
-	p := restoration{f: f, r: &r, target: target, changed: changed, left: map[string]bool{}}
+	p := restoration{f: f, r: &r, target: target, changed: changed, left: map[string]bool{}, since: since}
 	for _, l := range slices.Concat(target.Left, before.Left) {
 		p.left[l.Name()] = true
 	}
@@ -101,17 +106,39 @@ type restoration struct {
 	r       *changes.Restored
 	target  changes.Checkpoint
 	changed map[string]bool // files that differ from the parent commit; the checkpoint has their exact bytes
-	left    map[string]bool // the files that the checkpoint leaves out
+	left    map[string]bool // the files and folders that the checkpoint leaves out
+	since   time.Time       // when the checkpoint of the present files was begun
+}
+
+// checkKept returns an error if somebody has changed a file since Restore began to keep the present files. The
+// checkpoint may lack this change, so it would be lost. `name` is the name of the file in the folder `in`.
+func (p *restoration) checkKept(in *os.Root, name string) error {
+	info, err := in.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	changed := identify(info).made // unlike ModTime, no program can set it
+	if changed.IsZero() {
+		changed = info.ModTime()
+	}
+	if changed.After(p.since) {
+		return errors.New("it changed while the restore was prepared")
+	}
+	return nil
 }
 
 // putAll restores or deletes the file of each entry. It restores files with ignore rules first,
 // because these rules decide what git ignores. Then it deletes files, because such a file or its
-// folder can block the path of a restored file. It restores the other files last.
+// folder can block the path of a restored file. Then it restores files with attributes, because these
+// decide which bytes git checks out. It restores the other files last.
 func (p *restoration) putAll(ctx context.Context, entries []changes.RawEntry) error {
-	var rules, gone, present []changes.RawEntry
+	var rules, gone, attributes, present []changes.RawEntry
 	for _, e := range entries {
 		switch {
-		case p.left[e.Path]:
+		case p.left[e.Path], e.NewMode == "" && p.isBelowLeft(e.Path):
 			p.leave(e.Path, "a checkpoint does not have it")
 		case inGitFolder(e.Path): // an arm can write a checkpoint's ref, and so forge this path
 			p.leave(e.Path, "a checkpoint of Coleo has no such file")
@@ -121,6 +148,8 @@ func (p *restoration) putAll(ctx context.Context, entries []changes.RawEntry) er
 			rules = append(rules, e)
 		case e.NewMode == "":
 			gone = append(gone, e)
+		case filepath.Base(e.Path) == ".gitattributes":
+			attributes = append(attributes, e)
 		default:
 			present = append(present, e)
 		}
@@ -145,7 +174,21 @@ func (p *restoration) putAll(ctx context.Context, entries []changes.RawEntry) er
 		}
 		p.delete(e.Path)
 	}
+	if err := p.write(ctx, attributes); err != nil {
+		return err
+	}
 	return p.write(ctx, present)
+}
+
+// isBelowLeft reports whether a file is in a folder that the checkpoint leaves out. The names of such folders end with
+// a slash.
+func (p *restoration) isBelowLeft(path string) bool {
+	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		if p.left[dir+"/"] {
+			return true
+		}
+	}
+	return false
 }
 
 // inGitFolder reports whether a path contains a folder .git. It ignores case, because some file
@@ -181,7 +224,7 @@ func (p *restoration) ignoredPaths(ctx context.Context, list []changes.RawEntry)
 
 // delete deletes a file and the folders above it that are then empty.
 func (p *restoration) delete(name string) {
-	err := p.remove(name)
+	err := p.remove(name, p.checkKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -190,18 +233,23 @@ func (p *restoration) delete(name string) {
 		return
 	}
 	p.r.Deleted = append(p.r.Deleted, changes.Show(name))
-	for dir := filepath.Dir(name); dir != "." && p.remove(dir) == nil; {
+	for dir := filepath.Dir(name); dir != "." && p.remove(dir, nil) == nil; {
 		dir = filepath.Dir(dir)
 	}
 }
 
-// remove removes a file or an empty folder.
-func (p *restoration) remove(name string) error {
+// remove removes a file or an empty folder, unless `check` returns an error. `check` can be nil.
+func (p *restoration) remove(name string, check func(in *os.Root, name string) error) error {
 	in, err := realFolder(p.f.files, filepath.Dir(name), false)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if check != nil {
+		if err := check(in, filepath.Base(name)); err != nil {
+			return err
+		}
+	}
 	return in.Remove(filepath.Base(name))
 }
 
@@ -215,11 +263,13 @@ func (p *restoration) write(ctx context.Context, list []changes.RawEntry) error 
 	}
 	defer checkedOut.Close()
 	for _, e := range list {
-		text, err := p.text(ctx, checkedOut, e)
+		content, err := p.content(ctx, checkedOut, e)
 		if err != nil {
 			return err
 		}
-		if err := p.replaceEntry(e, text); err != nil {
+		err = p.replaceEntry(e, content)
+		content.Close()
+		if err != nil {
 			p.leave(e.Path, "it could not be written: "+err.Error())
 			continue
 		}
@@ -261,17 +311,18 @@ func (p *restoration) checkOut(ctx context.Context, list []changes.RawEntry) (*o
 // symlink is the mode of a symbolic link.
 const symlink = "120000"
 
-// text returns the bytes of a file, or the target of a symbolic link.
-func (p *restoration) text(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) ([]byte, error) {
+// content returns the bytes of a file, or the target of a symbolic link. The caller must close it.
+func (p *restoration) content(ctx context.Context, checkedOut *os.Root, e changes.RawEntry) (io.ReadCloser, error) {
 	if p.changed[e.Path] || e.NewMode == symlink {
-		return p.f.repo.Output(ctx, "cat-file", "blob", e.NewID)
+		text, err := p.f.repo.Output(ctx, "cat-file", "blob", e.NewID)
+		return io.NopCloser(bytes.NewReader(text)), err
 	}
-	return checkedOut.ReadFile(e.Path)
+	return checkedOut.Open(e.Path) // a filter such as that of Git LFS may have written a file of any size
 }
 
 // replaceEntry replaces what is at the entry's path with a file or a symbolic link. It writes a
 // draft and renames it, so that no reader sees half of a file.
-func (p *restoration) replaceEntry(e changes.RawEntry, text []byte) error {
+func (p *restoration) replaceEntry(e changes.RawEntry, content io.Reader) error {
 	files, err := realFolder(p.f.files, filepath.Dir(e.Path), true)
 	if err != nil {
 		return err
@@ -282,7 +333,7 @@ func (p *restoration) replaceEntry(e changes.RawEntry, text []byte) error {
 		mode = 0o777
 	}
 	name, draft := filepath.Base(e.Path), ".coleo-restores-"+p.target.Commit
-	if err := files.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed restore
+	if err := removeDraft(files, draft); err != nil { // of a killed restore
 		return err
 	}
 	was, err := files.Lstat(name)
@@ -290,16 +341,29 @@ func (p *restoration) replaceEntry(e changes.RawEntry, text []byte) error {
 	case err == nil && was.IsDir():
 		return coleo.Errorf(coleo.EConflict, "a folder with other files is in its place")
 	case e.NewMode == symlink:
-		err = files.Symlink(string(text), draft)
+		var target []byte
+		if target, err = io.ReadAll(content); err == nil {
+			err = files.Symlink(string(target), draft)
+		}
 	default:
-		if err = writeNew(files, draft, text, mode); err == nil && was != nil && was.Mode().IsRegular() {
+		if err = writeNew(files, draft, content, mode); err == nil && was != nil && was.Mode().IsRegular() {
 			err = files.Chmod(draft, was.Mode().Perm()&^0o111|executable(was, mode))
 		}
 	}
 	if err == nil {
-		err = files.Rename(draft, name)
+		err = p.checkKept(files, name)
 	}
-	return err
+	if err != nil {
+		return errors.Join(err, removeDraft(files, draft))
+	}
+	return files.Rename(draft, name)
+}
+
+func removeDraft(files *os.Root, draft string) error {
+	if err := files.Remove(draft); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // executable returns the permission bits that make a file executable for everybody who may read it. It

@@ -109,12 +109,24 @@ func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	if err := os.MkdirAll(w.Path, 0o777); err != nil {
 		return w, err
 	}
-	return w, w.WriteLink()
+	err := w.writeLink(os.O_EXCL)
+	if errors.Is(err, fs.ErrExist) { // another process has made its worktree there in the meantime
+		return w, coleo.Errorf(coleo.EConflict, "%s exists already: no worktree was made", w.Path)
+	}
+	return w, err
 }
 
 // WriteLink writes the file .git. Git uses this file to find the git folder of the worktree.
-func (w Worktree) WriteLink() error {
-	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
+func (w Worktree) WriteLink() error { return w.writeLink(os.O_TRUNC) }
+
+// writeLink is like WriteLink. `how` is a flag for os.OpenFile.
+func (w Worktree) writeLink(how int) error {
+	f, err := os.OpenFile(filepath.Join(w.Path, ".git"), os.O_WRONLY|os.O_CREATE|how, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("gitdir: " + w.Git + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // MainHead returns what is checked out in the repository's main work folder: a branch in the form

@@ -65,10 +65,11 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 		return nil, err
 	}
 	defer r.Close()
-	if err := j.checkIgnored(ctx, r, p, j.ignored); err != nil {
+	if err := p.checkOwn(ctx, r, j.ignored); err != nil {
 		return nil, err
 	}
 	path := pendingPath(j.trees, j.repo.Common)
+	p.Log = len(p.readLog())
 	if err := p.write(path); err != nil {
 		return nil, fmt.Errorf("remember that the files in %s change: %w; nothing was merged", m.Updated, err)
 	}

@@ -2,6 +2,8 @@ package merge_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,5 +165,127 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 		if _, err := s.merge(w, request); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("%+v: the error is %v", request, err)
 		}
+	}
+}
+
+// TestASubmoduleInACheckoutIsNotDeleted: the arm replaces a submodule by a file or a link. Git would delete the folder
+// of the submodule with the person's work in it. A merge must refuse that. If the folder is empty, it must merge.
+func TestASubmoduleInACheckoutIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"file", "link"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			dir, sub := s.checkedOut(), filepath.Join(s.Root, "library")
+			s.Git(s.Root, "init", "-q", sub)
+			s.Git(sub, "commit", "-qm", "first", "--allow-empty")
+			s.Git(dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
+			s.Git(dir, "commit", "-qm", "add a submodule")
+			w := s.arm("fix")
+			s.Check(os.RemoveAll(filepath.Join(w.Path, "sub")))
+			if kind == "file" {
+				s.Write(filepath.Join(w.Path, "sub"), "a file\n")
+			} else {
+				s.Check(os.Symlink("file", filepath.Join(w.Path, "sub")))
+			}
+			s.Git(w.Path, "add", "sub")
+			s.Git(w.Path, "commit", "-qm", "no submodule")
+			mine := filepath.Join(dir, "sub/mine")
+			s.Write(mine, "mine\n")
+			refs := s.refs()
+			_, err := s.merge(w, changes.MergeRequest{UpdateCheckout: true})
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "sub in "+dir+" is a submodule") ||
+				!strings.Contains(err.Error(), "nothing was merged") || s.refs() != refs {
+				t.Errorf("the error is %v", err)
+			}
+			if data, _ := os.ReadFile(mine); string(data) != "mine\n" {
+				t.Errorf("the person's file is %q", data)
+			}
+			s.Git(dir, "submodule", "--quiet", "deinit", "--force", "sub")
+			if m := s.merged(w, changes.MergeRequest{UpdateCheckout: true}); m.Updated != dir {
+				t.Errorf("the merge is %+v", m)
+			}
+			if got := s.Git(dir, "status", "--porcelain"); got != "" {
+				t.Errorf("the folder has %q", got)
+			}
+		})
+	}
+}
+
+// TestAMergeThatAPersonTakesBackIsNotRecovered: a kill right after the branch has moved leaves the record of the merge.
+// Then the person takes the merge back, but keeps its files. A recovery must leave the files and the index alone. If
+// the branch has had the same commit only before the merge, the recovery must put the files back.
+func TestAMergeThatAPersonTakesBackIsNotRecovered(t *testing.T) {
+	t.Parallel()
+	for _, moved := range []bool{true, false} {
+		s, w := newArm(t, false)
+		dir := s.checkedOut()
+		s.commit(w, "new", "new\n", "add new")
+		request := changes.MergeRequest{Way: changes.WayRebase, UpdateCheckout: true} // the commit stays the same
+		if !moved {
+			s.merged(w, request)
+			s.Git(dir, "reset", "-q", "--hard", "HEAD~1")
+		}
+		file := filepath.Join(s.trees.Dir, fmt.Sprintf("merge-%x.checkout.json", sha256.Sum256([]byte(s.Repo+"/.git"))))
+		s.Git(s.Repo, "config", "--global", "filter.copier.smudge", "cp "+file+" "+file+".copy; cat")
+		s.Write(filepath.Join(s.Repo, ".git/info/attributes"), "new filter=copier\n")
+		s.merged(w, request)
+		s.Check(os.Rename(file+".copy", file))
+		if moved {
+			s.Git(dir, "reset", "-q", "--soft", "HEAD~1")
+		} else {
+			log := filepath.Join(s.Repo, ".git/logs/refs/heads/base")
+			lines := strings.SplitAfter(strings.TrimSuffix(string(s.read(log)), "\n"), "\n")
+			s.Git(dir, "update-ref", "refs/heads/base", "HEAD~1")
+			s.Write(log, strings.Join(lines[:len(lines)-1], "")) // as if the branch had never moved
+		}
+		before := s.Git(dir, "status", "--porcelain")
+		all, err := merge.Recover(t.Context(), s.trees)
+		s.Check(err)
+		now := s.Git(dir, "status", "--porcelain")
+		if want := map[bool]string{true: before}[moved]; now != want || before != "A  new" || len(all) != 1 {
+			t.Errorf("moved %v: the folder had %q and has %q; recovered %+v", moved, before, now, all)
+		}
+	}
+}
+
+func (s *stage) read(path string) []byte {
+	s.Helper()
+	data, err := os.ReadFile(path)
+	s.Check(err)
+	return data
+}
+
+// TestAFileThatComesBackHasItsOldLineEnds: the merge also changes the attributes, which decide how git writes a file.
+// If the branch cannot move, the files must have the bytes that the old attributes give them.
+func TestAFileThatComesBackHasItsOldLineEnds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	dir := s.checkedOut()
+	s.Write(filepath.Join(dir, ".gitattributes"), "*.txt text eol=lf\n")
+	s.Write(filepath.Join(dir, "folder/.gitattributes"), "* text\n")
+	const texts = 20
+	for n := range texts {
+		s.Write(filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "one\ntwo\n")
+	}
+	s.Git(dir, "add", ".")
+	s.Git(dir, "commit", "-qm", "person's")
+	w := s.arm("fix")
+	s.Write(filepath.Join(w.Path, ".gitattributes"), "*.txt text eol=crlf\n")
+	s.Git(w.Path, "rm", "-rq", "folder")
+	s.Write(filepath.Join(w.Path, "folder"), "a file now\n")
+	s.Git(w.Path, "add", ".")
+	for n := range texts {
+		s.Write(filepath.Join(w.Path, fmt.Sprintf("%d.txt", n)), "ONE\r\nTWO\r\n")
+	}
+	s.Git(w.Path, "commit", "-qam", "change all")
+	s.Write(filepath.Join(s.Repo, ".git/refs/heads/base.lock"), "")
+	files := s.Files(dir)
+	if _, err := s.merge(w, changes.MergeRequest{UpdateCheckout: true}); coleo.ErrorCode(err) != coleo.EBusy {
+		t.Errorf("the error is %v", err)
+	}
+	s.Same("the folder", s.Files(dir), files)
+	if got := s.Git(dir, "status", "--porcelain"); got != "" {
+		t.Errorf("the folder has %q", got)
 	}
 }

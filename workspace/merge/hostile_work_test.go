@@ -108,3 +108,30 @@ func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 		}
 	}
 }
+
+// The arm has applied a stash, which conflicts with its last commit. No merge is in progress, but the file contains
+// both versions between marks of conflict. A commit of all files must refuse that, as git commit does.
+func TestAFileInConflictIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		s, w := newArm(t, clones)
+		s.Write(filepath.Join(w.Path, "file"), "stashed\n")
+		s.Git(w.Path, "stash", "-q")
+		s.commit(w, "file", "committed\n", "work")
+		if out, err := s.Try(w.Path, "stash", "pop"); err == nil {
+			t.Fatalf("the stash has no conflict: %s", out)
+		}
+		refs := s.refs()
+		_, err := s.merge(w, changes.MergeRequest{Commit: "all"})
+		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "conflict in file") ||
+			!strings.Contains(err.Error(), "nothing was merged") || s.refs() != refs {
+			t.Errorf("clone %v: the error is %v", clones, err)
+		}
+		s.Write(filepath.Join(w.Path, "file"), "resolved\n")
+		s.Git(w.Path, "add", "file")
+		s.merged(w, changes.MergeRequest{Commit: "all"})
+		if got := s.show("base", "file"); got != "resolved" {
+			t.Errorf("clone %v: the file is %q", clones, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,6 +28,32 @@ type unfinishedMerge struct {
 	Into   string `json:"into"`   // the branch that is checked out in Folder, without refs/heads/
 	Before string `json:"before"` // the commit of the branch before the merge
 	After  string `json:"after"`  // the commit of the branch after the merge
+	// Log is the size of the branch's reflog before the merge, in bytes. What comes after it tells whether the branch
+	// has moved.
+	Log int `json:"log,omitempty"`
+}
+
+// mostLog is how many bytes of a reflog are read.
+const mostLog = 64 << 20
+
+// readLog returns the reflog of the branch, or nil if there is none.
+func (p unfinishedMerge) readLog() []byte {
+	log, _ := git.ReadRegular(filepath.Join(p.Common, "logs", heads+p.Into), mostLog)
+	return log
+}
+
+// hasLeft reports whether the branch was at p.After since the record was written, and has moved on. That is so if the
+// person has taken the merge back.
+func (p unfinishedMerge) hasLeft() bool {
+	log := p.readLog()
+	for line := range bytes.Lines(log[min(p.Log, len(log)):]) {
+		// Each line begins with the commits before and after a change. A killed git can leave a line about a change that
+		// it has not made, so only the commit before a change counts.
+		if id, _, _ := bytes.Cut(line, []byte(" ")); string(id) == p.After {
+			return true
+		}
+	}
+	return false
 }
 
 const pendingSuffix = ".checkout.json"
@@ -125,7 +152,7 @@ func (p unfinishedMerge) recover(ctx context.Context, trees workspace.Workspaces
 		return "", err
 	}
 	defer r.Close()
-	if _, err := r.Output(ctx, "merge-base", "--is-ancestor", p.After, heads+p.Into); err == nil {
+	if _, err := r.Output(ctx, "merge-base", "--is-ancestor", p.After, heads+p.Into); err == nil || p.hasLeft() {
 		return "", nil // the branch has moved, so the files are already updated
 	}
 	head, err := commitOf(ctx, r, "HEAD")
@@ -150,15 +177,36 @@ func (p unfinishedMerge) recover(ctx context.Context, trees workspace.Workspaces
 	return text, nil
 }
 
-// checkIgnored refuses a merge whose new files would replace files that git ignores. Git itself
-// would overwrite them without a warning.
-func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p unfinishedMerge, ignored []string) error {
-	if len(ignored) == 0 {
-		return nil
-	}
+// checkOwn refuses a merge that would delete something of the person's in the work folder. `ignored` contains the files
+// there that git ignores.
+func (p unfinishedMerge) checkOwn(ctx context.Context, r *git.Repo, ignored []string) error {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
 	if err != nil {
 		return err
+	}
+	return errors.Join(p.checkSubmodules(changed), p.checkIgnored(changed, ignored))
+}
+
+// checkSubmodules refuses a merge that replaces a submodule by a file. Git itself would delete the submodule's folder
+// with everything in it.
+func (p unfinishedMerge) checkSubmodules(changed map[string]change) error {
+	for name, c := range changed {
+		if c.before.mode != submodule || c.after.id == "" || c.after.mode == submodule {
+			continue
+		}
+		if entries, err := os.ReadDir(filepath.Join(p.Folder, name)); err == nil && len(entries) > 0 {
+			return coleo.Errorf(coleo.EConflict, "%s in %s is a submodule, and the merge would replace its folder by a "+
+				"file: nothing was merged; move the folder away first", changes.Show(name), p.Folder)
+		}
+	}
+	return nil
+}
+
+// checkIgnored refuses a merge whose new files would replace files that git ignores. Git itself
+// would overwrite them without a warning.
+func (p unfinishedMerge) checkIgnored(changed map[string]change, ignored []string) error {
+	if len(ignored) == 0 {
+		return nil
 	}
 	added := map[string]bool{} // the new files and the folders above them
 	files := map[string]bool{}

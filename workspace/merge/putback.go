@@ -21,6 +21,9 @@ type version struct{ mode, id string }
 // change contains the two versions of a file that an unfinished merge changes: before and after the merge.
 type change struct{ before, after version }
 
+// submodule is the mode of a submodule.
+const submodule = "160000"
+
 // changedFiles returns the files that differ between two commits, by their paths.
 func changedFiles(ctx context.Context, r *git.Repo, before, after string) (map[string]change, error) {
 	out, err := r.Output(ctx, "diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z", before, after)
@@ -72,27 +75,59 @@ func (p unfinishedMerge) putBack(ctx context.Context, trees workspace.Workspaces
 		return nil, err
 	}
 	defer os.RemoveAll(own)
-	b := putBackRun{ctx: ctx, r: r, pending: p, own: own, changed: changed}
+	b := putBackRun{ctx: ctx, r: r, pending: p, own: own}
 	if b.root, err = os.OpenRoot(r.Work); err != nil {
 		return nil, err
 	}
 	defer b.root.Close()
-	for commit, index := range map[string]string{p.Before: "before", p.After: "after"} {
-		if err := b.makeIndex(commit, index); err != nil {
+	for _, files := range []map[string]change{takeAttributes(changed), changed} {
+		if err := b.putChanged(files); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.decideFiles(); err != nil {
-		return nil, err
-	}
-	if err := b.putIndex(); err != nil {
-		return nil, err
-	}
-	if err := b.putFiles(); err != nil {
-		return nil, err
-	}
 	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // an error only means that files differ
 	return b.left, nil
+}
+
+// takeAttributes removes the files with attributes from a map and returns them. They must come first, because they
+// decide how git compares and writes the other files. takeAttributes also takes each file that the merge has put in the
+// place of a folder above them.
+func takeAttributes(changed map[string]change) map[string]change {
+	taken := map[string]change{}
+	for name := range changed {
+		if filepath.Base(name) != ".gitattributes" {
+			continue
+		}
+		for at := name; at != "."; at = filepath.Dir(at) {
+			if c, known := changed[at]; known {
+				taken[at] = c
+			}
+		}
+	}
+	for name := range taken {
+		delete(changed, name)
+	}
+	return taken
+}
+
+// putChanged undoes the merge in some of the files, and in their entries of the index.
+func (b *putBackRun) putChanged(changed map[string]change) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	b.changed, b.write, b.delete = changed, nil, nil
+	for commit, index := range map[string]string{b.pending.Before: "before", b.pending.After: "after"} {
+		if err := b.makeIndex(commit, index); err != nil {
+			return err
+		}
+	}
+	if err := b.decideFiles(); err != nil {
+		return err
+	}
+	if err := b.putIndex(); err != nil {
+		return err
+	}
+	return b.putFiles()
 }
 
 // putBackRun contains the data of one call of putBack.
@@ -146,7 +181,6 @@ func (b *putBackRun) decideFiles() error {
 	}
 	var unknown []string
 	for name, c := range b.changed {
-		const submodule = "160000"
 		if c.before.mode == submodule || c.after.mode == submodule {
 			continue // of a submodule, git changes no files, but only its entry in the index
 		}

@@ -14,6 +14,7 @@ import (
 type commit struct {
 	id, parent, tree string
 	author           []string // environment variables for git that name the author
+	named            bool     // the author has a name that git accepts
 	message          string
 }
 
@@ -30,8 +31,13 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 		return commit{}, coleo.Errorf(coleo.EInternal, "git log printed %q for the commit %s", out, id)
 	}
 	return commit{id: id, parent: f[0], tree: f[1], message: strings.TrimSuffix(f[5], "\n"),
+		named:  strings.Trim(f[2], noName) != "",
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
 }
+
+// noName contains the characters that git removes from the ends of an author's name. Git refuses a name that has no
+// other characters.
+const noName = " .,:;<>\"\\'\t\r\n"
 
 // replayAll replays all commits of the arm on top of the commit `tip`. It returns the last new commit.
 func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
@@ -109,6 +115,10 @@ func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commi
 		if empty, err := j.sameTree(ctx, c.tree, c.parent); err != nil || !empty {
 			return tip, err
 		}
+	}
+	if !c.named {
+		return "", coleo.Errorf(coleo.EInvalid, "the commit %.12s has no name of an author, so git cannot make it again: "+
+			"nothing was merged; merge or squash it", c.id)
 	}
 	made, err := j.commitTree(ctx, tree, c.message, c.author, tip)
 	if err != nil {

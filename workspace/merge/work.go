@@ -75,14 +75,15 @@ func (j *job) isOwnFile(name string) bool {
 // commitAll commits the named files as they are now. It uses a separate index, because the arm's index may
 // mark a changed file as unchanged.
 func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
-	if err := j.checkHidden(ctx); err != nil {
+	conflicts, err := j.checkIndex(ctx)
+	if err != nil {
 		return err
 	}
 	env := append([]string{"GIT_INDEX_FILE=" + filepath.Join(j.own, "index")}, j.env...)
 	if _, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.head}, Env: env}); err != nil {
 		return err
 	}
-	if err := j.stage(ctx, env, names); err != nil {
+	if err := j.stage(ctx, env, names, conflicts); err != nil {
 		return err
 	}
 	tree, err := j.tree.Run(ctx, git.Call{Args: []string{"write-tree"}, Env: env})
@@ -104,13 +105,19 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 }
 
 // stage adds the present versions of the named files to an index. `env` contains the variable that selects the index.
-func (j *job) stage(ctx context.Context, env, names []string) error {
+// stage refuses a changed file that is in conflict, such as after `git stash pop`. It may contain git's marks of the
+// conflict, and git commit refuses it too.
+func (j *job) stage(ctx context.Context, env, names []string, conflicts map[string]bool) error {
 	differing, err := j.changedFrom(ctx, env, names)
 	if err != nil {
 		return err
 	}
 	var gone, present []changes.Entry
 	for _, e := range differing {
+		if conflicts[e.Path] {
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a conflict in %s: nothing was merged; let the "+
+				"arm resolve it and run 'git add' on the file", j.arm.Name, changes.Show(e.Path))
+		}
 		if e.Gone {
 			gone = append(gone, e)
 		} else {
@@ -195,19 +202,23 @@ func (j *job) changedFrom(ctx context.Context, env, names []string) ([]changes.E
 	return slices.DeleteFunc(status.Entries, func(e changes.Entry) bool { return !wanted[e.Path] }), nil
 }
 
-// checkHidden refuses a worktree whose index marks files as left out of the worktree, because a commit of all files
-// would delete them.
-func (j *job) checkHidden(ctx context.Context) error {
+// checkIndex refuses a worktree whose index marks files as left out of the worktree, because a commit of all files
+// would delete them. It returns the files in conflict.
+func (j *job) checkIndex(ctx context.Context) (conflicts map[string]bool, err error) {
 	out, err := j.tree.Output(ctx, "ls-files", "-v", "-z")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	conflicts = map[string]bool{}
 	for entry := range strings.SplitSeq(string(out), "\x00") {
-		if tag, name, _ := strings.Cut(entry, " "); strings.EqualFold(tag, "S") {
-			return coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves "+
+		switch tag, name, _ := strings.Cut(entry, " "); strings.ToUpper(tag) {
+		case "S":
+			return nil, coleo.Errorf(coleo.EUnsupported, "the worktree of arm %s leaves "+
 				"out files such as %s (git's sparse checkout): "+
 				"nothing was merged; let the arm commit its work itself", j.arm.Name, changes.Show(name))
+		case "M":
+			conflicts[name] = true
 		}
 	}
-	return nil
+	return conflicts, nil
 }

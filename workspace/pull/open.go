@@ -211,7 +211,11 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 		return out, fmt.Errorf("the branch %s was pushed to %s, but it may have no pull request; "+
 			"run this command again: %w", p.record.Branch, oneLine(remote.WithoutPassword(p.record.Remote)), err)
 	}
-	return out, refErr
+	if refErr != nil {
+		return out, fmt.Errorf("the branch %s was pushed, and has the pull request %s, but this repository could not store "+
+			"the pushed branch: %w; 'git fetch --prune' may repair that", p.record.Branch, oneLine(p.record.URL), refErr)
+	}
+	return out, nil
 }
 
 // setRequest stores the number and the URL of a pull request. If it is a new pull request, setRequest forgets

@@ -253,3 +253,18 @@ func TestNoBranchOfOthersIsPushed(t *testing.T) {
 		t.Errorf("the second result is %+v, %v", o, err)
 	}
 }
+
+// TestAStaleRemoteBranchDoesNotHideThePullRequest: the repository still has a remote branch whose name is a folder of
+// the pushed branch, so git cannot store the pushed branch. The error must say that the pull request was made.
+func TestAStaleRemoteBranchDoesNotHideThePullRequest(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "gh")
+	s.Git(s.Repo, "update-ref", "refs/remotes/origin/coleo", "main")
+	_, err := s.open(pull.OpenOptions{})
+	if len(s.gh.Pulls()) != 1 || s.pushed() == "" {
+		t.Fatalf("there are the pull requests %+v, and the error is %v", s.gh.Pulls(), err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "has the pull request https://github.com/pull/1") {
+		t.Errorf("the error is %v", err)
+	}
+}

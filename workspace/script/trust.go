@@ -15,7 +15,7 @@ import (
 )
 
 // maxTrustFile is the largest size of the file with the trusted scripts, in bytes. It has room for
-// more than 1,000 scripts.
+// more than 1,000 scripts that name a few files, or for about 15 scripts that name mostNamed files.
 const maxTrustFile = 4 << 20
 
 // Trusted is a script that the user trusts in one repository.
@@ -71,38 +71,55 @@ func hashOfNamed(files []File, path string) string {
 }
 
 // Trust stores that the user trusts a script. `hash` must be one of the script's two hashes. Otherwise Trust
-// returns EStale.
+// returns EStale. If the list of trusted scripts has no room, Trust returns EConflict.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
 			"'coleo workspace trust'", s.Path)
 	}
-	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
+	return t.change(func(all map[string]Trusted) error {
+		all[s.key()] = Trusted{Hash: hash, Files: s.Files}
+		return nil
+	})
 }
 
 // Distrust ends the trust in the script at `path`. `repository` is the repository's common folder. Distrust
 // returns ENotFound if the script was not trusted.
 func (t Trusts) Distrust(repository, path string) error {
-	all, err := t.read()
-	if err != nil {
-		return err
-	}
 	key := Script{Repository: repository, Path: path}.key()
-	if _, known := all[key]; !known {
-		return coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", path)
-	}
-	return t.change(func(all map[string]Trusted) { delete(all, key) })
+	return t.change(func(all map[string]Trusted) error {
+		if _, known := all[key]; !known {
+			return coleo.Errorf(coleo.ENotFound, "%s is not trusted: nothing was changed", path)
+		}
+		delete(all, key)
+		return nil
+	})
 }
 
-func (t Trusts) change(fn func(map[string]Trusted)) error {
+// change replaces the list by what `fn` makes of it. If several processes call change, they do so one after another.
+func (t Trusts) change(fn func(map[string]Trusted) error) error {
+	if t.File == "" {
+		return coleo.Errorf(coleo.ENotFound, "there is no list of trusted scripts: nothing was changed")
+	}
+	unlock, err := wholefile.Lock(t.File + ".lock")
+	if err != nil {
+		return fmt.Errorf("write which scripts are trusted: %w", err)
+	}
+	defer unlock()
 	all, err := t.read()
 	if err != nil {
 		return err
 	}
-	fn(all)
+	if err := fn(all); err != nil {
+		return err
+	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
+	}
+	if len(data) >= maxTrustFile { // nobody could read the list again
+		return coleo.Errorf(coleo.EConflict, "the list of trusted scripts, %s, would have more than %d MB: nothing is "+
+			"trusted; end the trust in another project with 'coleo workspace trust --revoke'", t.File, maxTrustFile>>20)
 	}
 	if err := wholefile.Replace(t.File, append(data, '\n'), wholefile.OwnerOnly); err != nil {
 		return fmt.Errorf("write which scripts are trusted: %w", err)

@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/installed"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wholefile"
 )
 
 // installTimeout is the time limit for one installation. It is long because the files of some agent
@@ -130,7 +131,7 @@ func (i installation) fetchMissing(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
-	unlock, err := setup.Lock(i.dir() + ".lock")
+	unlock, err := wholefile.Lock(i.dir() + ".lock")
 	if err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/harnesses/terminal/pack"
 	"coleo.dev/registry"
+	"coleo.dev/wholefile"
 )
 
 // This file contains the verbs that list, check, add and remove packs.
@@ -195,7 +196,7 @@ func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	if err := store.Prepare(); err != nil {
 		return err
 	}
-	unlock, err := setup.Lock(filepath.Join(store.Dir(), ".lock"))
+	unlock, err := wholefile.Lock(filepath.Join(store.Dir(), ".lock"))
 	if err != nil {
 		return fmt.Errorf("change the packs: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/store/lock"
+	"coleo.dev/wholefile"
 )
 
 // This file starts serve and the host agent in the background.
@@ -105,7 +106,7 @@ func (s Setup) databaseHeld(name string) bool {
 // lockStart takes a lock, so that only one process at a time starts background
 // processes. It waits until the lock is free.
 func (s Setup) lockStart() (unlock func(), err error) {
-	if unlock, err = Lock(filepath.Join(s.State, "up.lock")); err != nil {
+	if unlock, err = wholefile.Lock(filepath.Join(s.State, "up.lock")); err != nil {
 		return nil, fmt.Errorf("take turns: %w", err)
 	}
 	return unlock, nil
