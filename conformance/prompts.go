@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -89,14 +90,20 @@ func specialLeading(ctx context.Context, t *Trial) error {
 }
 
 // timesPrompted returns how often the model received a prompt. Only the first request of each turn
-// counts. Apart from blanks around it, the prompt must be equal byte for byte. Some agent CLIs
-// append a blank to a paste, and Coleo puts a blank before a text that would otherwise be a
-// command.
+// counts. Its message can contain several prompts that the agent CLI has queued. Apart from blanks
+// around it, the prompt must be equal byte for byte. Some agent CLIs append a blank to a paste, and
+// Coleo puts a blank before a text that would otherwise be a command.
 func timesPrompted(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
-		if q.Side == "" && !q.HasToolResult && strings.TrimSpace(q.Prompt) == strings.TrimSpace(prompt) {
-			n++
+		if q.Side != "" || q.HasToolResult {
+			continue
+		}
+		texts := append(slices.Clone(q.Texts[:max(0, len(q.Texts)-1)]), q.Prompt) // the last text is the prompt
+		for _, text := range texts {
+			if strings.TrimSpace(text) == strings.TrimSpace(prompt) {
+				n++
+			}
 		}
 	}
 	return n

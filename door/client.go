@@ -24,12 +24,16 @@ type Client struct{ Path string }
 
 // Call sends a request and returns the text of the result. It connects again if the door is closed, and sends
 // the request again if the connection is lost. If the request waits for the answer to a question (a
-// coleo.Suspension), Call passes the question's id to onWait. If ctx ends, Call returns the error of ctx. Other
-// errors come from the door, or report that another user owns the socket.
+// coleo.Suspension), Call passes the question's id to onWait. If ctx ends, Call returns the error of ctx. If the
+// request or the answer is too large for a line, the error is EInvalid. Other errors come from the door, or report
+// that another user owns the socket.
 //
 // The caller must call the returned function after it has delivered the text to the model. The function reports
 // the delivery to the door.
 func (c Client) Call(ctx context.Context, q Request, onWait func(id string)) (text string, got func(), err error) {
+	if _, err := encode(q); err != nil {
+		return "", nil, err // no door would accept the request, however often the client sent it
+	}
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		text, got, err := c.try(ctx, q, onWait)
 		if !errors.Is(err, errLost) {
@@ -90,18 +94,33 @@ func (c Client) try(ctx context.Context, q Request, waiting func(id string)) (st
 			waiting(r.Waiting)
 		}
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return "", nil, ctx.Err()
+	case errors.Is(lines.Err(), bufio.ErrTooLong): // the door would send the same answer again
+		return "", nil, coleo.Errorf(coleo.EInvalid, "the answer has more than %d bytes", MaxLine)
 	}
 	return "", nil, errLost
 }
 
-func write(conn net.Conn, q Request) error {
+// encode returns a request as a line. It returns EInvalid if the line would be too long for a door.
+func encode(q Request) ([]byte, error) {
 	line, err := json.Marshal(q)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "the request cannot be written as JSON: %v", err)
+	}
+	if line = append(line, '\n'); len(line) > MaxLine {
+		return nil, coleo.Errorf(coleo.EInvalid, "the request has %d bytes, more than %d", len(line), MaxLine)
+	}
+	return line, nil
+}
+
+func write(conn net.Conn, q Request) error {
+	line, err := encode(q)
 	if err != nil {
 		return err
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err = conn.Write(append(line, '\n'))
+	_, err = conn.Write(line)
 	return err
 }

@@ -28,7 +28,7 @@ import (
 const File = "door.sock"
 
 // MaxLine is the largest size of a line in either direction, in bytes. The largest plan, 64 KiB,
-// fits even if JSON escapes all its characters.
+// fits even if JSON escapes all its characters. A door shortens a result that does not fit.
 const MaxLine = 512 << 10
 
 // maxKey is the largest size of a key, in bytes. A random key of Coleo has 26 bytes.

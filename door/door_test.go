@@ -23,7 +23,7 @@ import (
 const patience = time.Minute
 
 // keeper is a Handler, which carries out the calls that arrive at a door. It answers the tool
-// "echo" at once, and the tool "ask" with a value from the channel `answer`.
+// "echo" at once, and the tool "ask" with a value from the channel `answer`. The tool "fail" fails with a long error.
 type keeper struct {
 	mu     sync.Mutex
 	calls  []Request
@@ -44,6 +44,8 @@ func (k *keeper) Call(ctx context.Context, q Request, waiting func(string)) (str
 	switch q.Tool {
 	case "echo":
 		return string(q.Arguments), nil
+	case "fail":
+		return "", coleo.Errorf(coleo.ENotFound, "%s", strings.Repeat("<", MaxLine))
 	case "ask":
 		waiting("q-1")
 		k.asked <- q.Key
@@ -272,5 +274,54 @@ func TestProcessesThatAreNotAdmittedGetNothing(t *testing.T) {
 	}
 	if len(k.calls) != 0 {
 		t.Error("its call was carried out")
+	}
+}
+
+// A request that no door accepts must fail at once. If Call sent it again and again, the model's call would never
+// return.
+func TestARequestThatIsTooLargeFails(t *testing.T) {
+	t.Parallel()
+	path, k := folder(t), newKeeper()
+	open(t, path, k)
+	arguments, err := json.Marshal(strings.Repeat("x", 8*MaxLine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = Client{path}.Call(within(t), Request{Key: "k1", Tool: "echo", Arguments: arguments}, nil)
+	if coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("Call = %v", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.calls) != 0 {
+		t.Error("it was carried out")
+	}
+}
+
+// A result can be larger than a line, because JSON escapes each "<" with six characters. The model must get
+// what fits, and must be told that the rest is missing.
+func TestAnAnswerThatIsTooLargeIsShortened(t *testing.T) {
+	t.Parallel()
+	path, k := folder(t), newKeeper()
+	open(t, path, k)
+	done := make(chan string, 1)
+	whole := strings.Repeat("<é", MaxLine)
+	go func() {
+		text, _, err := Client{path}.Call(within(t), Request{Key: "k1", Tool: "ask"}, func(string) {})
+		if err != nil {
+			text = err.Error()
+		}
+		done <- text
+	}()
+	<-k.asked
+	k.answer <- whole
+	text := <-done
+	kept, shortened := strings.CutSuffix(text, cutNote)
+	if !shortened || !strings.HasPrefix(whole, kept) || len(kept) < MaxLine/8 {
+		t.Errorf("Call = %d bytes, %.40q … %q", len(text), text, text[max(0, len(text)-80):])
+	}
+	_, _, err := Client{path}.Call(within(t), Request{Key: "k2", Tool: "fail"}, nil)
+	if coleo.ErrorCode(err) != coleo.ENotFound || !strings.HasSuffix(err.Error(), cutNote) {
+		t.Errorf("Call of a tool that fails = %.80v", err)
 	}
 }

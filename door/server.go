@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,10 +193,30 @@ func errorResponse(key string, err error) Response {
 
 func send(conn net.Conn, r Response) error {
 	line, err := json.Marshal(r)
+	for err == nil && len(line) >= MaxLine {
+		switch {
+		case r.Result != nil:
+			text := shortened(*r.Result)
+			r.Result = &text
+		case r.Error != nil:
+			r.Error = &Failure{r.Error.Code, shortened(r.Error.Message)}
+		}
+		line, err = json.Marshal(r)
+	}
 	if err != nil {
 		return err
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err = conn.Write(append(line, '\n'))
 	return err
+}
+
+// cutNote ends the text of a result that was too long for a line.
+const cutNote = "\n… (shortened)"
+
+// shortened returns the first half of a text, with a note. JSON makes some texts six times as long, so a text that
+// is too long for a line can be much shorter than MaxLine.
+func shortened(text string) string {
+	text = strings.TrimSuffix(text, cutNote)
+	return strings.ToValidUTF8(text[:len(text)/2], "") + cutNote
 }

@@ -17,7 +17,7 @@ const lately = 10 * time.Minute
 
 // End returns the time at which a limit ends, according to the text of an error message. `now` is the time at
 // which the message was shown. A time of day without a zone is in the zone of `now`. End returns false if the
-// message has no time, or an impossible one.
+// message has no time, or an impossible one. It also returns false if the time is in a zone that End does not know.
 //
 // These forms are understood:
 //
@@ -71,6 +71,33 @@ const (
 	zone = `(?:\s*\(?([A-Z][A-Za-z_]+/[A-Za-z_/+-]+[0-9]*|UTC|GMT)\)?)?`
 )
 
+var (
+	// shortZone matches the beginning of a text after a time, if it names a zone in another form than `zone`: by a short
+	// name, such as PST, by a name such as Pacific, or by its distance from UTC. A short name can mean several zones.
+	shortZone = regexp.MustCompile(`^\s*\(?(?:[A-Z]{2,5}\b|Pacific|Mountain|Central|Eastern|[+-]\d)`)
+	// offset matches a time that contains its distance from UTC.
+	offset = regexp.MustCompile(`(?:Z|[+-]\d\d:?\d\d)$`)
+)
+
+// timeIn returns the groups of the form in a text. It returns nil if the text does not have the form, or if it names
+// a zone that inZone does not know.
+func timeIn(form *regexp.Regexp, text string) []string {
+	at := form.FindStringSubmatchIndex(text)
+	if at == nil {
+		return nil
+	}
+	m := make([]string, len(at)/2)
+	for i := range m {
+		if at[2*i] >= 0 {
+			m[i] = text[at[2*i]:at[2*i+1]]
+		}
+	}
+	if shortZone.MatchString(text[at[1]:]) && !offset.MatchString(m[1]) {
+		return nil
+	}
+	return m
+}
+
 func unixTime(text string, _ time.Time) (time.Time, bool) {
 	m := unixForm.FindStringSubmatch(text)
 	if m == nil {
@@ -81,7 +108,7 @@ func unixTime(text string, _ time.Time) (time.Time, bool) {
 }
 
 func isoTime(text string, now time.Time) (time.Time, bool) {
-	m := isoForm.FindStringSubmatch(text)
+	m := timeIn(isoForm, text)
 	if m == nil {
 		return time.Time{}, false
 	}
@@ -159,7 +186,7 @@ func unitOf(word string) time.Duration {
 // clock reads a time of day, which can have a weekday, "today" or "tomorrow" before it. Without such a word, a
 // time that passed today more than `lately` ago is tomorrow's.
 func clock(text string, now time.Time) (time.Time, bool) {
-	m := clockForm.FindStringSubmatch(text)
+	m := timeIn(clockForm, text)
 	if m == nil {
 		return time.Time{}, false
 	}
@@ -198,7 +225,7 @@ var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may"
 // date reads a day of a month. A day without a year is in the present year or, if it would be more than half a
 // year ago, in the next year. If there is no time of day, the limit ends when that day begins.
 func date(text string, now time.Time) (time.Time, bool) {
-	m := dateForm.FindStringSubmatch(text)
+	m := timeIn(dateForm, text)
 	if m == nil {
 		return time.Time{}, false
 	}

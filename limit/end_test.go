@@ -96,6 +96,29 @@ func TestATimeOfDayIsReadInTheZoneOfTheMachine(t *testing.T) {
 	}
 }
 
+// The short name of a zone can mean several zones. A time in such a zone is unknown. It is not a time in the zone of
+// the machine.
+func TestATimeInAZoneWithAShortNameIsUnknown(t *testing.T) {
+	now := time.Date(2026, 11, 24, 22, 30, 0, 0, time.UTC)
+	for _, text := range []string{
+		"resets 3am PST", "resets 3am (PST)", "resets 3:30pm EDT.", "try again at 23:15 CEST", "resets 11pm ET",
+		"resets Mon 3am PST", "resets Nov 27, 3am (PST)", "resets Nov 27 PST", "try again at Nov 28th, 2026 3:00 AM PST",
+		"try again at 2026-11-25 03:00 PST", "resets at 2026-11-25T03:00:00 (JST)", "resets 3am UTC+2", "resets 3am (GMT-5)",
+		"resets 03:00 +02:00", "resets 3am Pacific Time", "resets 3am (US/Nowhere)", "resets 3am -0800",
+	} {
+		if got, ok := End(text, now); ok {
+			t.Errorf("End(%q) = %v; want no time", text, got)
+		}
+	}
+	for _, text := range []string{"resets 3am, try later", "resets 3am. If you need more, upgrade", "resets 3am - upgrade",
+		"resets at 2026-11-24 19:00:00 -0800 PST", "resets 3am · Upgrade", "resets 3am (in 5 hours)"} {
+		got, ok := End(text, now)
+		if want := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC); !ok || !got.Equal(want) {
+			t.Errorf("End(%q) = %v, %v; want %v", text, got, ok, want)
+		}
+	}
+}
+
 func TestATimeOfDayIsRightWhenTheClocksChange(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -77,4 +77,5 @@
 //	brittle              ends when its terminal changes size
 //	stubborn             does not redraw its screen at SIGWINCH
 //	mingling             notes what its subagents do as if it had done it itself
+//	prefacing            begins each conversation with a message of its own, in the user's place
 package fakeagent

@@ -153,7 +153,11 @@ func (p *program) delegate(ctx context.Context, task string) result {
 // reply sends the whole conversation to the model and returns the model's reply. After a failure that can be
 // temporary, it repeats the request up to `retries` times.
 func (p *program) reply(ctx context.Context, talk []message, below bool) (message, error) {
-	talk = append([]message{{Role: "system", Content: systemText}}, talk...)
+	head := []message{{Role: "system", Content: systemText}}
+	if !below && p.hasFault(prefacing) {
+		head = append(head, message{Role: "user", Content: "This is what you should know."})
+	}
+	talk = append(head, talk...)
 	show := func(string) {}
 	if !below {
 		show = p.newReplyPrinter()

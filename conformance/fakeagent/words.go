@@ -23,7 +23,7 @@ func (p *program) words() map[string]act {
 		"fail": p.fail, "next": p.goOn,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
 	}
-	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn, mingling} {
+	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn, mingling, prefacing} {
 		words[fault] = func(context.Context, string) error {
 			p.lockedDo(func() { p.faults[fault] = true })
 			return nil
@@ -41,6 +41,7 @@ const (
 	brittle   = "brittle"
 	stubborn  = "stubborn"
 	mingling  = "mingling"
+	prefacing = "prefacing"
 )
 
 // hasFault locks mu, and reports whether a permanent fault is switched on.

@@ -1,6 +1,9 @@
 package modelserver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // These are the names of the dialects in records and scripts.
 const (
@@ -47,10 +50,11 @@ type Turn struct {
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
-	form       schema // form of the answer; only for SideForm
-	wantsUsage bool   // the client wants the usage at the end of a chat stream
-	added      string // texts that the agent CLI has added to the user's texts
-	size       int    // size of the request, in bytes
+	form       schema   // form of the answer; only for SideForm
+	wantsUsage bool     // the client wants the usage at the end of a chat stream
+	added      string   // texts that the agent CLI has added to the user's texts
+	said       []string // the beginnings of all texts of the user, for Said
+	size       int      // size of the request, in bytes
 }
 
 // Tool is one tool that the agent CLI offers to the model.
@@ -77,6 +81,15 @@ func (t Turn) forRecord() Turn {
 	}
 	t.Tools, t.added = tools, ""
 	return t
+}
+
+// maxSaid is how much of each text of the user is kept for Said, in bytes.
+const maxSaid = 256
+
+// Said reports whether the user has said something in the conversation, with the last prompt or before. It knows only
+// the first maxSaid bytes of each text.
+func (t Turn) Said(text string) bool {
+	return slices.ContainsFunc(t.said, func(said string) bool { return strings.Contains(said, text) })
 }
 
 // inputTokens returns an estimate of the request's tokens: one token per four bytes.

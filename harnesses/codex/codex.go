@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal"
@@ -48,7 +49,8 @@ func rollouts(home, pattern string) ([]string, error) {
 
 // conversation returns the id of the newest conversation that began in the work folder since Codex was
 // started. It returns "" before the first prompt. Rollouts of subagents do not count, because they are
-// newer than the rollout of the conversation to which they belong.
+// newer than the rollout of the conversation to which they belong. The rollouts of another Codex in the
+// same folder do not count either.
 func conversation(_ context.Context, f terminal.Facts) (string, error) {
 	found, err := rollouts(f.Home, "rollout-*.jsonl")
 	if err != nil {
@@ -59,14 +61,34 @@ func conversation(_ context.Context, f terminal.Facts) (string, error) {
 		if err != nil || info.ModTime().Before(f.Started) {
 			continue
 		}
+		line, _, err := firstLine(path)
+		if err != nil {
+			continue
+		}
 		var head record.Header
-		_ = terminal.EachEntry(path, func(line json.RawMessage) { readHeader(line, &head) })
-		ours := head.Folder == f.Workdir && head.Hidden != record.HiddenSubagent
-		if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil && ours {
-			return m[1], nil
+		readHeader(line, &head)
+		ours := head.Folder == f.Workdir && head.Hidden != record.HiddenSubagent &&
+			!sessionStart(line, info.ModTime()).Before(f.Started.Truncate(time.Millisecond))
+		id := threadIn(path)
+		if ours && id != "" && (f.Mine == nil || f.Mine(id, info.ModTime())) {
+			return id, nil
 		}
 	}
 	return "", nil
+}
+
+// sessionStart returns when the Codex that began a rollout was started, according to the first line of the rollout.
+// If the line does not contain the time, it returns `otherwise`.
+func sessionStart(line []byte, otherwise time.Time) time.Time {
+	var head struct {
+		Payload struct {
+			Time time.Time `json:"timestamp"`
+		} `json:"payload"`
+	}
+	if json.Unmarshal(line, &head) != nil || head.Payload.Time.IsZero() {
+		return otherwise
+	}
+	return head.Payload.Time
 }
 
 // answer returns the last message of the newest turn. The text is empty until the turn is complete.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"coleo.dev/harnesses/terminal"
 	"coleo.dev/record"
@@ -49,5 +50,41 @@ func TestARolloutOfASubagentIsNotTheConversation(t *testing.T) {
 	}
 	if got, err := conversation(t.Context(), f); got != user || err != nil {
 		t.Errorf("the conversation is %q, %v; want %q", got, err, user)
+	}
+}
+
+// A Codex that the user has started in the same folder before the arm still writes to its rollout. It is not the
+// arm's conversation.
+func TestARolloutThatBeganBeforeTheArmIsNotTheConversation(t *testing.T) {
+	t.Parallel()
+	started := time.Now().UTC()
+	f := terminal.Facts{Home: t.TempDir(), Workdir: "/w", Started: started}
+	dir := filepath.Join(f.Home, ".codex", "sessions", "2026", "11", "23")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const own, earlier, later = "01a20a40-6c87-7df3-a5c4-754f040a734d", "01a20a40-7024-7a02-bda2-4fd115373ef6",
+		"01a20a40-7c5d-7320-9785-891b6e52f1d7"
+	write := func(id string, begun time.Time) {
+		line := `{"timestamp":"` + started.Add(time.Minute).Format(time.RFC3339Nano) + `","type":"session_meta",` +
+			`"payload":{"id":"` + id + `","timestamp":"` + begun.Format(time.RFC3339Nano) +
+			`","cwd":"/w","source":"cli","thread_source":"user"}}` + "\n"
+		path := filepath.Join(dir, "rollout-2026-11-23T21-12-04-"+id+".jsonl")
+		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, started.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(earlier, started.Add(-time.Hour))
+	if got, err := conversation(t.Context(), f); got != "" || err != nil {
+		t.Errorf("without a rollout of its own, the conversation is %q, %v", got, err)
+	}
+	write(own, started.Add(time.Second))
+	write(later, started.Add(time.Minute))
+	f.Mine = func(id string, _ time.Time) bool { return id != later }
+	if got, err := conversation(t.Context(), f); got != own || err != nil {
+		t.Errorf("the conversation is %q, %v; want %q", got, err, own)
 	}
 }

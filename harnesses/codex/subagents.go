@@ -110,20 +110,24 @@ func conversationIn(path string) (id string, whole bool) {
 			Thread  string `json:"id"`
 		} `json:"payload"`
 	}
-	file, err := terminal.OpenWritten(path)
-	if err != nil {
-		return "", false
-	}
-	defer file.Close()
-	line, err := bufio.NewReader(io.LimitReader(file, longestHead)).ReadBytes('\n')
-	if err != nil {
-		return "", len(line) == longestHead
-	}
-	if json.Unmarshal(line, &head) != nil {
-		return "", true
+	line, whole, err := firstLine(path)
+	if err != nil || json.Unmarshal(line, &head) != nil {
+		return "", whole
 	}
 	if head.Payload.Session == head.Payload.Thread {
 		return "", true
 	}
 	return head.Payload.Session, true
+}
+
+// firstLine returns the first line of a rollout. The result `whole` is false if the line is not complete yet. The
+// error is io.EOF if the line is not complete, or too long.
+func firstLine(path string) (line []byte, whole bool, err error) {
+	file, err := terminal.OpenWritten(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	line, err = bufio.NewReader(io.LimitReader(file, longestHead)).ReadBytes('\n')
+	return line, err == nil || len(line) == longestHead, err
 }

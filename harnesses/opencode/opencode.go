@@ -59,7 +59,8 @@ func conversation(f terminal.Facts, folder string) (string, error) {
 			if m == nil || string(m[3]) != f.Workdir {
 				return
 			}
-			if at, err := time.Parse(time.RFC3339Nano, string(m[1])); err == nil && !at.Before(newest) {
+			at, err := time.Parse(time.RFC3339Nano, string(m[1]))
+			if err == nil && !at.Before(newest) && (f.Mine == nil || f.Mine(string(m[2]), at)) {
 				id, newest = string(m[2]), at
 			}
 		})

@@ -61,6 +61,14 @@ func (t *takenConversations) take(s *session, id string) bool {
 	return true
 }
 
+// hasOther reports whether a session other than `s` has the conversation with the given id.
+func (t *takenConversations) hasOther(s *session, id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	by := t.by[id]
+	return by != nil && by != s
+}
+
 // leave removes the conversation of the session s, which is being closed.
 func (t *takenConversations) leave(s *session) {
 	t.mu.Lock()
@@ -173,5 +181,6 @@ func (s *session) setConversation(id string) bool {
 func (s *session) factsNow() Facts {
 	f := s.facts
 	f.Conversation = s.conversation.get()
+	f.Mine = s.isMine
 	return f
 }

@@ -66,12 +66,17 @@ type Facts struct {
 	Account      string    `json:"account,omitempty"` // path of the file with the used tokens; see launch.AccountPath
 	Version      string    `json:"version,omitempty"` // version of the agent CLI; "" if unknown
 	Fork         bool      `json:"fork,omitempty"`    // true if the conversation began as a copy of another one
+	// Args is true if the user has added arguments to the command line. They can contain a prompt.
+	Args bool `json:"args,omitempty"`
+	// Mine reports whether a conversation that was written at the given time is the session's own. It is false for
+	// the conversation of another program in the same work folder. If Mine is nil, every conversation counts.
+	Mine func(id string, written time.Time) bool `json:"-"`
 }
 
 // Hooks contains Go code for questions that a Spec cannot answer. Each field can be nil.
 type Hooks struct {
 	// Conversation returns the id of a conversation that the agent CLI began by itself, or "" if
-	// the id is not known yet.
+	// the id is not known yet. It skips the conversations for which f.Mine returns false.
 	Conversation func(ctx context.Context, f Facts) (string, error)
 	// Answer returns the answer to a prompt from the agent CLI's own channel. If the text of the
 	// answer is empty, the session reads the screen instead.
@@ -192,7 +197,7 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 		return nil, err
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
-		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c), Fork: c.Fork != ""}
+		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c), Fork: c.Fork != "", Args: len(c.Args) > 0}
 	if err := h.checkContainer(ctx, &c); err != nil {
 		return nil, err
 	}

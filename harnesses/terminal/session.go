@@ -45,6 +45,7 @@ type session struct {
 	viewers      viewers
 	redrawing    *redrawing
 	conversation conversation
+	submissions  submissions
 }
 
 var (
@@ -199,6 +200,7 @@ func (s *session) Held() (blocked string, err error) { return s.client.Proves(s.
 // it cannot reach the holder, or if ctx ends before the keys are typed.
 func (s *session) Input(ctx context.Context, p []byte) error {
 	s.viewers.onKeys(time.Now())
+	s.submissions.addKeys(time.Now())
 	_, err := s.view.Write(ctx, typing.Keys{ID: coleo.NewUUID(), Data: p})
 	return err
 }

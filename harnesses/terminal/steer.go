@@ -15,9 +15,10 @@ import (
 // typing.Typist.SendPrompt for the errors.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	sent := time.Now()
+	typed := s.rememberPrompt(p.Text, sent)
 	receipt, err := s.typist.SendPrompt(ctx, p)
 	if err == nil || slices.Contains(maybeSubmitted, coleo.ErrorCode(err)) {
-		go s.followPrompt(p.Text, sent)
+		go s.followPrompt(typed, sent)
 	}
 	return receipt, err
 }
@@ -39,6 +40,7 @@ func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
 // Prove searches for a prompt that Coleo was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
+	s.rememberPrompt(r.Text, r.Time)
 	return s.typist.Prove(ctx, r, typing.Past{
 		Screen:  func() (*pty.Core, error) { return past.ScreenBeforeTyping(s.handle, r.Time) },
 		LastKey: past.LastKey(s.handle, r.Time),
@@ -46,7 +48,10 @@ func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, erro
 }
 
 // ContinueTurn makes the session wait for the end of a run's turn, as after SendPrompt.
-func (s *session) ContinueTurn(r coleo.Receipt) { s.typist.ContinueTurn(r) }
+func (s *session) ContinueTurn(r coleo.Receipt) {
+	s.rememberPrompt(r.Text, r.Time)
+	s.typist.ContinueTurn(r)
+}
 
 // Compact makes the agent CLI shorten its conversation. It returns when the agent CLI has
 // taken the command. See typing.Typist.SendCompact for the errors.

@@ -315,36 +315,3 @@ func mergedTOML(old, text string) (string, error) {
 	out, err := config.Encode(join(whole, more))
 	return string(out), err
 }
-
-// seedHome writes the files into a hermetic HOME. It does nothing for any other HOME.
-func seedHome(facts launchFacts, files map[string]string) error {
-	if !facts.Hermetic {
-		return nil
-	}
-	for path, text := range files {
-		if err := seed(filepath.Join(facts.Home, path), text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// seed writes a file into a hermetic HOME. It does not change an existing file, because the agent CLI
-// may have written to it.
-func seed(path, content string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("seed HOME: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if os.IsExist(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("seed HOME: %w", err)
-	}
-	_, err = f.WriteString(content)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}

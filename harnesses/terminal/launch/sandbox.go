@@ -151,6 +151,9 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 				"write in its work folder: choose a folder for this work alone", folder, verb, outside.what)
 		}
 	}
+	if err := checkSameFolder(c.Dir, filepath.Clean(named), folder); err != nil {
+		return err
+	}
 	box.Writable = append(box.Writable, sandbox.Place{Path: filepath.Clean(named), Source: folder},
 		sandbox.Place{Path: folder})
 	return nil

@@ -242,3 +242,33 @@ func TestASubarmHasTheFolderOfItsParent(t *testing.T) {
 		t.Errorf("it does not begin in %s: %q", sub, argv)
 	}
 }
+
+// One sandboxed arm works in a folder, and another one in a folder below it. The first can put a link in place of the
+// lower folder. The next start of the second arm must not show it what the link leads to.
+func TestASandboxDoesNotFollowAWorkFolderThatAnotherSandboxHasReplaced(t *testing.T) {
+	t.Parallel()
+	b := newBoxed(t)
+	lower := filepath.Join(b.home, "work/lower")
+	if err := os.Mkdir(lower, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.c.Workdir = lower
+	for _, start := range []string{"g1", "g2"} {
+		b.c.Dir = filepath.Join(filepath.Dir(b.c.Dir), start)
+		if argv, _, err := b.plan(t); err != nil || bound(argv)[lower] != "--bind "+lower {
+			t.Fatalf("%s: %q, %v", start, argv, err)
+		}
+	}
+	if err := os.Remove(lower); err != nil {
+		t.Fatal(err)
+	}
+	secrets := filepath.Join(b.home, ".ssh")
+	if err := os.Symlink(secrets, lower); err != nil {
+		t.Fatal(err)
+	}
+	b.c.Dir = filepath.Join(filepath.Dir(b.c.Dir), "g3")
+	argv, _, err := b.plan(t)
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), secrets) {
+		t.Errorf("it shows %q, %v", bound(argv), err)
+	}
+}

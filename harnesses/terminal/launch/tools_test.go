@@ -1,8 +1,12 @@
 package launch
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coleo.dev"
@@ -48,5 +52,72 @@ func TestOnlyTheAllowedToolsAreAllowed(t *testing.T) {
 	}
 	if _, err := plan(coleo.ProfileUser, theirs); err != nil {
 		t.Errorf("a server of the user: %v", err)
+	}
+}
+
+// serverSpec puts the servers into a settings file of HOME, as Gemini CLI needs it.
+var serverSpec = strings.Replace(plainSpec, "[keys]", `[capabilities]
+mcp = true
+[launch.permission]
+ask = ""
+[[launch.part]]
+if = "{{.Hermetic}}"
+[launch.part.files]
+".x/x.json" = '''{"a":1,"mcp":{{"{"}}{{range $i, $m := .MCPServers}}{{if $i}},{{end}}
+{{json $m.Name}}:{"command":{{json $m.Command}},"args":{{json $m.Args}}}{{end}}}}'''
+[keys]`, 1)
+
+// The next arm in the same HOME, for example one that continues the conversation of another arm, has a door of its
+// own. The settings file must name this door, and must keep what the agent CLI has changed.
+func TestAHomeOfAnotherArmNamesTheServerOfThisArm(t *testing.T) {
+	t.Parallel()
+	spec, err := rules.ParseSpec("x.toml", []byte(serverSpec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	path := filepath.Join(home, ".x/x.json")
+	start := func(door string) error {
+		server := coleo.MCPServer{Name: "coleo", Command: "/a/coleo", Args: []string{"--door", door},
+			Allowed: []string{"ask_user"}}
+		_, err := Plan(spec, &coleo.SpawnConfig{Arm: "a", Nonce: "n", Dir: t.TempDir(), Workdir: t.TempDir(),
+			Binary: "/bin/true", Profile: coleo.ProfileHermetic, Home: home, MCPServers: []coleo.MCPServer{server}}, nil)
+		return err
+	}
+	if err := start("/one"); err != nil {
+		t.Fatal(err)
+	}
+	const changed = `{"a":2,"mcp":{"coleo":{"command":"/a/coleo","args":["--door","/one"]},"mine":{}},"b":3}`
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := start("/two"); err != nil {
+		t.Fatal(err)
+	}
+	if raw, _ := os.ReadFile(path); string(raw) != strings.Replace(changed, "/one", "/two", 1) {
+		t.Errorf("the file is %s", raw)
+	}
+
+	outside := filepath.Join(t.TempDir(), "outside.json")
+	if err := os.WriteFile(outside, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, prepare := range map[string]func() error{
+		"is a link out of HOME":      func() error { return os.Symlink(outside, path) },
+		"is not JSON":                func() error { return os.WriteFile(path, []byte(`{"mcp":`), 0o600) },
+		"is a pipe":                  func() error { return syscall.Mkfifo(path, 0o600) },
+		"is a link to nothing":       func() error { return os.Symlink(outside+"2", path) },
+		"has another form":           func() error { return os.WriteFile(path, []byte(`{"mcp":[]}`), 0o600) },
+		"has a folder in its place ": func() error { return os.Mkdir(path, 0o700) },
+	} {
+		if err := errors.Join(os.Remove(path), prepare()); err != nil {
+			t.Fatal(err)
+		}
+		if err := start("/three"); coleo.ErrorCode(err) != coleo.EUnsupported {
+			t.Errorf("a settings file that %s: %v, want %s", name, err, coleo.EUnsupported)
+		}
+	}
+	if raw, _ := os.ReadFile(outside); string(raw) != changed {
+		t.Errorf("a file outside of HOME is now %s", raw)
 	}
 }

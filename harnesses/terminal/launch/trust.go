@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/sjson"
 
@@ -44,38 +45,86 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 // writeTrue sets a value in a JSON file to true. The parameter `keys` contains the keys that lead
 // to the value, outermost first.
 func writeTrue(path string, keys []string) error {
+	return editJSON(path, func(raw []byte) ([]byte, error) { return sjson.SetBytes(raw, jsonPath(keys), true) })
+}
+
+// editing is held while this process changes a user's file. Several arms that start at the same time change the same
+// file.
+var editing sync.Mutex
+
+// editJSON replaces the content of a JSON file by the result of the function `edit`. The agent CLI can replace the
+// file at any time. So editJSON looks at the file again right before it replaces the file, and calls `edit` again if
+// the file has changed.
+func editJSON(path string, edit func(raw []byte) ([]byte, error)) error {
+	editing.Lock()
+	defer editing.Unlock()
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // write the target of a link, and keep the link
 	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
-		return coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is not a file", path)
+	for range mostEdits {
+		raw, mode, err := readJSON(path)
+		if err != nil {
+			return err
+		}
+		changed, err := edit(raw)
+		if err != nil {
+			return fmt.Errorf("trust the work folder in %s: %w", path, err)
+		}
+		if bytes.Equal(raw, changed) {
+			return nil
+		}
+		if replaced, err := replaceIf(path, raw, changed, mode); replaced || err != nil {
+			return err
+		}
 	}
-	raw, err := os.ReadFile(path)
-	switch info, statErr := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		raw = []byte("{}\n")
-	case err != nil:
-		return fmt.Errorf("trust the work folder: %w", err)
-	case statErr == nil:
-		mode = info.Mode().Perm()
+	return coleo.Errorf(coleo.EBusy, "trust the work folder: another program keeps changing %s", path)
+}
+
+// replaceIf replaces the content of a file if the file still has the content `was`. It reports whether the file had
+// that content. It puts the new content on the disk first, because that takes most of the time.
+func replaceIf(path string, was, content []byte, mode fs.FileMode) (replaced bool, err error) {
+	next := temporary(path)
+	err = wholefile.Replace(next, content, mode)
+	if err == nil {
+		now, _, changed := readJSON(path)
+		if replaced = changed == nil && bytes.Equal(now, was); replaced {
+			err = os.Rename(next, path)
+		}
+	}
+	if !replaced || err != nil {
+		_ = os.Remove(next)
+	}
+	if err != nil {
+		err = fmt.Errorf("trust the work folder: %w", err)
+	}
+	return replaced, err
+}
+
+// mostEdits is how often editJSON tries to change a file. An agent CLI writes its file only a few times a second.
+const mostEdits = 20
+
+// readJSON returns the content and the mode of a file with a JSON object. A missing file has an empty object.
+func readJSON(path string) ([]byte, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte("{}\n"), wholefile.OwnerOnly, nil
+	}
+	if err == nil && !info.Mode().IsRegular() { // reading a pipe would not end
+		return nil, 0, coleo.Errorf(coleo.EUnsupported, "trust the work folder: %s is not a file", path)
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("trust the work folder: %w", err)
 	}
 	var object map[string]any
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return coleo.Errorf(coleo.EInvalid, "trust the work folder: %s has an unexpected form and was not changed (%v)",
-			path, err)
+		return nil, 0, coleo.Errorf(coleo.EInvalid,
+			"trust the work folder: %s has an unexpected form and was not changed (%v)", path, err)
 	}
-	changed, err := sjson.SetBytes(raw, jsonPath(keys), true)
-	if err != nil {
-		return fmt.Errorf("trust the work folder in %s: %w", path, err)
-	}
-	if bytes.Equal(raw, changed) {
-		return nil
-	}
-	if err := wholefile.Replace(path, changed, mode); err != nil {
-		return fmt.Errorf("trust the work folder: %w", err)
-	}
-	return nil
+	return raw, info.Mode().Perm(), nil
 }
 
 // jsonPath joins keys to a path in the syntax of sjson. It escapes all ASCII characters except

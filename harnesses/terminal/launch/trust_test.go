@@ -2,12 +2,17 @@ package launch
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/tidwall/sjson"
+
 	"coleo.dev"
+	"coleo.dev/wholefile"
 )
 
 func TestTrustChangesOneValueOfTheUsersFile(t *testing.T) {
@@ -85,6 +90,60 @@ func TestTrustKeepsALink(t *testing.T) {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
 	if raw, _ := os.ReadFile(real); string(raw) != `{"x":true}` {
+		t.Errorf("the file is %s", raw)
+	}
+}
+
+// Several arms can start at the same time, for example by fan-out. Each trusts its own folder in the same file.
+func TestTrustOfSeveralArmsIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file.json")
+	if err := os.WriteFile(path, []byte(`{"mine":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const arms = 20
+	var all sync.WaitGroup
+	for i := range arms {
+		all.Go(func() {
+			if err := writeTrue(path, []string{"projects", fmt.Sprint("/", i), "y"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var file struct {
+		Mine     int
+		Projects map[string]struct{ Y bool }
+	}
+	raw, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(raw, &file)
+	}
+	if err != nil || file.Mine != 1 || len(file.Projects) != arms {
+		t.Errorf("the file trusts %d of %d folders: %s (%v)", len(file.Projects), arms, raw, err)
+	}
+}
+
+// The agent CLI itself, or another process of Coleo, can replace the file after Coleo has read it.
+func TestTrustKeepsWhatTheAgentCLIHasWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file.json")
+	if err := os.WriteFile(path, []byte(`{"login":"old"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	once := sync.OnceFunc(func() {
+		if err := wholefile.Replace(path, []byte(`{"login":"new"}`), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	set := func(raw []byte) ([]byte, error) {
+		once()
+		return sjson.SetBytes(raw, "y", true)
+	}
+	if err := editJSON(path, set); err != nil {
+		t.Fatal(err)
+	}
+	if raw, _ := os.ReadFile(path); string(raw) != `{"login":"new","y":true}` {
 		t.Errorf("the file is %s", raw)
 	}
 }
