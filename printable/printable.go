@@ -26,22 +26,39 @@ func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 const removed = -1
 
 // keepVisible replaces each invisible character of a text. It treats a byte that is not UTF-8 as an
-// invisible character.
+// invisible character. It removes an emojiForm after a symbol.
 func keepVisible(s string, replacement rune) string {
 	mark := ""
 	if replacement != removed {
 		mark = string(replacement)
 	}
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, mark), "\r\n", "\n")
+	var last rune
 	return strings.Map(func(r rune) rune {
+		before := last
+		last = r
 		switch {
-		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+		case r == emojiForm && unicode.Is(unicode.So, before):
+			return removed // many texts have this character after a symbol, and one of them hides nothing
+		case r == '\n' || r == '\t' || IsVisible(r):
 			return r
 		case replacement == removed && unicode.IsSpace(r):
 			return ' '
 		}
 		return replacement
 	}, s)
+}
+
+const (
+	emojiForm    = '\ufe0f' // makes the symbol before it a colourful one
+	brailleBlank = '\u2800' // has no ink, although Unicode calls it a symbol
+)
+
+// IsVisible reports whether a person sees the character, or a blank in its place. Unicode calls some characters
+// graphic that nobody sees, such as variation selectors and Hangul fillers.
+func IsVisible(r rune) bool {
+	return unicode.IsGraphic(r) && r != brailleBlank &&
+		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // Escaped writes each invisible character as a Go escape, such as \x1b or \u202e. It also escapes
@@ -53,7 +70,7 @@ func Escaped(s string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, s[0])
-		case unicode.IsPrint(r) || r == '\u00a0' || r == '\u3000':
+		case IsVisible(r) && (unicode.IsPrint(r) || r == '\u00a0' || r == '\u3000'):
 			out.WriteString(s[:size])
 		case r < utf8.RuneSelf:
 			fmt.Fprintf(&out, `\x%02x`, r)

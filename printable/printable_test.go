@@ -17,6 +17,10 @@ func TestNothingInvisibleIsShown(t *testing.T) {
 		{"10%\r20%", "10% 20%", "10%?20%", "10% 20%", `10%\x0d20%`},
 		{"bad\xff utf8", "bad utf8", "bad? utf8", "bad utf8", `bad\xff utf8`},
 		{"next\u0085line\u2028end", "next line end", "next?line?end", "next line end", `next\u0085line\u2028end`},
+		{"x\ufe0f\U000e0101y", "xy", "x??y", "xy", `x\ufe0f\U000e0101y`},
+		{"fill\u3164\u115f\uffa0er", "filler", "fill???er", "filler", `fill\u3164\u115f\uffa0er`},
+		{"join\u034f\u17b4er\u2800", "joiner", "join??er?", "joiner", `join\u034f\u17b4er\u2800`},
+		{"⚠\ufe0f\ufe0f", "⚠", "⚠?", "⚠", `⚠\ufe0f\ufe0f`},
 		{"名前 é \u00a0x", "名前 é \u00a0x", "名前 é \u00a0x", "名前 é x", "名前 é \u00a0x"},
 	} {
 		for name, got := range map[string][2]string{"Text": {Text(c.in), c.text}, "Marked": {Marked(c.in), c.marked},

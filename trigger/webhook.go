@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 const (
@@ -174,7 +175,7 @@ func Quote(text string) string {
 			out.WriteString(`\n`)
 		case r == '\t':
 			out.WriteString(`\t`)
-		case strings.ContainsRune("@<>&`", r) || r != ' ' && !isSeen(r):
+		case strings.ContainsRune("@<>&`", r) || r != ' ' && !(unicode.IsPrint(r) && printable.IsVisible(r)):
 			escape(&out, r)
 		default:
 			out.WriteRune(r)
@@ -182,14 +183,6 @@ func Quote(text string) string {
 	}
 	out.WriteByte('"')
 	return out.String()
-}
-
-// isSeen reports whether a person sees a character. Some characters are invisible although unicode.IsPrint says
-// that they are printed: variation selectors, some fillers and the empty pattern of braille.
-func isSeen(r rune) bool {
-	const emptyBraille = '\u2800'
-	return unicode.IsPrint(r) && r != emptyBraille &&
-		!unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // escape writes a character as its UTF-16 code units, in the form of a JSON escape.

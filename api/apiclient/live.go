@@ -146,11 +146,11 @@ func set(query url.Values, name, value string) {
 	}
 }
 
-// Follow returns a sequence of updates, which ends when ctx ends. The sequence first contains all
-// present arms. After that, it contains every change of an arm, and every event after the given
-// cursor. If the given cursor is empty, the first event is the next new event. If the connection
-// breaks, the sequence ends with EUnavailable. To continue, call Follow again with the cursor of
-// the last event.
+// Follow returns a sequence of updates, which ends when ctx ends. The sequence first contains an empty update,
+// and then all present arms. Any other arm no longer exists. After that, it contains every change of an arm,
+// and every event after the given cursor. If the given cursor is empty, the first event is the next new event.
+// If the connection breaks, the sequence ends with EUnavailable. To continue, call Follow again with the cursor
+// of the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")
@@ -205,9 +205,9 @@ func (m feedMessage) updates() ([]wire.Update, error) {
 	case m.Event == "arms.snapshot":
 		var all wire.ArmsReply
 		err = json.Unmarshal(m.Data, &all)
-		out := make([]wire.Update, len(all.Arms))
+		out := make([]wire.Update, 1, 1+len(all.Arms))
 		for i := range all.Arms {
-			out[i].Arm = &all.Arms[i]
+			out = append(out, wire.Update{Arm: &all.Arms[i]})
 		}
 		return out, err
 	case m.Event == "arm.created", m.Event == "arm.updated":

@@ -29,9 +29,10 @@ type Paths struct {
 	GrantFile string // the user's grants; "" if none
 }
 
-// Scopes returns the rules for an arm that works in the folder workdir. The user's scope gets the
-// given preset. A missing file counts as a file without rules. If Scopes returns an error, the
-// caller must ask about everything, because the unusable file may contain rules that deny.
+// Scopes returns the rules for an arm that works in the folder workdir. The user's scope gets the given preset.
+// A missing file counts as a file without rules, but a symbolic link that leads to nothing is an error. If
+// Scopes returns an error, the caller must ask about everything, because the unusable file may contain rules
+// that deny.
 func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	var out []policy.Scope
 	for _, own := range []struct{ name, path string }{{"host", p.Host}, {"user", p.User}} {
@@ -39,7 +40,10 @@ func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 		if own.path != "" {
 			var err error
 			data, err = config.ReadOwnAtMost(own.path, MaxSize)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = config.CheckMissing(own.path)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("read the %s policy: %w", own.name, err)
 			}
 		}
@@ -71,7 +75,9 @@ func (p Paths) projects(workdir string) ([]policy.Scope, error) {
 		path := filepath.Join(dir, ProjectFile)
 		data, err := readProject(path)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			continue
+			if err = config.CheckMissing(path); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the project's policy: %w", err)

@@ -76,6 +76,24 @@ func TestRulesComeFromTheHostTheUserAndTheProject(t *testing.T) {
 	}
 }
 
+// The user keeps the file of rules on a disk that is not mounted, and a link leads to it. Its rules could deny, so
+// the file must not count as a file without rules.
+func TestALinkToNothingIsNotAMissingFile(t *testing.T) {
+	t.Parallel()
+	for _, path := range []func(place) string{
+		func(p place) string { return p.Host },
+		func(p place) string { return p.User },
+		func(p place) string { return filepath.Join(p.project, ProjectFile) },
+	} {
+		p := newPlace(t)
+		link := path(p)
+		p.check(os.Symlink(filepath.Join(p.dir, "not-mounted", "policy.toml"), link))
+		if list, err := p.Scopes(p.project, ""); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("with a dangling link at %s, the rules are %+v, %v", link, list, err)
+		}
+	}
+}
+
 func TestAFileThatCannotBeUsedIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(place){

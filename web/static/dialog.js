@@ -1,6 +1,7 @@
 // The open question of an arm, and the buttons that answer it. Each answer names its
 // dialog. If the dialog has changed meanwhile, the server refuses the answer.
 
+import { visible } from "./changes/diff.js";
 import { button, el, setText, show } from "./dom.js";
 
 const kinds = {
@@ -37,6 +38,15 @@ function suspensionAnswer(d, { choice, option, options, words }) {
   return { id: d.fingerprint, decision: choice === "answer" ? undefined : choice, option, options, text: words };
 }
 
+/**
+ * Returns a dialog with texts in which a person sees every character. An arm's model writes the texts, and a person
+ * must not approve what a browser hides.
+ */
+function legible(d) {
+  const text = (t) => t && visible(t);
+  return { ...d, title: text(d.title), subject: text(d.subject), options: d.options?.map(text) };
+}
+
 /** Returns a name that an element of the dialog keeps when the dialog is drawn again. */
 const nameOf = (node) => node.name || node.textContent;
 
@@ -54,7 +64,7 @@ export class DialogPanel {
     const same = shown === this.shown;
     const kept = same ? this.entered() : null;
     if (!same) this.busy = "";
-    const parts = dialog ? this.parts(dialog) : [];
+    const parts = dialog ? this.parts(legible(dialog)) : [];
     Object.assign(this, { shown, drawn });
     show(this.node, Boolean(dialog));
     this.node.replaceChildren(...parts);

@@ -10,7 +10,7 @@ export async function call(method, path, body, signal) {
     forgetNonce(); // a restarted server knows no earlier nonce; it has not carried out the request, so it can be sent again
     answer = await send(method, path, sent, signal);
   }
-  const text = await answer.text();
+  const text = await answered(method, () => answer.text());
   let data = null;
   try {
     data = text ? JSON.parse(text) : null;
@@ -26,9 +26,23 @@ async function send(method, path, body, signal) {
   if (body) headers["Content-Type"] = "application/json";
   try {
     headers["Coleo-Signature"] = await sign(method, path, body);
-    return await fetch(path, { method, headers, signal, body: body || undefined });
   } catch (e) {
     throw unreached(e);
+  }
+  return answered(method, () => fetch(path, { method, headers, signal, body: body || undefined }));
+}
+
+/**
+ * Returns the answer of a request that is being sent. If the connection breaks, the server may have received an order
+ * and carried it out, so the error must not say that nothing was done.
+ */
+async function answered(method, answer) {
+  try {
+    return await answer();
+  } catch (e) {
+    const problem = unreached(e);
+    if (method !== "GET") problem.message += " Nobody knows whether it has done this: look before you try again.";
+    throw problem;
   }
 }
 

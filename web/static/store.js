@@ -97,13 +97,15 @@ export class Store extends EventTarget {
     this.changed();
   }
 
-  /** Asks for the arms again. It keeps rows that arrived after the request was sent. */
+  /** Asks for the arms again. It keeps rows and removals that arrived after the request was sent. */
   async refresh() {
     const asked = Date.now();
+    const before = new Set(this.arms.keys());
     try {
       const { arms } = await call("GET", "/api/arms?includeAll=true");
+      const removed = (a) => before.has(a.id) && !this.arms.has(a.id); // the answer can be older than the removal
       const newer = [...this.arms.values()].filter((a) => a.told > asked);
-      this.replace(arms);
+      this.replace(arms.filter((a) => !removed(a)));
       newer.forEach((a) => this.arms.set(a.id, a));
       this.loadFleet();
     } catch (e) {

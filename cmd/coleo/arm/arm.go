@@ -85,9 +85,9 @@ func notStopped(arm coleo.Arm) bool { return arm.Status != coleo.StatusStopped }
 
 func newInterruptCommand() *cobra.Command {
 	return bulkCommand(bulk{name: "interrupt", short: "Stop the running turn", long: interruptHelp, appliesTo: notStopped,
-		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-			done, err := client.Interrupt(ctx, name)
-			return show.Interrupted(name, done), interruptOutput{name, done}, err
+		do: func(ctx context.Context, client *apiclient.Client, arm target) (string, any, error) {
+			done, err := client.Interrupt(ctx, arm.id)
+			return show.Interrupted(arm.name, done), interruptOutput{arm.name, done}, err
 		}})
 }
 
@@ -101,20 +101,20 @@ func newKillCommand() *cobra.Command {
 	tree := false
 	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
 		appliesTo: notStopped,
-		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-			before, err := client.Arm(ctx, name)
+		do: func(ctx context.Context, client *apiclient.Client, chosen target) (string, any, error) {
+			before, err := client.Arm(ctx, chosen.id)
 			if err != nil {
 				return "", before, err
 			}
-			arm, err := client.Kill(ctx, name)
+			arm, err := client.Kill(ctx, before.ID)
 			if err != nil {
 				return "", arm, err
 			}
 			line, err := endSubarms(ctx, client, arm, tree)
 			if notStopped(before) {
-				return "Killed " + name + line, arm, err
+				return "Killed " + chosen.name + line, arm, err
 			}
-			return name + " had ended before" + line, arm, err
+			return chosen.name + " had ended before" + line, arm, err
 		}})
 	c.Flags().BoolVar(&tree, "tree", false, "also end its subarms, and theirs")
 	return c
@@ -165,14 +165,14 @@ func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 func remove(force *bool) bulk {
 	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
-		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-			gone, err := client.Remove(ctx, name, *force)
-			line := "Removed " + name
+		do: func(ctx context.Context, client *apiclient.Client, arm target) (string, any, error) {
+			gone, err := client.Remove(ctx, arm.id, *force)
+			line := "Removed " + arm.name
 			if gone.Dropped > 0 {
 				line += ", with " + verb.Counted(gone.Dropped, "queued prompt")
 			}
 			if gone.Kept != "" {
-				line += "; its work is kept: coleo workspace restore " + name
+				line += "; its work is kept: coleo workspace restore " + arm.name
 			}
 			for _, ref := range gone.KeptToo {
 				line += "; its work in another repository is kept: coleo workspace restore " + printable.ShellWord(ref)
@@ -180,7 +180,7 @@ func remove(force *bool) bulk {
 			if gone.Stays != "" {
 				line += "; the folder " + gone.Stays + " stays, because it has other files"
 			}
-			return line, removedArm{name, gone}, err
+			return line, removedArm{arm.name, gone}, err
 		}}
 }
 
@@ -236,6 +236,7 @@ func waitArm(ctx context.Context, client *apiclient.Client, name string, limit t
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	name = lasting(bounded, client, name).id
 	arm, err := client.WaitArm(bounded, name, states...)
 	if coleo.ErrorCode(err) != coleo.ETimeout || bounded.Err() == nil {
 		return arm, err
@@ -306,7 +307,8 @@ func spawnedLine(arm coleo.Arm) string {
 		line += fmt.Sprintf("\n%s: %s, branch %s", kind, w.Path, w.Branch)
 	}
 	if d := arm.Dialog; d != nil {
-		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
+		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", printable.Marked(d.Title),
+			arm.Name)
 	}
 	return line
 }

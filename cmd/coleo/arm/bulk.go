@@ -38,10 +38,25 @@ type bulk struct {
 	// appliesTo reports whether the filters may select this arm for the verb. With --stopped,
 	// appliesTo is not called, and all stopped arms are selected.
 	appliesTo func(coleo.Arm) bool
-	do        func(ctx context.Context, client *apiclient.Client, name string) (line string, result any, err error)
+	do        func(ctx context.Context, client *apiclient.Client, arm target) (line string, result any, err error)
 	// If together is true, the verb works on all arms at the same time. This is for verbs that
 	// only wait.
 	together bool
+}
+
+// target is an arm that a verb works on. A filter chooses arms by what they are, and their names can change before
+// the verb reaches them. So id then is the arm's id. Without a filter, both fields contain what the user has written.
+type target struct{ id, name string }
+
+// lasting returns the arm with the given name as a target with its id. The id stays the same if the arm is renamed,
+// or if another arm gets its name. If serve does not answer or has no such arm, the id is the name itself, so that
+// the verb's next request reports the error.
+func lasting(ctx context.Context, client *apiclient.Client, name string) target {
+	arm, err := client.Arm(ctx, name)
+	if err != nil {
+		return target{name, name}
+	}
+	return target{arm.ID, name}
 }
 
 // choice contains the filters that select arms. The user gives either filters or the names of arms.
@@ -92,17 +107,17 @@ func bulkCommand(b bulk) *cobra.Command {
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, args []string) error {
 			if len(args) == 1 {
 				done := sayWaiting(c, client, args[0])
-				line, result, err := b.do(c.Context(), client, args[0])
+				line, result, err := b.do(c.Context(), client, target{args[0], args[0]})
 				if done(); err != nil {
 					return err
 				}
 				return verb.Say(c, line, result)
 			}
-			names, err := b.chosenNames(c.Context(), client, f, args)
+			arms, err := b.chosenArms(c.Context(), client, f, args)
 			if err != nil {
 				return err
 			}
-			return printOutcomes(c, b.each(c.Context(), client, names))
+			return printOutcomes(c, b.each(c.Context(), client, arms))
 		}),
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "choose all arms that this verb applies to")
@@ -118,12 +133,15 @@ func selectorFlag(c *cobra.Command, to *[]string) {
 	c.Flags().StringArrayVarP(to, "selector", "l", nil, "choose arms by `CONDITIONS` on labels: k=v,k2!=v2,k3,!k4")
 }
 
-// chosenNames returns the names of the chosen arms in alphabetical order, each name
-// once.
-func (b bulk) chosenNames(ctx context.Context, client *apiclient.Client, f choice, args []string) ([]string, error) {
+// chosenArms returns the chosen arms in the alphabetical order of their names, each arm once.
+func (b bulk) chosenArms(ctx context.Context, client *apiclient.Client, f choice, args []string) ([]target, error) {
+	var arms []target
 	if !f.isSet() {
 		slices.Sort(args)
-		return slices.Compact(args), nil
+		for _, name := range slices.Compact(args) {
+			arms = append(arms, target{name, name})
+		}
+		return arms, nil
 	}
 	var err error
 	if f.selector, err = coleo.ParseSelector(f.selectors); err != nil {
@@ -133,32 +151,31 @@ func (b bulk) chosenNames(ctx context.Context, client *apiclient.Client, f choic
 	if err != nil {
 		return nil, err
 	}
-	var names []string
 	for _, arm := range list {
 		if f.includes(arm) && (f.stopped || b.appliesTo(arm)) {
-			names = append(names, arm.Name)
+			arms = append(arms, target{arm.ID, arm.Name})
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	slices.SortFunc(arms, func(a, b target) int { return strings.Compare(a.name, b.name) })
+	return arms, nil
 }
 
 // each runs the verb on each arm, and returns the outcomes in the order of the names. It works on at most
 // bulkAtOnce arms at the same time or, if `together` is true, on all of them.
-func (b bulk) each(ctx context.Context, client *apiclient.Client, names []string) []outcome {
-	out := make([]outcome, len(names))
+func (b bulk) each(ctx context.Context, client *apiclient.Client, arms []target) []outcome {
+	out := make([]outcome, len(arms))
 	atOnce := bulkAtOnce
 	if b.together {
-		atOnce = max(1, len(names))
+		atOnce = max(1, len(arms))
 	}
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
-	for i, name := range names {
+	for i, arm := range arms {
 		all.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			line, result, err := b.do(ctx, client, name)
-			out[i] = outcome{Arm: name, Done: err == nil, Result: result, line: line}
+			line, result, err := b.do(ctx, client, arm)
+			out[i] = outcome{Arm: arm.name, Done: err == nil, Result: result, line: line}
 			if err == nil {
 				return
 			}
@@ -212,7 +229,7 @@ func writeOutcomes(c *cobra.Command, list []outcome) error {
 	for _, o := range list {
 		word, what := "yes", o.line
 		if o.Error != nil {
-			word, what = "no", o.Error.Message
+			word, what = "no", verb.Shown(o.Error.Message)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Arm, word, oneRow(what))
 	}

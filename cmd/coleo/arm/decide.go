@@ -12,6 +12,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 // This file contains the verbs that answer an arm's dialogs and questions: approve, deny and
@@ -130,13 +131,13 @@ func optionNumbers(list string) ([]int, error) {
 }
 
 // answerQuestion answers a question that the arm's model has asked with one of Coleo's tools.
-func answerQuestion(c *cobra.Command, client *apiclient.Client, name, id string,
+func answerQuestion(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, id string,
 	d coleo.Decision) (string, any, error) {
-	s, err := client.AnswerSuspension(c.Context(), name, id, d)
+	s, err := client.AnswerSuspension(c.Context(), arm.ID, id, d)
 	if err != nil {
 		return "", nil, err
 	}
-	return "Answered " + name + ": " + string(d.Choice), s, nil
+	return "Answered " + arm.Name + ": " + string(d.Choice), s, nil
 }
 
 func newQuestionsCommand() *cobra.Command {
@@ -167,9 +168,9 @@ func questionLines(list []coleo.Suspension) string {
 		if s.Dialog != nil {
 			kind = string(s.Dialog.Kind)
 		}
-		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, kind, strings.TrimSpace(s.Text))
+		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, kind, printable.Marked(strings.TrimSpace(s.Text)))
 		for n, option := range s.Options {
-			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, option)
+			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, printable.Marked(option))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -203,17 +204,20 @@ func asksNothing(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
 }
 
-// decide answers the dialog with the given fingerprint. If the fingerprint is empty, it answers the
-// dialog that is open when decide is called. The answer never reaches another dialog. If the dialog
+// decide answers the dialog with the given fingerprint, or the question with the given id. If the given text is
+// empty, it answers what the arm asks when decide is called. The answer never reaches anything else. If the dialog
 // has closed, decide returns EStale.
 func decide(c *cobra.Command, client *apiclient.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {
 		return "", nil, err
 	}
+	if waiting := arm.Waiting(); dialog == "" && len(waiting) == 1 {
+		dialog = waiting[0].ID
+	}
 	asked := func(s coleo.Suspension) bool { return s.ID == dialog }
 	if len(arm.Suspensions) > 0 && (dialog == "" || slices.ContainsFunc(arm.Suspensions, asked)) {
-		return answerQuestion(c, client, name, dialog, d)
+		return answerQuestion(c, client, arm, dialog, d)
 	}
 	if dialog == "" {
 		if arm.Dialog == nil {
@@ -221,7 +225,7 @@ func decide(c *cobra.Command, client *apiclient.Client, name, dialog string, d c
 		}
 		dialog = string(arm.Dialog.Fingerprint)
 	}
-	if err := client.Respond(c.Context(), name, coleo.Fingerprint(dialog), d, ""); err != nil {
+	if err := client.Respond(c.Context(), arm.ID, coleo.Fingerprint(dialog), d, ""); err != nil {
 		return "", nil, err
 	}
 	return "Answered " + name + ": " + string(d.Choice), map[string]string{"arm": name, "dialog": dialog,

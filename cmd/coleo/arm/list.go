@@ -163,7 +163,7 @@ func needWord(arm coleo.Arm) string {
 	if why == "" {
 		return string(need)
 	}
-	why = strings.Join(strings.Fields(why), " ")
+	why = strings.Join(strings.Fields(printable.Marked(why)), " ")
 	if letters := []rune(why); len(letters) > needWidth {
 		why = string(letters[:needWidth]) + "…"
 	}

@@ -1,7 +1,9 @@
 package arm
 
 import (
+	"context"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"coleo.dev/api/apiclient"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
 )
 
 // This file shows the list of arms on the whole terminal, for arm list --watch.
@@ -41,7 +44,7 @@ func watchArms(c *cobra.Command, client *apiclient.Client, table func([]coleo.Ar
 	}
 	defer func() { _, _ = io.WriteString(out, show.LeaveScreen) }()
 	arms, lost := map[string]coleo.Arm{}, error(nil)
-	changes := followArms(c, client)
+	changes := followArms(c.Context(), client.Follow)
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	var drawn time.Time
@@ -64,30 +67,35 @@ func watchArms(c *cobra.Command, client *apiclient.Client, table func([]coleo.Ar
 
 // followArms returns a channel of functions. Each function applies one change to the list of arms.
 // If serve ends, followArms connects again, with a pause of watchAgain before each attempt.
-func followArms(c *cobra.Command, client *apiclient.Client) <-chan func(map[string]coleo.Arm, *error) {
+// The parameter follow is apiclient.Client.Follow.
+func followArms(ctx context.Context, follow func(context.Context, string) iter.Seq2[wire.Update, error],
+) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
 		select {
 		case out <- change:
-		case <-c.Context().Done():
+		case <-ctx.Done():
 		}
 	}
 	go func() {
-		for c.Context().Err() == nil {
-			for u, err := range client.Follow(c.Context(), "") {
+		for ctx.Err() == nil {
+			for u, err := range follow(ctx, "") {
 				send(func(arms map[string]coleo.Arm, lost *error) {
 					*lost = err
 					switch {
+					case err != nil:
 					case u.Arm != nil:
 						arms[u.Arm.ID] = *u.Arm
 					case u.Removed != "":
 						delete(arms, u.Removed)
+					case u.Event == nil: // all present arms follow; other arms were removed while serve was not followed
+						clear(arms)
 					}
 				})
 			}
 			select {
 			case <-time.After(watchAgain):
-			case <-c.Context().Done():
+			case <-ctx.Done():
 			}
 		}
 	}()
@@ -108,7 +116,7 @@ func drawArms(out *os.File, table func([]coleo.Arm) string, arms map[string]cole
 	if lost != nil {
 		text = show.Red.Paint("serve does not answer; what follows is as of then: "+lost.Error()) + "\n" + text
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(show.Clean(text), "\n"), "\n")
 	if len(lines) > rows {
 		lines = lines[:rows]
 	}

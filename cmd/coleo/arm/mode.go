@@ -48,7 +48,8 @@ Without --wait, this returns when the agent CLI has taken the command. With
 }
 
 func compact(c *cobra.Command, client *apiclient.Client, name string, wait bool, timeout time.Duration) error {
-	receipt, err := client.Compact(c.Context(), name)
+	arm := lasting(c.Context(), client, name)
+	receipt, err := client.Compact(c.Context(), arm.id)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func compact(c *cobra.Command, client *apiclient.Client, name string, wait bool,
 			deliveredPrompt{true, receipt.ID, receipt})
 	}
 	tellCleared(c, receipt)
-	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, timeout)
+	end, err := awaitTurn(c.Context(), client, arm, receipt.ID, timeout)
 	end.Cleared = receipt.Cleared
 	line := ""
 	if end.Outcome == coleo.OutcomeFinished {

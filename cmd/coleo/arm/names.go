@@ -74,11 +74,11 @@ func newCleanupCommand() *cobra.Command {
 		RunE: setup.WithClient(func(c *cobra.Command, client *apiclient.Client, _ []string) error {
 			force := false
 			remove := remove(&force)
-			names, err := remove.chosenNames(c.Context(), client, f, nil)
+			arms, err := remove.chosenArms(c.Context(), client, f, nil)
 			if err != nil {
 				return err
 			}
-			return printOutcomes(c, remove.each(c.Context(), client, names))
+			return printOutcomes(c, remove.each(c.Context(), client, arms))
 		}),
 	}
 	selectorFlag(c, &f.selectors)

@@ -110,7 +110,8 @@ func prompt(c *cobra.Command, client *apiclient.Client, name string, words []str
 	if err != nil {
 		return err
 	}
-	receipt, err := client.Prompt(c.Context(), name, p, "")
+	arm := lasting(c.Context(), client, name)
+	receipt, err := client.Prompt(c.Context(), arm.id, p, "")
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func prompt(c *cobra.Command, client *apiclient.Client, name string, words []str
 	}
 	tellCleared(c, receipt)
 	done := sayWaiting(c, client, name)
-	end, err := awaitAnswer(c.Context(), client, name, receipt.ID, f.timeout)
+	end, err := awaitAnswer(c.Context(), client, arm, receipt.ID, f.timeout)
 	err = ifServeEnded(c.Context(), name, err)
 	end.Cleared = receipt.Cleared
 	if done(); verb.WantsJSON(c) || end.Answer != "" || err == nil {
@@ -143,16 +144,16 @@ func promptSeveral(c *cobra.Command, client *apiclient.Client, words []string, f
 	if err != nil {
 		return err
 	}
-	send := func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-		receipt, err := client.Prompt(ctx, name, p, "")
+	send := func(ctx context.Context, client *apiclient.Client, arm target) (string, any, error) {
+		receipt, err := client.Prompt(ctx, arm.id, p, "")
 		return show.Sent("Sent", receipt, "; "), deliveredPrompt{true, receipt.ID, receipt}, err
 	}
 	b := bulk{appliesTo: notStopped, do: send}
-	names, err := b.chosenNames(c.Context(), client, choice{selectors: f.selectors}, nil)
+	arms, err := b.chosenArms(c.Context(), client, choice{selectors: f.selectors}, nil)
 	if err != nil {
 		return err
 	}
-	return printOutcomes(c, b.each(c.Context(), client, names))
+	return printOutcomes(c, b.each(c.Context(), client, arms))
 }
 
 // prompt returns the prompt that the words and the flags describe.
@@ -212,8 +213,8 @@ func newWaitCommand() *cobra.Command {
 	var timeout time.Duration
 	var want []coleo.State
 	c := bulkCommand(bulk{name: "wait", short: "Wait until an arm is in a state", long: waitHelp, appliesTo: notStopped,
-		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-			arm, err := waitArm(ctx, client, name, timeout, want...)
+		do: func(ctx context.Context, client *apiclient.Client, waited target) (string, any, error) {
+			arm, err := waitArm(ctx, client, waited.id, timeout, want...)
 			return string(arm.State), arm, err
 		}, together: true})
 	c.Example = `  coleo arm wait fix --state idle,waiting_approval --timeout 30m

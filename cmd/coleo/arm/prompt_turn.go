@@ -37,6 +37,12 @@ type Turn struct {
 // of the prompt's run. If limit is not 0, AwaitTurn waits at most that long. If the turn did not finish,
 // the error contains the reason.
 func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string, limit time.Duration) (Turn, error) {
+	return awaitTurn(ctx, client, lasting(ctx, client, name), runID, limit)
+}
+
+func awaitTurn(ctx context.Context, client *apiclient.Client, on target, runID string,
+	limit time.Duration) (Turn, error) {
+	name := on.name
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if limit > 0 {
@@ -45,7 +51,7 @@ func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string
 	}
 	asking, ended := make(chan coleo.Arm, 1), make(chan error, 1)
 	go func() {
-		if arm, err := client.WaitArm(waiting, name, coleo.WaitingApproval); err == nil {
+		if arm, err := client.WaitArm(waiting, on.id, coleo.WaitingApproval); err == nil {
 			asking <- arm
 		}
 	}()
@@ -65,7 +71,7 @@ func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string
 	case err = <-ended:
 		if err == nil {
 			t.RunEnd = end
-			err = t.explain(ctx, client, name, t.failure(name))
+			err = t.explain(ctx, client, on, t.failure(name))
 		} else if ctx.Err() != nil {
 			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and this verb no longer waits for its turn; "+
 				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
@@ -83,14 +89,15 @@ func AwaitTurn(ctx context.Context, client *apiclient.Client, name, runID string
 // awaitAnswer is like AwaitTurn, but also waits for further turns. There are further turns if the answer
 // does not fit the prompt's schema, because Coleo then asks the model again. If no answer fits,
 // awaitAnswer returns the last turn and EAnswerUnfit.
-func awaitAnswer(ctx context.Context, client *apiclient.Client, name, run string, limit time.Duration) (Turn, error) {
+func awaitAnswer(ctx context.Context, client *apiclient.Client, on target, run string,
+	limit time.Duration) (Turn, error) {
 	began := time.Now()
 	for {
 		left := limit
 		if limit > 0 {
 			left = max(limit-time.Since(began), time.Millisecond) // at least 1 ms, because 0 would mean no limit
 		}
-		t, err := AwaitTurn(ctx, client, name, run, left)
+		t, err := awaitTurn(ctx, client, on, run, left)
 		if err != nil || t.Validated == nil || t.Validated.OK {
 			return t, err
 		}
@@ -156,12 +163,12 @@ func withDelivered(err error) error {
 
 // explain returns err, the error of a turn. If a budget or a limit of the model has ended the turn, explain
 // returns an error that names this cause instead.
-func (t Turn) explain(ctx context.Context, client *apiclient.Client, name string, err error) error {
+func (t Turn) explain(ctx context.Context, client *apiclient.Client, on target, err error) error {
 	switch {
 	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
-		return limitError(name, *t.Limit, awaitParked(ctx, client, name, t.Run))
+		return limitError(on.name, *t.Limit, awaitParked(ctx, client, on.id, t.Run))
 	case t.Outcome == coleo.OutcomeInterrupted:
-		arm, lookErr := client.Arm(ctx, name)
+		arm, lookErr := client.Arm(ctx, on.id)
 		if lookErr == nil && stoppedByBudget(arm.Budget) {
 			return coleo.Errorf(coleo.ETurnInterrupted, "the prompt was delivered, and %s stopped its turn: %s",
 				arm.Budget.Name(), arm.Budget.Line())

@@ -36,7 +36,7 @@ func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		turn := Turn{Run: "r", RunEnd: c.end}
-		err = turn.explain(context.Background(), client, "one", turn.failure("one"))
+		err = turn.explain(context.Background(), client, target{"one", "one"}, turn.failure("one"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

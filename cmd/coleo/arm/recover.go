@@ -39,8 +39,8 @@ func newRecoverCommand() *cobra.Command {
 	c := bulkCommand(bulk{
 		name: "recover", short: "Reattach to an arm's session, or start it again", long: recoverHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
-		do: func(ctx context.Context, client *apiclient.Client, name string) (string, any, error) {
-			return recoverArm(ctx, client, name, f)
+		do: func(ctx context.Context, client *apiclient.Client, arm target) (string, any, error) {
+			return recoverArm(ctx, client, arm.id, f)
 		},
 	})
 	c.Flags().StringVar(&f.q.Model, "model", "", "start it with another `MODEL`")

@@ -13,6 +13,7 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/terminal"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 // This file contains the verb arm status.
@@ -59,7 +60,7 @@ func statusText(arm coleo.Arm, now time.Time) string {
 		p.line("Subarm of", arm.ParentArmID)
 	}
 	p.line("Status", arm.Status)
-	p.line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
+	p.painted("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
 		show.OrDash(arm.Rule), asOf(arm, now)))
 	p.addHarness(arm)
 	p.addPlace(arm)
@@ -76,6 +77,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	for _, s := range arm.Suspensions {
 		p.line("Asks", s.Line())
+		if s.Line() != strings.TrimSpace(s.Text) {
+			p.note(fmt.Sprintf("read the whole text before you answer: 'coleo arm questions %s'", arm.Name))
+		}
 		p.line("Question", s.ID)
 		if len(s.Options) > 0 {
 			p.line("Options", numbered(s.Options))
@@ -89,11 +93,17 @@ func statusText(arm coleo.Arm, now time.Time) string {
 // the line above it.
 type statusPage struct{ strings.Builder }
 
+// line adds a line. It shows "?" in place of invisible characters, because a person decides about what the arm asks.
 func (p *statusPage) line(name string, value any) {
+	p.painted(name, printable.Marked(fmt.Sprint(value)))
+}
+
+// painted adds a line whose value can contain Coleo's own colours.
+func (p *statusPage) painted(name, value string) {
 	if name != "" {
 		name += ":"
 	}
-	fmt.Fprintf(p, "%-16s %v\n", name, value)
+	fmt.Fprintf(p, "%-16s %s\n", name, value)
 }
 
 // note adds a line in parentheses about the line above it. It adds nothing if the text is "".
@@ -116,7 +126,7 @@ func (p *statusPage) addHarness(arm coleo.Arm) {
 	if f := arm.ModelFallback; f != nil {
 		p.note(f.Line())
 		if !f.Seen {
-			p.line("", show.Yellow.Paint("('coleo arm model "+arm.Name+" --seen' removes the badge)"))
+			p.painted("", show.Yellow.Paint("('coleo arm model "+arm.Name+" --seen' removes the badge)"))
 		}
 	}
 	if name := coleo.ModelName(arm.Provider, arm.Model); arm.DefaultModel != "" && arm.DefaultModel != name {

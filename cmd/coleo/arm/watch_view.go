@@ -57,10 +57,10 @@ func watchView(c *cobra.Command, client *apiclient.Client, arm coleo.Arm, f watc
 		defer func() { _ = term.Restore(fd, before) }()
 		go w.readKeys(ctx)
 	}
-	if _, err := io.WriteString(os.Stdout, show.EnterScreen); err != nil {
+	if _, err := io.WriteString(os.Stdout, show.EnterScreen+show.MarkPastes); err != nil {
 		return err
 	}
-	defer func() { _, _ = io.WriteString(os.Stdout, show.LeaveScreen) }()
+	defer func() { _, _ = io.WriteString(os.Stdout, show.LeavePastes+show.LeaveScreen) }()
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,5 +160,44 @@ func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
 		if out.Error == nil || !strings.Contains(out.Error.Message, c.want) || out.Unknown != c.unknown || out.Started {
 			t.Errorf("the arm is %+v, %v; want %s", out, out.Error, c.want)
 		}
+	}
+}
+
+// An arm was idle when keep looked at the arms. It has begun a turn while keep read the worktrees. Without --force,
+// keep must not end it.
+func TestAnArmThatHasBegunATurnMeanwhileIsNotEnded(t *testing.T) {
+	t.Parallel()
+	before := []coleo.Arm{{ID: "1", Name: "busy", Status: coleo.StatusIdle, State: coleo.Idle},
+		{ID: "2", Name: "idle", Status: coleo.StatusIdle, State: coleo.Idle}}
+	for force, want := range map[bool][]string{false: {"kill 2", "remove 2"},
+		true: {"kill 1", "kill 2", "remove 1", "remove 2"}} {
+		var done []string
+		routes := http.NewServeMux()
+		routes.HandleFunc("GET /api/arms/{arm}", func(w http.ResponseWriter, r *http.Request) {
+			now := before[1]
+			if r.PathValue("arm") == "1" {
+				now = coleo.Arm{ID: "1", Name: "busy", Status: coleo.StatusBusy, State: coleo.Processing}
+			}
+			_ = json.NewEncoder(w).Encode(wire.ArmReply{Arm: now})
+		})
+		order := func(what string) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				done = append(done, what+" "+r.PathValue("arm"))
+				_, _ = w.Write([]byte("{}"))
+			}
+		}
+		routes.HandleFunc("POST /api/arms/{arm}/kill", order("kill"))
+		routes.HandleFunc("DELETE /api/arms/{arm}", order("remove"))
+		server := httptest.NewServer(routes)
+		client, err := apiclient.New(apiclient.Config{URL: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := othersRemoval{client: client, others: before, force: force}
+		out := k.removeAll(t.Context())
+		if !slices.Equal(done, want) || force != (out[0].Error == nil) || out[0].Removed != force || !out[1].Removed {
+			t.Errorf("with force %t, it did %v: %+v", force, done, out)
+		}
+		server.Close()
 	}
 }

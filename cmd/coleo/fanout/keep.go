@@ -117,14 +117,8 @@ func rank(arm coleo.Arm) int {
 func (k *othersRemoval) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {
-		need, _ := arm.Need()
-		switch {
-		case need == coleo.NeedEnded:
-		case arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0:
-			why = append(why, arm.Name+" asks something")
-			continue
-		case arm.State.Working() || arm.State == coleo.Initializing:
-			why = append(why, arm.Name+" is working")
+		if busy := busyWord(arm); busy != "" {
+			why = append(why, arm.Name+" "+busy)
 			continue
 		}
 		w, known, err := k.trees.Of(arm.ID)
@@ -150,6 +144,35 @@ func (k *othersRemoval) check(ctx context.Context) error {
 		strings.Join(why, "; "))
 }
 
+// busyWord says what an arm does that a removal would cut off. It returns "" for an arm that does nothing.
+func busyWord(arm coleo.Arm) string {
+	need, _ := arm.Need()
+	switch {
+	case need == coleo.NeedEnded:
+	case arm.State == coleo.WaitingApproval || len(arm.Suspensions) > 0:
+		return "asks something"
+	case arm.State.Working() || arm.State == coleo.Initializing:
+		return "is working"
+	}
+	return ""
+}
+
+// end ends an arm. Without force, it first looks at the arm again: while check read the worktrees, the arm may have
+// begun a turn. In that case, it returns EConflict.
+func (k *othersRemoval) end(ctx context.Context, arm coleo.Arm) error {
+	if !k.force {
+		now, err := k.client.Arm(ctx, arm.ID)
+		if err != nil {
+			return err
+		}
+		if busy := busyWord(now); busy != "" {
+			return coleo.Errorf(coleo.EConflict, "it %s now, so it was not ended; --force ends it", busy)
+		}
+	}
+	_, err := k.client.Kill(ctx, arm.ID)
+	return err
+}
+
 // removeAll first ends all arms in k.others, and then removes them.
 func (k *othersRemoval) removeAll(ctx context.Context) []armRemoval {
 	out := make([]armRemoval, len(k.others))
@@ -162,8 +185,7 @@ func (k *othersRemoval) removeAll(ctx context.Context) []armRemoval {
 	for i, arm := range k.others {
 		out[i].Arm = arm.Name
 		if arm.Status != coleo.StatusStopped {
-			_, err := k.client.Kill(ctx, arm.ID)
-			fail(i, err)
+			fail(i, k.end(ctx, arm))
 		}
 	}
 	for i, arm := range k.others {

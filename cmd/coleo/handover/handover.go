@@ -97,11 +97,19 @@ func (f *flags) run(c *cobra.Command, client *apiclient.Client, name string) err
 		ready, err := client.WaitArm(ctx, done.To.Arm.ID, coleo.Idle, coleo.Processing, coleo.Executing,
 			coleo.WaitingApproval, coleo.Failed)
 		if err != nil {
-			return err
+			return notReady(done, err)
 		}
 		done.To.Arm = ready
 	}
 	return verb.Say(c, done.To.ModelChange.FirstLine()+text(done), done)
+}
+
+// notReady returns the error for a successor that is not ready in time. The message begins with what was done,
+// because the user must not order the hand-over again. The error keeps the code of err.
+func notReady(done wire.HandoverReply, err error) error {
+	return coleo.Errorf(coleo.ErrorCode(err),
+		"the task of %s was handed over to the arm %s, and %[1]s is paused, but %[2]s is not ready: %[3]v",
+		done.From.Name, done.To.Arm.Name, err)
 }
 
 // text describes in one line what was done.

@@ -92,5 +92,5 @@ func describePolicy(p files.Project, dir string) string {
 	case p.Changed:
 		state = "It has changed since it was trusted. " + state
 	}
-	return fmt.Sprintf("%s:\n\n%s\n%s", p.Path, printable.Text(p.Content), state)
+	return fmt.Sprintf("%s:\n\n%s\n%s", p.Path, printable.Marked(p.Content), state)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,7 +131,7 @@ const queueHelp = `List the prompts in the arm's queue, or change the queue.
 
   list             the prompts in their order; the default
   add TEXT...      the same as 'coleo arm follow-up'
-  edit N TEXT...   another text
+  edit N TEXT...   another text, or with --file other files
   move N PLACE     another place, from 1
   remove N...      remove prompts
   pause [REASON]   send nothing until 'resume'
@@ -218,6 +219,9 @@ func changeQueue(c *cobra.Command, client *apiclient.Client, name, do string, q 
 	}
 	if files, err = Paths(files); err != nil {
 		return err
+	}
+	if len(files) == 0 { // without --file, the prompt keeps its files
+		files = q.Entries[slices.IndexFunc(q.Entries, func(e coleo.Queued) bool { return e.ID == id })].Files
 	}
 	r, err := client.EditQueued(c.Context(), name, id, text, files)
 	return sayUnless(c, err, "Changed "+id, r)

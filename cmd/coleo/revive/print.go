@@ -67,7 +67,7 @@ func (o Outcome) line() string {
 	case Waits:
 		return "not started: it waits for the login below"
 	case Failed:
-		return "not recovered: " + strings.Join(strings.Fields(o.Error.Message), " ")
+		return "not recovered: " + verb.Shown(strings.Join(strings.Fields(o.Error.Message), " "))
 	}
 	switch p := o.Parked; {
 	case p != nil && !p.Wake.IsZero() && p.Wake.Before(time.Now()):

@@ -5,12 +5,15 @@ package show
 import (
 	"io"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/acarl005/stripansi"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // Colour is an escape sequence that sets the colour of text. All Colour sequences have the same
@@ -35,13 +38,28 @@ func (c Colour) Paint(s string) string {
 }
 
 // Writer returns a writer for coloured text on a verb's output. If the output does not
-// show colours, the writer removes them.
+// show colours, the writer removes them. The writer always removes invisible characters.
 func Writer(c *cobra.Command) io.Writer {
 	out := c.OutOrStdout()
 	if showsColours(out, os.Getenv("NO_COLOR"), os.Getenv("TERM")) {
-		return out
+		return cleaned{out, Clean}
 	}
-	return stripped{out}
+	return cleaned{out, func(text string) string { return printable.Text(stripansi.Strip(text)) }}
+}
+
+// ownColour matches the escape sequences that Paint writes.
+var ownColour = regexp.MustCompile("\x1b\\[(?:39|31|32|33|36|0)m")
+
+// Clean removes invisible characters from a text, but keeps Coleo's own colours. The names and texts of arms in it
+// can then change nothing but a colour on the terminal.
+func Clean(text string) string {
+	var out strings.Builder
+	at := 0
+	for _, found := range ownColour.FindAllStringIndex(text, -1) {
+		out.WriteString(printable.Text(text[at:found[0]]) + text[found[0]:found[1]])
+		at = found[1]
+	}
+	return out.String() + printable.Text(text[at:])
 }
 
 // TextFor returns the text that the caller must write to the writer `out`. If `out` does not show colours,
@@ -74,15 +92,17 @@ func showsColours(out io.Writer, noColor, termName string) bool {
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped is a writer that removes the colours from Coleo's own text. Each write must contain only
-// whole escape sequences.
+// cleaned is a writer that removes from each text what its output cannot show or must not obey. Each write must
+// contain only whole characters and whole escape sequences.
 //
-// It is not for the output of other programs, because it does not remove all of their escape
-// sequences. Use the Stripper of package pty for that output.
-type stripped struct{ io.Writer }
+// It is not for the output of other programs. Use the Stripper of package pty for that output.
+type cleaned struct {
+	io.Writer
+	clean func(string) string
+}
 
-func (s stripped) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(s.Writer, stripansi.Strip(string(p))); err != nil {
+func (s cleaned) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(s.Writer, s.clean(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 // CutOff is the note beside a dialog's subject if the agent CLI's screen shows only a part of the
@@ -58,7 +59,7 @@ func explanationText(x coleo.Explanation) string {
 		b.WriteString(Yellow.Paint("The arm cannot continue: "+x.Blocked+".") + "\n")
 	}
 	if d := r.Dialog; d != nil {
-		fmt.Fprintf(&b, "%s: %s\n", d.Kind, d.Title)
+		fmt.Fprintf(&b, "%s: %s\n", d.Kind, printable.Marked(d.Title))
 		b.WriteString(quoted(strings.Split(d.Subject, "\n")))
 		if d.Truncated {
 			b.WriteString("  " + Yellow.Paint(CutOff) + "\n")
@@ -133,7 +134,7 @@ func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {
 		if strings.TrimSpace(row) != "" {
-			b.WriteString("  | " + row + "\n")
+			b.WriteString("  | " + printable.Marked(row) + "\n")
 		}
 	}
 	return b.String()

@@ -186,7 +186,7 @@ func newShowCommand() *cobra.Command {
 
 // describeTemplate returns the text that a person reads before using or trusting a template.
 func describeTemplate(f template.Found) string {
-	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, printable.Text(f.Content), stateOf(f))
+	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, printable.Marked(f.Content), stateOf(f))
 	if loose := f.Template.Loosens(); len(loose) > 0 {
 		text += "\nIt lets an arm do more than the defaults: " + strings.Join(loose, ", ")
 	}

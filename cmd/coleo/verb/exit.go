@@ -109,7 +109,7 @@ func printError(w io.Writer, err error, asJSON bool) {
 	if e.Screen != nil {
 		for _, line := range e.Screen.Lines {
 			if line != "" {
-				fmt.Fprintln(w, "  |", line)
+				fmt.Fprintln(w, "  |", Shown(line))
 			}
 		}
 	}

@@ -5,19 +5,35 @@ package verb
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
-// Say prints a line for users. With --json, it prints the result as JSON instead.
+// Say prints a text for users. On a terminal, it leaves out invisible characters, which an arm may have written.
+// With --json, it prints the result as JSON instead.
 func Say(c *cobra.Command, line string, result any) error {
 	if WantsJSON(c) {
 		return PrintJSON(c, result)
 	}
-	_, err := fmt.Fprintln(c.OutOrStdout(), line)
+	_, err := fmt.Fprintln(c.OutOrStdout(), textFor(c.OutOrStdout(), line))
 	return err
+}
+
+// textFor returns the text to write to `out`. A file or a pipe gets the whole text, because a program may read it.
+func textFor(out io.Writer, text string) string {
+	file, ok := out.(*os.File)
+	if !ok {
+		return text
+	}
+	if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+		return text
+	}
+	return printable.Text(text)
 }
 
 // WantsJSON reports whether the user gave --json.

@@ -16,6 +16,18 @@ const (
 	ctrlU     = '\x15'
 )
 
+// These keys are no characters. They are before and after a pasted text.
+const (
+	pasteBegin rune = -1 - iota
+	pasteEnd
+)
+
+// longestSequence is the largest number of bytes after which an escape sequence may still continue.
+const longestSequence = 64
+
+// pasteMarks contains the sequences that a terminal with bracketed paste sends around a pasted text.
+var pasteMarks = map[string]rune{"\x1b[200~": pasteBegin, "\x1b[201~": pasteEnd}
+
 // Action describes what the caller of Press or Type must do.
 type Action struct {
 	Send    string // the message to send; "" means none
@@ -25,9 +37,14 @@ type Action struct {
 
 // Type handles keys that arrived together. If the caller must do something after a key, Type
 // returns and drops the remaining keys. While the user writes a message, an Enter that is not the
-// last key comes from pasted text. So Type treats it as a new line.
+// last key comes from pasted text. So Type treats it as a new line. Some terminals mark pasted text. Type adds all of
+// it to the message, however many pieces it arrives in.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
+		if key == pasteBegin || key == pasteEnd || v.pasting {
+			v.paste(key)
+			continue
+		}
 		if v.Writing && key == enter && i < len(keys)-1 {
 			key = newline
 		}
@@ -36,6 +53,19 @@ func (v *View) Type(keys []rune) Action {
 		}
 	}
 	return Action{}
+}
+
+// paste handles one key of a pasted text, or one of the marks around it. Outside of a message, it does nothing.
+func (v *View) paste(key rune) {
+	switch {
+	case key == pasteBegin, key == pasteEnd, key == escape: // with Escape, a user ends a paste whose end was lost
+		v.pasting = key == pasteBegin
+	case !v.Writing:
+	case key == enter:
+		v.Draft += "\n"
+	case key >= ' ' && key != backspace || key == newline || key == '\t':
+		v.write(key)
+	}
 }
 
 // Press handles one key. It changes the view, and returns what the caller must do.
@@ -87,11 +117,18 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys decodes bytes from a terminal into keys. It drops escape sequences, such as arrow keys. If
-// the bytes end within a key, rest contains the beginning of that key.
+// Keys decodes bytes from a terminal into keys. It drops escape sequences, such as arrow keys, except the marks of a
+// pasted text. If the bytes end within a key or a sequence, rest contains its beginning.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
-		if n := sequenceLength(in); n > 0 {
+		n := sequenceLength(in)
+		if n > len(in) {
+			return keys, in
+		}
+		if n > 0 {
+			if mark, ok := pasteMarks[string(in[:n])]; ok {
+				keys = append(keys, mark)
+			}
 			in = in[n:]
 			continue
 		}
@@ -105,8 +142,8 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 }
 
 // sequenceLength returns the length of the escape sequence at the beginning of the given bytes, or
-// 0 if there is none. A terminal sends a sequence in one piece, so an escape character alone is the
-// key Escape.
+// 0 if there is none. The length is larger than the number of bytes if the sequence has not ended. An escape
+// character alone is the key Escape.
 func sequenceLength(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0
@@ -116,5 +153,8 @@ func sequenceLength(in []byte) int {
 			return i + 1
 		}
 	}
-	return len(in)
+	if len(in) > longestSequence {
+		return len(in)
+	}
+	return len(in) + 1
 }

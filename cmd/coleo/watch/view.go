@@ -49,6 +49,7 @@ type View struct {
 
 	Writing bool   // whether the user is writing a message
 	Draft   string // text of that message
+	pasting bool   // whether the next keys come from a pasted text
 	Note    string // a note about the last key or message
 }
 
@@ -131,7 +132,11 @@ func (v *View) screen(rows int) []string {
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
 		lines = lines[:len(lines)-1]
 	}
-	return lines[max(0, len(lines)-rows):]
+	out := slices.Clone(lines[max(0, len(lines)-rows):])
+	for i := range out {
+		out[i] = plain(out[i])
+	}
+	return out
 }
 
 func (v *View) foot(cols int) []string {

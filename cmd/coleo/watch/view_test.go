@@ -106,3 +106,33 @@ func TestKeysOfAMessage(t *testing.T) {
 		t.Errorf("half a letter: %q, %q", keys, rest)
 	}
 }
+
+// A long paste arrives in several pieces. No piece may send half of the message, and the rest must not count as
+// commands.
+func TestALongPasteIsOneMessage(t *testing.T) {
+	t.Parallel()
+	const paste = "\x1b[200~first line\rquit?\ri am\x1b[201~"
+	for cut := range len(paste) {
+		if cut == 1 {
+			continue // an escape character alone is the key Escape
+		}
+		v := sample()
+		v.Writing = true
+		var rest []byte
+		for _, piece := range []string{paste[:cut], paste[cut:]} {
+			keys, left := Keys(append(rest, piece...))
+			if rest = left; v.Type(keys) != (Action{}) {
+				t.Fatalf("cut after %q, it sends or quits", paste[:cut])
+			}
+		}
+		split := cut > 0 && paste[cut-1] == escape // the marker then looks like the key Escape
+		if a := v.Type([]rune{enter}); !split && a.Send != "first line\nquit?\ni am" || v.Interrupt {
+			t.Errorf("cut after %q, it sends %q", paste[:cut], a.Send)
+		}
+	}
+	v := sample()
+	keys, _ := Keys([]byte("\x1b[200~q\rmi\x1b[201~"))
+	if a := v.Type(keys); a != (Action{}) || v.Writing || v.Interrupt {
+		t.Errorf("without an open message, a paste does %+v", a)
+	}
+}

@@ -26,15 +26,16 @@ export function rowsOf(patch, hunk) {
   });
 }
 
-// Characters that a browser does not show, or that change the order of other characters.
-// eslint-disable-next-line no-control-regex
-const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Characters that a browser does not show, or that change the order of other characters. A line feed and a tab are
+// not among them, and neither is the emoji form of a symbol (U+FE0F), which hides nothing.
+const hidden = /(?![\t\n]|(?<=\p{So})\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu;
 
 /** Writes invisible characters as escapes, because a text could use them to hide code. */
 export function visible(text) {
   return text.replace(hidden, (c) => {
-    const code = c.charCodeAt(0).toString(16);
-    return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`;
+    const code = c.codePointAt(0).toString(16);
+    if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+    return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
   });
 }
 
