@@ -175,7 +175,7 @@ func Quote(text string) string {
 			out.WriteString(`\n`)
 		case r == '\t':
 			out.WriteString(`\t`)
-		case strings.ContainsRune("@<>&`", r) || r != ' ' && !(unicode.IsPrint(r) && printable.IsVisible(r)):
+		case strings.ContainsRune("@<>&`", r) || r != ' ' && (!unicode.IsPrint(r) || !printable.IsVisible(r)):
 			escape(&out, r)
 		default:
 			out.WriteRune(r)

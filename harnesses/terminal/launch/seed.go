@@ -91,7 +91,7 @@ func seedServers(facts launchFacts, name, content string) error {
 			return nil
 		}
 		next := temporary(name)
-		defer root.Remove(next)
+		defer func() { _ = root.Remove(next) }()
 		if err := root.WriteFile(next, changed, mode); err != nil {
 			return err
 		}
