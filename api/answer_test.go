@@ -22,7 +22,10 @@ type family struct {
 
 func (b *family) Arm(_ context.Context, word string) (coleo.Arm, error) {
 	for _, arm := range []coleo.Arm{{ID: "p", Name: "parent"}, {ID: "a", Name: "child", ParentArmID: "p"},
-		{ID: "b", Name: "other"}, {ID: "o", Name: "orphan", ParentArmID: "gone"}} {
+		{ID: "b", Name: "other"}, {ID: "o", Name: "orphan", ParentArmID: "gone"},
+		{ID: "s", Name: "successor", Config: []byte(`{"succeeds":{"id":"a"}}`)},
+		{ID: "f", Name: "fork", ParentArmID: "b", Config: []byte(`{"forked_from":{"arm":"s","conversation":"c"}}`)},
+		{ID: "u", Name: "unreadable", Config: []byte(`[]`)}} {
 		if word == arm.ID || word == arm.Name {
 			return arm, nil
 		}
@@ -39,6 +42,7 @@ func (b *family) Respond(_ context.Context, arm string, _ coleo.Fingerprint, _ c
 
 func (b *family) Suspensions(context.Context, string) ([]coleo.Suspension, error) {
 	return []coleo.Suspension{{ID: "q-a", Arm: "a"}, {ID: "q-b", Arm: "b"},
+		{ID: "q-s", Arm: "s"}, {ID: "q-f", Arm: "f"}, {ID: "q-u", Arm: "u"},
 		{ID: "q-subarm", Arm: "b", Kind: coleo.SuspensionSubarm},
 		{ID: "q-message", Arm: "b", Kind: coleo.SuspensionMessage}}, nil
 }
@@ -127,6 +131,9 @@ func TestNoTokenAnswersForItsOwnArms(t *testing.T) {
 		"for its own arm":                      {"a", "a", "a", coleo.EForbidden},
 		"for its own arm, by the token's word": {"", "a", "a", coleo.EForbidden},
 		"for its child":                        {"p", "p", "a", coleo.EForbidden},
+		"for its successor":                    {"a", "a", "s", coleo.EForbidden},
+		"for a copy of its child's successor":  {"p", "p", "f", coleo.EForbidden},
+		"for an arm that cannot be read":       {"", "", "u", coleo.EInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,9 +260,11 @@ func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := len(b.did)
-			for how, err := range answers(t.Context(), client, "a") {
-				if coleo.ErrorCode(err) != coleo.EForbidden {
-					t.Errorf("%s: %v, want forbidden", how, err)
+			for _, arm := range []string{"a", "s", "f"} { // the successor and its copy continue the task of a
+				for how, err := range answers(t.Context(), client, arm) {
+					if coleo.ErrorCode(err) != coleo.EForbidden {
+						t.Errorf("%s for %s: %v, want forbidden", how, arm, err)
+					}
 				}
 			}
 			if len(b.did) != before {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -93,26 +95,54 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors,
-// so the limit only ends a search that goes in a circle.
+// mostAncestors is the maximum number of ancestors that ancestors looks up. No arm has that many ancestors.
 const mostAncestors = 100
 
-// ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
-// If an ancestor was removed, the list ends with that ancestor.
+// ancestors returns the id of an arm, followed by the ids of all arms from which its prompts can come: its parent, the
+// arm whose task it has received by a hand-over, the arm whose conversation it has copied, and their ancestors. The
+// ancestors of an arm that was removed are unknown.
 func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 	line := []string{arm.ID}
-	for arm.ParentArmID != "" && len(line) <= mostAncestors {
-		line = append(line, arm.ParentArmID)
-		parent, err := f.Arm(ctx, arm.ParentArmID)
-		if coleo.ErrorCode(err) == coleo.ENotFound {
-			return line, nil
+	for at := 0; at < len(line) && at < mostAncestors; at++ {
+		if at > 0 {
+			var err error
+			arm, err = f.Arm(ctx, line[at])
+			if coleo.ErrorCode(err) == coleo.ENotFound {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
+		above, err := armsAbove(arm)
 		if err != nil {
 			return nil, err
 		}
-		arm = parent
+		for _, id := range above {
+			if id != "" && !slices.Contains(line, id) {
+				line = append(line, id)
+			}
+		}
 	}
 	return line, nil
+}
+
+// armsAbove returns the ids of the arms from which the arm has its first prompt. An id can be "".
+func armsAbove(arm coleo.Arm) ([]string, error) {
+	var c coleo.SpawnConfig
+	if len(arm.Config) > 0 {
+		if err := json.Unmarshal(arm.Config, &c); err != nil {
+			return nil, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+		}
+	}
+	ids := []string{arm.ParentArmID}
+	if c.Succeeds != nil {
+		ids = append(ids, c.Succeeds.ID)
+	}
+	if c.ForkedFrom != nil {
+		ids = append(ids, c.ForkedFrom.Arm)
+	}
+	return ids, nil
 }
 
 // mayAnswer returns the arm with the given id or name. It returns EForbidden if the caller has an
