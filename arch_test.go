@@ -118,7 +118,7 @@ var mayImport = map[string][]string{
 		"limit", "timelimit", "workspace", "workspace/merge", "wholefile"},
 	"checked":        {"."},
 	"host/armfolder": {".", "armenv", "holder", "holder/journal", "holder/process", "store", "wholefile"},
-	"host/armrecord": {".", "bus", "checked", "host/queue", "limit", "store"},
+	"host/armrecord": {".", "bus", "checked", "host/queue", "limit", "pty", "store"},
 	"host/choosing":  {".", "waitfor", "bus", "store"},
 	"host/diffs":     {".", "paths", "bus", "changes", "changes/folder", "filewatch", "workspace/git"},
 	"host/judge":     {".", "policy", "policy/", "printable"},

@@ -23,13 +23,7 @@ func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeCloc
 	c := &fakeClock{}
 	s := &stage{now: c.now}
 	s.alter = func(c *Config) {
-		path := s.path("harnesses/fake.toml")
-		raw, err := os.ReadFile(path)
-		s.check(err)
-		raw = bytes.Replace(raw, []byte("\nmulti_turn = true\n"), []byte("\nmulti_turn = true\nresume = true \n"), 1)
-		s.check(os.WriteFile(path, raw, 0o600))
-		c.Registry, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
-		s.check(err)
+		s.canResume(c)
 		s.alter = func(later *Config) { later.Registry = c.Registry }
 	}
 	newStageOf(t, "", s)
@@ -41,6 +35,20 @@ func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeCloc
 	step, _, _ := strings.Cut(string(p.Next), ",")
 	return s, id, c, bus.AlternativeOrder{Arm: id, Model: "p/m3",
 		At: bus.ParkedAt{Run: p.Run, Try: p.Try, Step: coleo.OnLimit(step)}}
+}
+
+// canResume gives a host agent a fake agent CLI that can resume a conversation.
+func (s *stage) canResume(c *Config) {
+	s.t.Helper()
+	path := s.path("harnesses/fake.toml")
+	raw, err := os.ReadFile(path)
+	s.check(err)
+	if can := []byte("\nmulti_turn = true\nresume = true \n"); !bytes.Contains(raw, can) {
+		raw = bytes.Replace(raw, []byte("\nmulti_turn = true\n"), can, 1)
+	}
+	s.check(os.WriteFile(path, raw, 0o600))
+	c.Registry, err = registry.New(s.path("harnesses"), []string{s.path(testprogram.Hold)})
+	s.check(err)
 }
 
 // awaitTold waits until the agent CLI has received the given prompts. It ignores the commands that
@@ -267,4 +275,27 @@ func TestAHandOverAtALimitIsDoneOnce(t *testing.T) {
 	if len(s.host.allArms()) != 2 {
 		t.Errorf("%d arms", len(s.host.allArms()))
 	}
+}
+
+// The arm tries a model for which its agent CLI must start again. The agent CLI is ended, and its start then fails.
+// The arm must still try the alternatives that follow.
+func TestAfterARestartThatFailedTheNextModelIsTried(t *testing.T) {
+	t.Parallel()
+	s, id, clock, o := alternativeStage(t, "model:p/m2,model:p/m3,ask")
+	spawn := s.order("ada")
+	spawn.Config.Workdir, spawn.Config.Conversation, spawn.Config.ContinueWith = s.workdir("ada"), "one", "say on"
+	spawn.Resume = true
+	broken := spawn
+	broken.Harness = "nothing"
+	o.Model, o.Spawn = "p/m2", &broken
+	s.hijack(id, func(real coleo.Session) coleo.Session { return fixedSession{real} })
+	s.refused(coleo.EInvalid, bus.OpAlternative, o)
+	s.awaitState(id, coleo.Dead)
+	failed := o
+	failed.Model, failed.Failed = "", "its start has failed"
+	s.check(s.ask(bus.OpAlternative, failed, nil))
+	s.restart()
+	o.Model, o.Spawn, o.At.Step = "p/m3", &spawn, "model:p/m3"
+	must[bus.ModelReport](s, bus.OpAlternative, o)
+	s.wentOn(id, clock, o)
 }

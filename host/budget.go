@@ -8,10 +8,10 @@ import (
 	"coleo.dev/budget"
 	"coleo.dev/bus"
 	"coleo.dev/host/armrecord"
+	"coleo.dev/host/diffs"
 	"coleo.dev/host/metering"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/spending"
-	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
@@ -70,7 +70,7 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 func (h *Host) projects(folder string) []string {
 	for _, a := range h.allArms() {
 		of, _ := meteredArm{a}.account()
-		if tree := a.recordNow().Spec.Worktree; tree != nil && tree.Path != "" && paths.Within(tree.Path, folder) {
+		if tree := a.recordNow().Spec.Worktree; tree != nil && tree.Path != "" && diffs.Below(tree.Path, folder) {
 			return of.Folders
 		}
 	}

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -27,5 +30,24 @@ func TestEachRepositoryOfAnArmHasItsSpending(t *testing.T) {
 		if got := (meteredArm{h.arms[id]}).Account().Folders; !slices.Equal(got, want) {
 			t.Errorf("the arm %s spends for %q, want %q", id, got, want)
 		}
+	}
+}
+
+// A worktree must not be removed while an arm works in it, even if that arm reaches it through a symbolic link.
+func TestAnArmWorksInAFolderThatItReachesThroughALink(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, "tree/sub"), 0o700)
+	}
+	link := filepath.Join(dir, "link")
+	if err = errors.Join(err, os.Symlink(filepath.Join(dir, "tree"), link)); err != nil {
+		t.Fatal(err)
+	}
+	h := &Host{arms: map[string]*arm{}}
+	h.arms["a"] = &arm{host: h, record: store.ArmRecord{ID: "a", Name: "ada", Status: coleo.StatusIdle,
+		Workdir: filepath.Join(link, "sub")}}
+	if name := h.worksIn(filepath.Join(dir, "tree"), "b"); name != "ada" {
+		t.Errorf("%q works in the worktree, want ada", name)
 	}
 }

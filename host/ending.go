@@ -244,6 +244,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	h.mu.Lock()
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
+	h.settleRequestOf(ctx, a.recordNow())
 	event := armrecord.Event(a.record.ID, coleo.EventRemoved, struct{}{})
 	gone := diskWrite{forget: a.record.ID, events: []coleo.Event{event}}
 	removed := bus.Removed{Dropped: dropped, Stays: done.Stays}

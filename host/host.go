@@ -139,6 +139,8 @@ func (h *Host) Run(ctx context.Context) error {
 		return err
 	}
 	h.tidyTools(ctx)
+	left := h.leftCatalogs()
+	h.runs.Go(func() { h.endCatalogs(left) })
 	h.settleHandovers(ctx)
 	h.Bus.Unsent = func(op bus.Op, err error) { h.Log.Error("answer a command", "op", op, "error", err) }
 	if err := h.Bus.Serve(ctx, h.ID, h.carryOut); err != nil {

@@ -111,7 +111,7 @@ func isQueued(r *store.ArmRecord, id string) bool {
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.recordNow().Generation == 0 && h.starts[a.record.ID] <= 1 {
+	if h.arms[a.record.ID] == a && a.recordNow().Generation == 0 && h.starts[a.record.ID] <= 1 {
 		delete(h.arms, a.record.ID)
 	}
 }
@@ -178,9 +178,15 @@ func (a *arm) clearBeforeStart(o bus.SpawnOrder, next int) error {
 // its agent CLI.
 func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig, o bus.SpawnOrder,
 	next int) error {
+	newest := a.newest()
 	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Harness, r.Desired = o.Harness, coleo.DesiredRunning
-		r.Name, r.Generation = o.Name, next
+		// The arm can have been renamed after serve made the order. But if the number in the order is higher, another
+		// host may have started and renamed the arm since.
+		if r.Generation == 0 || r.Name == r.ID || next > newest+1 {
+			r.Name = o.Name
+		}
+		r.Generation = next
 		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.folder().Start(r.Generation)
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
@@ -209,7 +215,11 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 	}
 	// With this file, a host agent finds the start even if the database is lost.
 	if err := a.keepFile(); err != nil {
+		a.failSpawn(ctx, c, err)
 		return err
+	}
+	if c.Resume {
+		a.meter.RecallContext(ctx)
 	}
 	return a.launch(ctx, harness, c, o.InsteadOf)
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder"
 	"coleo.dev/host/armrecord"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/queue"
@@ -39,12 +41,57 @@ func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 }
 
 func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage, error) {
-	dir, err := os.MkdirTemp(h.Dir, "catalog-")
+	dir, err := os.MkdirTemp(h.Dir, h.catalogPrefix())
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the catalogue: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
+}
+
+// catalogPrefix begins the names of the folders of catalogues. The two hosts of a state folder have different
+// prefixes.
+func (h *Host) catalogPrefix() string {
+	if h.ID == coleo.LocalHost {
+		return "catalog-local-"
+	}
+	return "catalog-agent-"
+}
+
+// leftCatalogs returns the folders of the catalogues that an earlier host agent was reading when it was killed. The
+// caller must call leftCatalogs before this host agent reads a catalogue.
+func (h *Host) leftCatalogs() (folders []string) {
+	entries, err := os.ReadDir(h.Dir)
+	if err != nil {
+		h.Log.Warn("look for what a killed host agent has left", "error", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), h.catalogPrefix()) {
+			folders = append(folders, filepath.Join(h.Dir, e.Name()))
+		}
+	}
+	return folders
+}
+
+// endCatalogs ends the programs that an earlier host agent has started for a catalogue, and deletes their folders.
+func (h *Host) endCatalogs(folders []string) {
+	for _, dir := range folders {
+		client, err := holder.Dial(dir, "")
+		if err == nil {
+			var s holder.Status
+			s, err = client.Status()
+			_ = client.Close()
+			if err == nil {
+				err = holder.Terminate(s.Holder)
+			}
+		}
+		if err == nil || coleo.ErrorCode(err) == coleo.EUnavailable {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			h.Log.Warn("end a program that was started for a catalogue", "folder", dir, "error", err)
+		}
+	}
 }
 
 // capabilities returns the names of the harnesses whose agent CLIs are installed on this machine.
@@ -165,10 +212,12 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 	if err == nil {
 		doing = p.Doing != ""
 		idle := dead == nil && a.mayFollow(s, s.State(), coleo.Queued{Continues: 1})
+		// An earlier alternative has ended the agent CLI and could not start it again.
+		ended := dead != nil && p.Failed != "" && a.record.Status == coleo.StatusStopped
 		switch {
 		case same && !doing:
 			err = coleo.Errorf(coleo.EConflict, "the arm has this model already")
-		case !idle && (!doing || dead == nil && !same):
+		case !idle && !ended && (!doing || dead == nil && !same):
 			err = coleo.Errorf(coleo.EBusy, "arm %s is not at rest, or asks something", a.record.Name)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/armrecord"
+	"coleo.dev/host/diffs"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/toolcalls"
-	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
@@ -219,13 +219,13 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 }
 
 // worksIn returns the name of an arm that works in the folder dir or below it and is not stopped.
-// It ignores the arm with the id `except`. It returns "" if there is no such arm.
+// It ignores the arm with the id `except`. It returns "" if there is no such arm. dir must contain no symbolic link.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
 		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
 		a.mu.Unlock()
-		if id != except && status != coleo.StatusStopped && paths.Within(dir, folder) {
+		if id != except && status != coleo.StatusStopped && diffs.Below(dir, folder) {
 			return name
 		}
 	}

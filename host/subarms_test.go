@@ -266,3 +266,37 @@ func TestM19AMessageArrivesOnce(t *testing.T) {
 		t.Errorf("a message to an ended subarm = %+v", r)
 	}
 }
+
+// Serve is killed after it has started a subarm, and before it reports that. The user then removes the subarm. The
+// request is carried out, so the next serve must not start the subarm again.
+func TestARemovedSubarmIsNotStartedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	result, q := s.asksFor(s.boss(), "k1", 1)
+	s.approve(q)
+	must[bus.ArmReport](s, bus.OpSpawn, s.kid(q))
+	kid := q.Request.Arm
+	s.awaitRuns(kid, 1)
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: kid})
+	must[bus.Removed](s, bus.OpRemove, bus.ArmOrder{Arm: kid})
+	if list := must[[]coleo.Suspension](s, bus.OpRequests, nil); len(list) != 0 {
+		t.Errorf("serve is to carry out %+v", list)
+	}
+	if r := <-result; r.err != nil || !strings.Contains(r.text, "has removed it") {
+		t.Errorf("the model is told %+v", r)
+	}
+}
+
+// A subarm could not be started, so serve removes it. The model must learn why, and not that the subarm was started.
+func TestARemovedSubarmThatWasNeverStartedLeavesItsRequest(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	_, q := s.asksFor(s.boss(), "k1", 1)
+	order := s.kid(s.approve(q))
+	order.Config.Workdir = s.path("nowhere")
+	s.refused(coleo.EInvalid, bus.OpSpawn, order)
+	must[bus.Removed](s, bus.OpRemove, bus.ArmOrder{Arm: q.Request.Arm})
+	if list := must[[]coleo.Suspension](s, bus.OpRequests, nil); len(list) != 1 {
+		t.Errorf("serve is to carry out %+v, want the request of the subarm", list)
+	}
+}

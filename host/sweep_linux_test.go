@@ -1,12 +1,17 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"testing"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/conformance/testprogram"
+	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 )
 
@@ -69,5 +74,33 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	s.refused(coleo.EConflict, bus.OpSpawn, o)
 	if process.Marked(o.ID) == nil {
 		t.Errorf("process %d of a newer start was ended", newer.Process.Pid)
+	}
+}
+
+// A host agent is killed while an agent CLI's server runs for a catalogue of models. The next host agent must end the
+// server. The server of the other host of the state folder must go on.
+func TestTheServerOfACatalogueDoesNotOutliveTheNextHostAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	serves := func(folder string) holder.Status {
+		dir := s.path(folder)
+		status, err := holder.Start(t.Context(), []string{s.path(testprogram.Hold)}, holder.Launch{Arm: "catalog-x",
+			Generation: 1, Nonce: folder, Dir: dir, Argv: []string{"/bin/sleep", "1000"}, Workdir: s.dir, Cols: 80, Rows: 24,
+			Alone: true})
+		s.check(err)
+		t.Cleanup(func() { _ = holder.Terminate(status.Holder) })
+		return status
+	}
+	s.halt()
+	own, other := serves("catalog-agent-1"), serves("catalog-local-1")
+	s.check(os.Mkdir(s.path("catalog-agent-2"), 0o700))
+	s.start()
+	s.until("the server has ended, and its folder is gone", func() bool {
+		_, err := os.Stat(s.path("catalog-agent-1"))
+		_, err2 := os.Stat(s.path("catalog-agent-2"))
+		return process.Look(own.Process) == process.Dead && errors.Is(err, fs.ErrNotExist) && errors.Is(err2, fs.ErrNotExist)
+	})
+	if process.Look(other.Process) != process.Alive {
+		t.Error("the server of the other host was ended")
 	}
 }

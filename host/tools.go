@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -283,4 +284,23 @@ func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	}
 	list, err := a.host.DB.Suspensions(ctx, id, false)
 	return err != nil || len(list) > 0
+}
+
+// settleRequestOf settles the request of another arm that has started the given arm, which is being removed. Serve may
+// not have done so yet. It would then start the arm once more.
+func (h *Host) settleRequestOf(ctx context.Context, r store.ArmRecord) {
+	if r.Spec.Parent == "" || r.Handle == nil {
+		return // a start that has failed: serve says why
+	}
+	ctx = context.WithoutCancel(ctx)
+	list, err := h.DB.Requests(ctx)
+	for _, s := range list {
+		if s.Kind == coleo.SuspensionSubarm && s.Request.Arm == r.ID {
+			err = errors.Join(err, h.dispatcher.Settle(ctx, s.ID, coleo.RequestOutcome{
+				Text: "The subarm " + r.Name + " was started, and somebody has removed it since."}))
+		}
+	}
+	if err != nil {
+		h.Log.Error("settle the request for a removed subarm", "arm", r.Name, "error", err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/cost"
 )
 
 // unparks orders an arm to continue, and returns the id of the prompt that continues the arm.
@@ -74,4 +75,32 @@ func TestABudgetForgetsNoTurnThatALimitHasCutOff(t *testing.T) {
 	}
 	s.awaitPrompted("ada", "say Limit: weekly limit, resets in 6 days", "continue")
 	s.awaitRuns(id, 2)
+}
+
+// A new host agent starts a stopped arm again, with its old conversation. The next call of the model gets the whole
+// conversation, so the bound of its cost must not be that of a new conversation.
+func TestTheNextCallOfAResumedArmIsAsLongAsItsConversation(t *testing.T) {
+	t.Parallel()
+	s := &stage{}
+	s.alter = func(c *Config) {
+		c.Prices = func() cost.Prices { return testPrices{} }
+		s.canResume(c)
+	}
+	newStageOf(t, tells, s)
+	id := s.budgetArm("ada", nil)
+	s.works(id)
+	s.noteWork(id, []coleo.Activity{{Position: 2, Work: coleo.ReplyUsage{Usage: coleo.Usage{Input: 900_000}}}})
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
+	s.restart()
+	o := s.order("ada")
+	o.Config.Workdir, o.Config.Model, o.Config.Conversation, o.Resume = s.workdir("ada"), "m1", "one", true
+	must[bus.ArmReport](s, bus.OpSpawn, o)
+	s.awaitState(id, coleo.Idle)
+	r := must[coleo.BudgetReport](s, bus.OpBudget, bus.BudgetOrder{Arm: id})
+	if r.Next == nil || *r.Next < 0.9 {
+		t.Fatalf("the report is %+v, want a next call that costs more than the 0.9 dollars of the conversation", r)
+	}
+	s.setsBudget(id, coleo.Budget{Dollars: 1})
+	s.refused(coleo.EConflict, bus.OpPrompt, promptOrder(id, "say one"))
+	s.checkNothingSent(id, "ada", 1)
 }

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/host/queue"
+	"coleo.dev/pty"
 	"coleo.dev/store"
 )
 
@@ -19,8 +20,8 @@ func IsIntended(r *store.ArmRecord, id string) bool {
 }
 
 // Mentions reports whether a text of a session contains the text of a prompt. It compares only letters and digits,
-// because agent CLIs change other characters. A command that shortens the conversation always counts as contained,
-// because each agent CLI has its own.
+// because agent CLIs change other characters. It leaves out what Coleo never types: see pty.Plain. A command that
+// shortens the conversation always counts as contained, because each agent CLI has its own.
 func Mentions(text string, p coleo.Receipt) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -28,7 +29,7 @@ func Mentions(text string, p coleo.Receipt) bool {
 				return r
 			}
 			return -1
-		}, s)
+		}, pty.Plain(s))
 	}
 	return p.Compact || strings.Contains(plain(text), plain(p.Text))
 }

@@ -80,6 +80,10 @@ type Meter struct {
 	ending  bool              // a goroutine is ending the arm
 	told    bool              // the log already says that the turn could not be interrupted
 	loops   watchedRun
+	// conversation is the usage of the conversation that CountConversation has counted last, in the start with the
+	// number conversationOf. The number is 0 if nothing was counted.
+	conversation   coleo.Usage
+	conversationOf int
 
 	stops    sync.Mutex // guards stopping; held while a Meter reads the arm's facts for an interrupt
 	stopping bool       // a goroutine is interrupting the turn
@@ -141,14 +145,12 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 		return budget.Call{}, false
 	}
 	used := *sum
-	e, ok, err := m.DB.Newest(ctx, f.ID, coleo.EventRunEnd)
-	start, started, startErr := m.DB.Newest(ctx, f.ID, coleo.EventSpawned)
-	if ok && err == nil && startErr == nil && (!started || start.Seq < e.Seq) {
-		if end, err := coleo.DecodeRunEnd(e); err == nil && end.Usage != nil && end.Usage.Input <= sum.Input &&
-			end.Usage.Output <= sum.Output {
-			used = sum.Minus(*end.Usage)
-		}
+	if before := m.countedBefore(ctx, f); before.Input <= sum.Input && before.Output <= sum.Output {
+		used = sum.Minus(before)
 	}
+	m.mu.Lock()
+	m.conversation, m.conversationOf = *sum, f.Generation
+	m.mu.Unlock()
 	call, cost := m.Ledger.Count(m.Arm.Account(), f.Model, coleo.ReplyUsage{Usage: used}, m.Now())
 	if err := m.DB.AddSpending(ctx, cost); err != nil {
 		m.Log.Error("record what a turn has cost", "arm", f.Name, "error", err)
@@ -156,8 +158,30 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 	return call, true
 }
 
-// RecallContext reads the length of the conversation from the log, after this host agent has
-// attached to the arm.
+// countedBefore returns the usage that CountConversation has counted for the arm's present start. This host agent
+// remembers it. After a restart of the host agent, it is the usage at the end of the last run. It is zero if the
+// agent CLI was started since that run.
+func (m *Meter) countedBefore(ctx context.Context, f Facts) coleo.Usage {
+	m.mu.Lock()
+	known, of := m.conversation, m.conversationOf
+	m.mu.Unlock()
+	if of != 0 && of == f.Generation {
+		return known
+	}
+	e, ok, err := m.DB.Newest(ctx, f.ID, coleo.EventRunEnd)
+	start, started, startErr := m.DB.Newest(ctx, f.ID, coleo.EventSpawned)
+	if !ok || err != nil || startErr != nil || started && start.Seq > e.Seq {
+		return coleo.Usage{}
+	}
+	end, err := coleo.DecodeRunEnd(e)
+	if err != nil || end.Usage == nil {
+		return coleo.Usage{}
+	}
+	return *end.Usage
+}
+
+// RecallContext reads the length of the conversation from the log. The caller calls it after this host agent has
+// attached to the arm, and before a start that resumes a conversation.
 func (m *Meter) RecallContext(ctx context.Context) {
 	e, ok, err := m.DB.Newest(ctx, m.Arm.Facts().ID, coleo.EventUsage)
 	if err != nil || !ok {

@@ -337,3 +337,36 @@ func TestTheLogSaysHowMuchOfTheArmsBudgetIsUsed(t *testing.T) {
 	b.TellSpent(t.Context(), "r1")
 	b.saw("with a budget of all arms alone")
 }
+
+// The session could not report its usage at the end of a run. The next run must not count again what earlier runs
+// have counted.
+func TestARunWithoutUsageCountsNothingTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, coleo.BudgetWarn)
+	b.arm.facts.Harness.Work.Usage, b.arm.facts.Generation = false, 1
+	ends := func(sum *coleo.Usage) {
+		b.CountConversation(t.Context(), sum)
+		raw, err := json.Marshal(coleo.RunEnd{Usage: sum})
+		if err == nil {
+			_, err = b.DB.Append(t.Context(), coleo.Event{Arm: "a1", Run: "r", Kind: coleo.EventRunEnd, Payload: raw})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends(&coleo.Usage{Output: 2e6})
+	ends(nil)
+	ends(&coleo.Usage{Output: 3e6})
+	if spent := b.Ledger.Of(b.arm.account); spent != 3 {
+		t.Errorf("%v dollars were counted for three million tokens, want 3", spent)
+	}
+	b.arm.facts.Generation = 2
+	begun := coleo.Event{Arm: "a1", Kind: coleo.EventSpawned, Payload: []byte("{}")}
+	if _, err := b.DB.Append(t.Context(), begun); err != nil {
+		t.Fatal(err)
+	}
+	ends(&coleo.Usage{Output: 4e6})
+	if spent := b.Ledger.Of(b.arm.account); spent != 7 {
+		t.Errorf("after another start, %v dollars were counted, want 4 more than 3", spent)
+	}
+}

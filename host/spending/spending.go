@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ const (
 type Ledger struct {
 	prices func() cost.Prices
 	common coleo.Budgets
+
+	real sync.Map // the folders without symbolic links, by their paths
 
 	mu   sync.Mutex
 	sums map[string]map[string]float64 // US dollars, by account and day
@@ -67,7 +70,7 @@ func (l *Ledger) put(s store.Spending) {
 type Arm struct {
 	ID, Name string
 	// Folders are the arm's projects: the work folder, or the folders from which the arm's
-	// worktrees were made.
+	// worktrees were made. They can contain symbolic links.
 	Folders []string
 	Budget  *coleo.Budget
 	// Parents are the arms above a subarm, the nearest first. The Parents fields of these arms are
@@ -112,7 +115,7 @@ func (l *Ledger) add(a Arm, dollars float64, now time.Time) []store.Spending {
 	if dollars == 0 {
 		return nil
 	}
-	accounts := []string{fleet, projectAccount(a.Folders), ofArm + a.ID}
+	accounts := []string{fleet, projectAccount(l.realFolders(a.Folders)), ofArm + a.ID}
 	for _, parent := range a.Parents {
 		accounts = append(accounts, ofArm+parent.ID)
 	}
@@ -142,6 +145,12 @@ func (l *Ledger) Of(a Arm) float64 {
 // Budgets returns the budgets that apply to an arm, each with its spent amount. The arm's own
 // budget comes first.
 func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
+	folders, inside := l.realFolders(a.Folders), map[string]string{}
+	for project := range l.common.Projects {
+		if folder := l.realFolder(project); anyWithin(folder, folders) {
+			inside[project] = folder
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []coleo.BudgetState
@@ -157,10 +166,8 @@ func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
 		}
 	}
 	shared := func(dollars float64) coleo.Budget { return coleo.Budget{Dollars: dollars, Policy: l.common.Policy} }
-	for _, folder := range slices.Sorted(maps.Keys(l.common.Projects)) {
-		if anyWithin(folder, a.Folders) {
-			add(coleo.BudgetOfProject, folder, shared(l.common.Projects[folder]), l.sumWithin(folder))
-		}
+	for _, project := range slices.Sorted(maps.Keys(inside)) {
+		add(coleo.BudgetOfProject, project, shared(l.common.Projects[project]), l.sumWithin(project, inside[project]))
 	}
 	add(coleo.BudgetOfDay, day(now), shared(l.common.Day), l.sums[fleet][day(now)])
 	add(coleo.BudgetOfFleet, "", shared(l.common.Fleet), l.total(fleet))
@@ -197,11 +204,12 @@ func foldersOf(account string) (folders []string) {
 	return folders
 }
 
-// sumWithin returns the sum of all projects within a folder. The caller holds mu.
-func (l *Ledger) sumWithin(folder string) float64 {
+// sumWithin returns the sum of all projects within a folder, whose path without symbolic links is `real`. Earlier versions
+// stored sums under paths with links. The caller holds mu.
+func (l *Ledger) sumWithin(folder, real string) float64 {
 	sum := 0.0
 	for account := range l.sums {
-		if anyWithin(folder, foldersOf(account)) {
+		if folders := foldersOf(account); anyWithin(real, folders) || anyWithin(folder, folders) {
 			sum += l.total(account)
 		}
 	}
@@ -211,6 +219,36 @@ func (l *Ledger) sumWithin(folder string) float64 {
 // anyWithin reports whether one of the paths is the given folder or is below it.
 func anyWithin(folder string, all []string) bool {
 	return slices.ContainsFunc(all, func(path string) bool { return paths.Within(folder, path) })
+}
+
+// realFolders resolves the symbolic links of folders.
+func (l *Ledger) realFolders(list []string) (out []string) {
+	for _, folder := range list {
+		out = append(out, l.realFolder(folder))
+	}
+	return out
+}
+
+// realFolder resolves the symbolic links of a folder. It looks at the disk only once for each folder, because a disk
+// can be slow.
+func (l *Ledger) realFolder(folder string) string {
+	if real, known := l.real.Load(folder); known {
+		return real.(string)
+	}
+	real := realPath(folder)
+	l.real.Store(folder, real)
+	return real
+}
+
+// realPath resolves the symbolic links of a path. If a part of the path does not exist, it resolves the rest.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if above := filepath.Dir(path); above != path {
+		return filepath.Join(realPath(above), filepath.Base(path))
+	}
+	return path
 }
 
 func day(t time.Time) string { return t.Local().Format(time.DateOnly) }

@@ -1,6 +1,9 @@
 package spending
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -132,6 +135,33 @@ func TestACallIsCountedAtTheFirstPriceThatIsKnown(t *testing.T) {
 		call, _ := l.Count(Arm{ID: "a"}, c.model, c.usage, monday)
 		if got := l.Of(Arm{ID: "a"}); got != c.want || (call.Price != nil) != c.priced || !call.Counted {
 			t.Errorf("%s: %g and %+v, want %g", name, got, call, c.want)
+		}
+	}
+}
+
+// The user names a project by its folder or by a symbolic link to the folder, and starts the arm through the other
+// one. The arm must count toward the budget of the project.
+func TestAProjectIsTheSameThroughALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(real, 0o700), os.Symlink(real, link)); err != nil {
+		t.Fatal(err)
+	}
+	for project, folder := range map[string]string{real: link, link: real, link + "/": filepath.Join(link, "gone/below")} {
+		a := Arm{ID: "a1", Name: "ada", Folders: []string{folder}}
+		common := coleo.Budgets{Projects: map[string]float64{project: 9}}
+		l := ledger(common, store.Spending{Account: "project:" + filepath.Clean(project), Day: "2026-03-01", Dollars: 3})
+		_, list := l.Count(a, Model{"p", "m"}, million, monday)
+		next := ledger(common, list...)
+		for what, c := range map[string]struct {
+			l    *Ledger
+			want float64
+		}{"now": {l, 5}, "after a restart": {next, 2}} {
+			got := c.l.Budgets(a, monday)
+			if want := budgetState(9, "park", coleo.BudgetOfProject, project, c.want); len(got) != 1 || got[0] != want {
+				t.Errorf("%s, an arm in %s has the budgets %+v, want %+v", what, folder, got, want)
+			}
 		}
 	}
 }
