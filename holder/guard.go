@@ -37,20 +37,17 @@ func guardArm(o guardOrder) error {
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
 		return nil
 	}
-	j, err := journal.Create(JournalDir(o.Dir))
+	w, err := openGuardWork(o.Dir)
 	if err != nil {
-		return err
+		w = &guardWork{terminalEnded: true} // the end of the processes is more important than their last output
 	}
-	defer j.Close()
-	in, err := inheritIntake(guardPipe)
-	if err != nil {
-		return err
-	}
-	w := &guardWork{journal: j, intake: in}
 	left := w.endTree(o, process.OpenGroup(o.Dir))
 	runAfter(o.After, o.Mark)
 	groupErr := process.OpenGroup(o.Dir).End(o.Dir)
-	err = w.journalAll(time.Now().Add(guardFull))
+	if err == nil {
+		err = w.journalAll(time.Now().Add(guardFull))
+		defer w.journal.Close()
+	}
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
@@ -63,9 +60,22 @@ func endedInOrder(lifeline io.Reader) bool {
 
 // guardWork contains what a guard needs to end an arm whose holder has died.
 type guardWork struct {
-	journal       *journal.Writer
+	journal       *journal.Writer // nil if the guard cannot journal the output
 	intake        *intake
-	terminalEnded bool // the terminal can have no more output
+	terminalEnded bool // the terminal can have no more output, or the guard does not read it
+}
+
+// openGuardWork opens the journal in the holder's folder `dir`, and the pipe of the holder's intake.
+func openGuardWork(dir string) (*guardWork, error) {
+	j, err := journal.Create(JournalDir(dir))
+	if err != nil {
+		return nil, err
+	}
+	in, err := inheritIntake(guardPipe)
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return &guardWork{journal: j, intake: in}, nil
 }
 
 // endTree ends all processes that carry the mark of the arm's start in their environment or are in
@@ -77,7 +87,9 @@ func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
 			time.Sleep(process.PollEvery)
 		}
-		_ = w.journalAvailable()
+		if w.journal != nil {
+			_ = w.journalAvailable()
+		}
 	})
 }
 
@@ -115,13 +127,20 @@ func (w *guardWork) record(dir string, survivors []int, lostOutput error) error 
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil
 	}
-	end := w.journal.End()
-	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC(), Offset: end}
+	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC()}
 	if len(survivors) > 0 {
 		e.Reason += fmt.Sprintf("; processes %v of it are left", survivors)
 	}
 	if lostOutput != nil {
 		e.Reason += "; the end of its output is lost: " + lostOutput.Error()
+	}
+	if w.journal == nil {
+		_, end, err := journal.Span(JournalDir(dir))
+		e.Offset = end
+		return errors.Join(err, writeExit(dir, e))
+	}
+	e.Offset = w.journal.End()
+	if lostOutput != nil {
 		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.unjournaledBytes()})
 	}
 	w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})

@@ -3,6 +3,7 @@ package holder
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -232,6 +233,33 @@ func TestAKilledGuardIsReplacedAndTheNextOneGuards(t *testing.T) {
 	wait(t, func() bool { e, _ := ReadExit(l.Dir); return e != nil })
 	if process.Same(s.Process) {
 		t.Fatal("the program outlives its holder and guard")
+	}
+}
+
+// The journal may be impossible to open, for example on a disk that became read-only. The guard must end the arm's
+// processes all the same, and record the end.
+func TestAGuardEndsTheProcessesEvenIfItCannotOpenTheJournal(t *testing.T) {
+	t.Parallel()
+	s, l := start(t, "trap '' HUP; echo ready; while :; do sleep 1000; done")
+	output(t, dial(t, l), 0, "ready")
+	awaitGuard(t, s, 0)
+	index := filepath.Join(JournalDir(l.Dir), "index")
+	if err := errors.Join(os.Remove(index), os.Mkdir(index, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.Holder.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { return !process.Same(s.Holder) })
+	if err := AwaitGuard(l.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if left := process.Marked(l.Arm); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if e, err := ReadExit(l.Dir); err != nil || e == nil || !strings.HasPrefix(e.Reason, holderDied) ||
+		e.Offset != int64(len(journalOf(t, l.Dir))) {
+		t.Errorf("exit = %+v, %v; want word of the holder's death at the journal's end", e, err)
 	}
 }
 

@@ -127,7 +127,8 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	cells := r.allCells()
 	for i := range cells {
 		if ch := cells[i].ch; ch&cluster != 0 {
-			cells[i].ch = ch&wide | cluster | c.clusterID(line.clusters.at(ch&charMask))
+			// Do not call clusterID: it drops the clusters that no row of the screen uses, and so those of this row.
+			cells[i].ch = ch&wide | cluster | c.clusters.id(line.clusters.at(ch&charMask))
 		}
 	}
 	return r, true

@@ -189,3 +189,22 @@ func TestScrollingARegionMakesHistoryOnlyFromTheTopRow(t *testing.T) {
 		t.Errorf("history %q, want 1 and 2", got)
 	}
 }
+
+// A row that comes back from the history can contain several clusters. The table of clusters may become full
+// just then. All clusters of that row must still be the same afterwards.
+func TestARowThatComesBackKeepsItsClustersWhenTheTableIsFull(t *testing.T) {
+	t.Parallel()
+	const row = "a\u0301b\u0301c\u0301"
+	for spare := range 4 {
+		c := draw(8, 2, row+"\r\n2\r\n3")
+		c.collectClusters() // the row is in the history now, so the table has none of its clusters
+		for i := 0; len(c.clusters.list) < minClusters-spare; i++ {
+			_, _ = fmt.Fprintf(c, "\r%c\u0302", 'Ā'+rune(i))
+		}
+		_, _ = c.Write([]byte("\r3 "))
+		c.Resize(8, 3)
+		if got := c.Row(0); got != row {
+			t.Errorf("with room for %d clusters, the row is %q, want %q", spare, got, row)
+		}
+	}
+}

@@ -120,7 +120,8 @@ func (s *session) hookLines() []hook.Line {
 // followPrompt changes nothing if several records contain the prompt.
 func (s *session) followPrompt(text string, sent time.Time) {
 	all, hook := s.harness.Conversations(), &s.rules().Hook
-	if all.List == nil || s.record.follower == nil {
+	text, err := s.rules().PromptText(text) // the record contains the text that was typed
+	if err != nil || all.List == nil || s.record.follower == nil {
 		return
 	}
 	bare := hook.Bare(text)

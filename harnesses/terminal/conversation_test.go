@@ -1,6 +1,15 @@
 package terminal
 
-import "testing"
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
 
 func TestTwoSessionsNeverHaveOneConversation(t *testing.T) {
 	t.Parallel()
@@ -23,4 +32,39 @@ func TestTwoSessionsNeverHaveOneConversation(t *testing.T) {
 	if !taken.take(a, "three") {
 		t.Error("a closed session keeps its conversation")
 	}
+}
+
+// other is a catalogue with one conversation, "other". Its record is an empty file.
+type other struct{ path, folder string }
+
+func (o *other) Find(context.Context, string) ([]record.Found, error) {
+	return []record.Found{{Path: o.path}}, nil
+}
+
+func (o *other) Header(string, record.Found) (record.Header, error) {
+	return record.Header{ID: "other", Folder: o.folder, Last: time.Now()}, nil
+}
+
+// A prompt can be the output of a program with colors. Coleo does not type the character ESC, so the record does not
+// contain it. Coleo must still find the record that contains the prompt.
+func TestAPromptWithColoursIsFoundInTheRecordOfAnotherConversation(t *testing.T) {
+	t.Parallel()
+	home, list := t.TempDir(), &other{}
+	list.path = filepath.Join(home, "other.log")
+	if err := os.WriteFile(list.path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string, _ record.Where) record.Tail {
+		tail := &silentRecord{}
+		if path == list.path {
+			tail.write(record.Entry{Kind: record.Prompt, Text: "1 test [31mfailed[0m", Time: time.Now()})
+		}
+		return tail
+	}
+	hooks := Hooks{Threads: list, Record: record.Source{Pattern: "{id}.log", Open: open}}
+	st, s := setStageWith(t, recordSpec, hooks,
+		coleo.SpawnConfig{Cols: 40, Rows: 8, Conversation: "one", Environ: []string{"HOME=" + home}})
+	list.folder = st.dir
+	go s.followPrompt("1 test \x1b[31mfailed\x1b[0m\r\n", time.Now().Add(-time.Minute))
+	st.await("it follows the other conversation", func() bool { return s.conversation.get() == "other" })
 }

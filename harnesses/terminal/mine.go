@@ -65,14 +65,12 @@ func (s *submissions) found(id string) {
 	s.mine = id
 }
 
-// rememberPrompt remembers a prompt for isMine. It returns the text that the agent CLI receives, which has no control
-// characters.
-func (s *session) rememberPrompt(text string, at time.Time) string {
+// rememberPrompt remembers a prompt for isMine, as the agent CLI receives it.
+func (s *session) rememberPrompt(text string, at time.Time) {
 	if typed, err := s.rules().PromptText(text); err == nil {
 		text = typed
 	}
 	s.submissions.addPrompt(s.harness.spec.Hook.Bare(text), at)
-	return text
 }
 
 // isMine reports whether a conversation in the work folder is the session's own. `written` is when the conversation

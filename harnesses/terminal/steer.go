@@ -15,10 +15,10 @@ import (
 // typing.Typist.SendPrompt for the errors.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	sent := time.Now()
-	typed := s.rememberPrompt(p.Text, sent)
+	s.rememberPrompt(p.Text, sent)
 	receipt, err := s.typist.SendPrompt(ctx, p)
 	if err == nil || slices.Contains(maybeSubmitted, coleo.ErrorCode(err)) {
-		go s.followPrompt(typed, sent)
+		go s.followPrompt(p.Text, sent)
 	}
 	return receipt, err
 }

@@ -296,3 +296,22 @@ func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
 		}
 	})
 }
+
+// The queue of the agent CLI may contain an earlier prompt with the same text. Its turn may begin while the new prompt
+// waits for its submit key. The turn of the earlier prompt must not prove that the new prompt has arrived.
+func TestAnEarlierPromptWithTheSameTextIsNoProof(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, submitSpec, 40, 8)
+		st.hookReports("PostToolUse")
+		g := st.send(atWork, coleo.Processing, "do it")
+		st.hookReports("PreToolUse")
+		st.say(redrawn("", "do it"))
+		time.Sleep(reading.ToolAsks / 2)
+		st.notes(record.Entry{Kind: record.Prompt, Text: "do it", ByUser: true})
+		g.await("\r")
+		if <-g.done; coleo.ErrorCode(g.err) != coleo.EPromptLost || g.typed() != "do it\r" {
+			t.Fatalf("typed %q, proof %q, %v; want the text and ENTER, and %s", g.typed(), g.r.Proof, g.err, coleo.EPromptLost)
+		}
+	})
+}

@@ -38,8 +38,8 @@ type before struct {
 // agent CLI took the prompt. It presses the key a second time only if the screen shows that the agent
 // CLI ignored the first press: see submitIfIgnored and submitAfterProbe.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
-	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
-	sent, at, err := t.pressSubmit(ctx, submission{text: text, compact: also != nil, time: receipt.Time}, also)
+	receipt := coleo.Receipt{ID: coleo.NewUUID(), Text: text}
+	sent, at, err := t.pressSubmit(ctx, submission{text: text, compact: also != nil}, also)
 	var refusal *coleo.Error
 	switch {
 	case err == nil:
@@ -50,7 +50,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	default:
 		return coleo.Receipt{}, err
 	}
-	receipt.Offset, receipt.Cursor = at.Offset, at.Cursor
+	receipt.Time, receipt.Offset, receipt.Cursor = sent.time, at.Offset, at.Cursor
 	submitted := reading.Submission{Text: text, Command: also != nil, Time: sent.time}
 	t.view.Update(func(r *reading.Reader) bool { r.Submitted(submitted, time.Now()); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
@@ -118,6 +118,7 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 				return before{}, err
 			}
 			r.HoldEntries()
+			s.time = time.Now() // not earlier, because an earlier prompt with the same text may have begun its turn meanwhile
 			return beforeSubmit(r, s.text), nil
 		})
 		if err != nil {
